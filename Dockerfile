@@ -1,0 +1,41 @@
+# The image of the krm-merge function. It builds with the legacy builder and with BuildKit.
+#
+# BASE        the image the function runs on: Debian-like, Python 3.11 or later as python3
+# BUILD_BASE  the image of the build stage: the same Python at the same path as BASE, with its venv module. It differs from BASE only
+#             where the build needs something that must not reach the final image, such as a private certificate authority.
+ARG BASE=python:3.13-slim-bookworm
+ARG BUILD_BASE=${BASE}
+
+FROM ${BUILD_BASE} AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+WORKDIR /src
+RUN python3 -m venv /opt/build && python3 -m venv --without-pip /opt/fn
+COPY constraints.txt constraints-build.txt ./
+RUN /opt/build/bin/pip install --only-binary=:all: --require-hashes -r constraints-build.txt \
+ && /opt/build/bin/pip --python /opt/fn/bin/python install --only-binary=:all: --require-hashes --no-compile -r constraints.txt
+COPY pyproject.toml README.md LICENSE metadata.yaml ./
+COPY fn ./fn
+# Bytecode is compiled here, since the function runs as a user who cannot write it. The image's files never change, so Python need not
+# compare it with its source at every start.
+RUN /opt/build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /opt/wheel . \
+ && /opt/build/bin/pip --python /opt/fn/bin/python install --no-deps --no-index --no-compile /opt/wheel/*.whl \
+ && /opt/fn/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/fn/lib
+
+FROM ${BASE}
+# The official Python images come without bytecode of the standard library; without it every start compiles what it imports.
+RUN python3 -m compileall -q -j 0 -x '/(test|tests|idlelib|lib2to3|turtledemo|tkinter|ensurepip|pydoc_data|site-packages|dist-packages)/' \
+    "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
+COPY --from=build /opt/fn /opt/fn
+ENV PATH=/opt/fn/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1
+ARG VERSION=0.0.0-dev
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="krm-merge" \
+      org.opencontainers.image.description="KRM function that merges Kubernetes configuration from several sources" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/krm-merge/krm-merge" \
+      org.opencontainers.image.documentation="https://github.com/krm-merge/krm-merge/blob/main/README.md" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+USER 65534:65534
+WORKDIR /
+ENTRYPOINT ["krm-merge"]

@@ -1,0 +1,64 @@
+# Every target does its own set-up. Choose the interpreter with `make PYTHON=python3.13 ...`.
+PYTHON ?= python3
+VENV   ?= .venv
+IMAGE  ?= localhost/krm-merge:dev
+
+BIN   := $(abspath $(VENV))/bin
+STAMP := $(VENV)/.installed
+
+# Tests and examples call `krm-merge` by its name.
+WITH_PATH = PATH="$(BIN):$$PATH"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test demo lint format image lock docs bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create the virtual environment with everything the other targets need
+
+# A new version of pip: the one that comes with Python 3.11 knows no dependency groups.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed; choose one with: make PYTHON=python3.13 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[cli]' --group dev
+	@touch $@
+
+test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and a Docker engine are
+	$(WITH_PATH) $(BIN)/pytest $(ARGS)
+
+demo: $(STAMP) ## Merge an example package and show the result
+	@$(WITH_PATH) ./examples/demo.sh
+
+lint: $(STAMP) ## Check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(STAMP) ## Rewrite the code in the project's style
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+image: ## Build the container image $(IMAGE)
+	docker build --tag $(IMAGE) \
+	  $(if $(KRM_MERGE_BASE),--build-arg BASE=$(KRM_MERGE_BASE)) \
+	  $(if $(KRM_MERGE_BUILD_BASE),--build-arg BUILD_BASE=$(KRM_MERGE_BUILD_BASE)) .
+
+lock: $(STAMP) ## Update the locked dependencies
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv lock --upgrade --no-config --default-index https://pypi.org/simple
+	$(BIN)/uv export --quiet --frozen --no-config --no-default-groups --no-emit-project --no-header --output-file constraints.txt
+	$(BIN)/uv export --quiet --frozen --no-config --only-group build --no-header --output-file constraints-build.txt
+
+docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
+	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
+
+bench: $(STAMP) ## Measure start-up time, run time and memory
+	$(WITH_PATH) $(BIN)/python benchmarks/run.py
+
+clean: ## Remove what the other targets created
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

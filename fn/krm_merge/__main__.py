@@ -1,0 +1,35 @@
+"""The program `krm-merge`: without arguments a KRM function, with a command a tool for people."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Runs the program and returns its exit code."""
+    # Trees have no cycles: collecting garbage on the way only costs time.
+    gc.disable()
+    argv = sys.argv[1:]
+    if argv == ["--version"]:
+        from krm_merge import __version__
+
+        print(f"krm-merge {__version__}")
+        return 0
+    from krm_merge.functions import dispatch
+    from krm_merge.krm.docs import Docs
+    from krm_merge.krm.run import run
+
+    try:
+        return run(dispatch, argv, docs=Docs.beside(Path(__file__).parent))
+    except BrokenPipeError:
+        return 1
+    except Exception as error:
+        # W4: on an internal error nothing is written, and no traceback reaches a user.
+        print(f"internal error, no file was changed: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""The functions that one program holds, selected by the kind of the functionConfig."""
+
+from __future__ import annotations
+
+from krm_merge.functions.dispatch import dispatch
+from krm_merge.krm import run as krm_run
+from krm_merge.krm.run import Outcome
+
+__all__ = ["dispatch", "process"]
+
+
+def process(data: bytes) -> Outcome:
+    """Runs the function that the functionConfig names on the bytes of a ResourceList."""
+    return krm_run.process(dispatch, data)

@@ -1,0 +1,163 @@
+"""The functionConfig of MergePackage: the pydantic models are the contract, their errors name the field.
+
+Importing pydantic takes longer than merging a Kptfile. So the plain form (two texts or lists, and the two choices) is
+recognised without it; everything else, and everything wrong, goes to the models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from krm_merge.krm.fieldpath import FieldPath, parse_path
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.policy import Policy, Rule
+from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.values import Value, key_text, to_value
+
+API_VERSION = "fn.kpt.dev/v1alpha1"
+_PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
+_PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
+_CHOICES = {"onConflict": ("upstream", "local", "fail"), "functionIdentity": ("document", "smart")}
+
+
+@dataclass(frozen=True, slots=True)
+class ListKeys:
+    """Merge keys of a list that the schema does not know."""
+
+    api_version: str
+    kind: str
+    path: FieldPath
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the functionConfig says. `original` and `upstream` are nodes of it, None where it lacks them."""
+
+    original: Node | None = None
+    upstream: Node | None = None
+    policy: Policy = field(default_factory=Policy)
+    list_keys: tuple[ListKeys, ...] = ()
+    smart: bool = False
+
+
+def read_settings(resource_list: ResourceList) -> Settings | None:
+    """Reads the functionConfig; reports all its errors to the results and returns None where there are any."""
+    config = resource_list.function_config
+    if config is None:
+        return Settings()
+    is_config_map = config.get("kind") is not None and key_text(config.get("kind")) == "ConfigMap"  # type: ignore[arg-type]
+    holder = config
+    if is_config_map:
+        data = config.get("data")
+        holder = data if isinstance(data, Mapping) else Mapping(None, 0, 0, True)
+    plain = _plain(holder, is_config_map)
+    return plain if plain is not None else _validated(resource_list, config, holder, is_config_map)
+
+
+def _plain(holder: Mapping, is_config_map: bool) -> Settings | None:
+    fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+    if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
+        return None
+    if not is_config_map:
+        version, metadata = fields.get("apiVersion"), fields.get("metadata")
+        if version is None or version.canonical != ("str", API_VERSION):
+            return None
+        if metadata is not None and not isinstance(metadata, Mapping):
+            return None
+    for name in ("original", "upstream"):
+        if name in fields and not _is_package(fields[name], lists=not is_config_map):
+            return None
+    for name, choices in _CHOICES.items():
+        if name in fields and fields[name].canonical not in [("str", choice) for choice in choices]:
+            return None
+    return _settings(fields, Policy(on_conflict=_choice(fields, "onConflict")), ())  # type: ignore[arg-type]
+
+
+def _is_package(node: Node, *, lists: bool) -> bool:
+    if isinstance(node, Scalar):
+        return node.canonical[0] == "str"
+    return lists and isinstance(node, Sequence) and all(isinstance(resolved(item), Mapping) for item in node.items)
+
+
+def _choice(fields: dict[str, Node], name: str) -> str:
+    return key_text(fields[name]) if name in fields else _CHOICES[name][0]
+
+
+def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> Settings:
+    smart = _choice(fields, "functionIdentity") == "smart"
+    return Settings(fields.get("original"), fields.get("upstream"), policy, list_keys, smart)
+
+
+def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is_config_map: bool) -> Settings | None:
+    from pydantic import ValidationError
+
+    from krm_merge.functions.models import ConfigMapData, MergePackage
+
+    fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
+    values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
+    prefix = "data." if is_config_map else ""
+    try:
+        model = (ConfigMapData if is_config_map else MergePackage).model_validate(values)
+    except ValidationError as error:
+        file = _file_of(config)
+        for problem in error.errors(include_url=False):
+            path = prefix + _path(problem["loc"])
+            resource_list.results.error(_message(path, problem), path=path, file=file, tags={"rule": "W4"})
+        return None
+    rules: tuple[Rule, ...] = ()
+    list_keys: tuple[ListKeys, ...] = ()
+    if isinstance(model, MergePackage):
+        rules = tuple(
+            Rule(
+                group=rule.group,
+                kind=rule.kind,
+                namespace=rule.namespace,
+                name=rule.name,
+                path=parse_path(rule.path) if rule.path is not None else None,
+                on_conflict=rule.onConflict,
+                on_delete=rule.onDelete,
+            )
+            for rule in model.rules
+        )
+        list_keys = tuple(ListKeys(k.apiVersion, k.kind, parse_path(k.path), tuple(k.keys)) for k in model.listKeys)
+    return _settings(fields, Policy(model.onConflict, rules), list_keys)
+
+
+def _shallow(name: str, node: Node) -> Value:
+    """The value of a field; packages need no more than their shape to be checked."""
+    if name in ("original", "upstream") and isinstance(node, Sequence):
+        return [{} if isinstance(resolved(item), Mapping) else to_value(item) for item in node.items]
+    return to_value(node)
+
+
+def _file_of(config: Mapping) -> str | None:
+    metadata = config.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(annotations, Mapping):
+        return None
+    node = annotations.get("internal.config.kubernetes.io/path") or annotations.get("config.kubernetes.io/path")
+    return key_text(node) if node is not None else None
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    out = ""
+    for step in location:
+        # pydantic adds the branch of a union that it tried.
+        if isinstance(step, str) and ("[" in step or step in ("str", "list")):
+            continue
+        out += f"[{step}]" if isinstance(step, int) else f".{step}" if out else step
+    return out
+
+
+def _message(path: str, problem) -> str:  # type: ignore[no-untyped-def]
+    kind, given = problem["type"], problem.get("input")
+    if kind == "extra_forbidden":
+        return f"functionConfig: {path} is not a field of it; see `krm-merge --help` for the fields"
+    if kind == "missing":
+        return f"functionConfig: {path} is missing"
+    if kind == "value_error":
+        return f"functionConfig: {path}: {problem['ctx']['error']}"
+    shown = repr(given) if isinstance(given, str | int | float | bool | None) else f"a {type(given).__name__}"
+    text = problem["msg"][0].lower() + problem["msg"][1:]
+    return f"functionConfig: {path} is {shown}; {text}"

@@ -1,0 +1,37 @@
+"""Selects the function by the kind of the functionConfig."""
+
+from __future__ import annotations
+
+from krm_merge.functions.merge_package import merge_package
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.values import key_text
+
+KINDS = {"MergePackage": merge_package}
+CONFIG_MAP = "ConfigMap"
+
+
+def dispatch(resource_list: ResourceList) -> None:
+    """Runs the function that the functionConfig names; without one, what MergePackage does then."""
+    config = resource_list.function_config
+    kind = _text(config, "kind") if config is not None else CONFIG_MAP
+    if kind == CONFIG_MAP:
+        data = config.get("data") if config is not None else None
+        kind = _text(data, "function") or "MergePackage" if isinstance(data, Mapping) else "MergePackage"
+        field = "data.function"
+    else:
+        field = "kind"
+    function = KINDS.get(kind)
+    if function is None:
+        known = ", ".join(KINDS)
+        resource_list.results.error(
+            f"functionConfig: {field} is {kind or 'missing'}; known are {known}, or ConfigMap with data.function",
+            path=field,
+        )
+        return
+    function(resource_list)
+
+
+def _text(node: Mapping, field: str) -> str:
+    value = node.get(field)
+    return key_text(value) if value is not None else ""

@@ -1,0 +1,102 @@
+"""`kind: MergePackage`: three-way merge of a package; original and upstream from the functionConfig, local the items."""
+
+from __future__ import annotations
+
+from krm_merge.functions.config import read_settings
+from krm_merge.functions.report import results_of
+from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, read_sides
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.resource import PACKAGE_PATH, Resource
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.decision import apply
+from krm_merge.merge.kptfile import faults
+from krm_merge.merge.package import Outcome, PackageMerge
+from krm_merge.text.nodes import TextError
+
+
+def merge_package(resource_list: ResourceList) -> None:
+    """Merges the package; reports every decision worth telling to the results."""
+    if _has_nothing_to_do(resource_list):
+        return
+    settings = read_settings(resource_list)
+    sides = read_sides(resource_list, settings) if settings is not None else None
+    if settings is None or sides is None:
+        return
+    merge = PackageMerge(settings.policy, settings.smart)
+    for outcome in merge.kptfiles(sides.original, sides.upstream, sides.local):
+        _carry_out(resource_list, sides, outcome)
+    if sides.others:
+        resource_list.results.warning(
+            f"functionConfig: {sides.others} objects that are no Kptfile are left out; only Kptfiles are merged"
+        )
+    _tell_if_declared(resource_list)
+
+
+def _has_nothing_to_do(resource_list: ResourceList) -> bool:
+    config = resource_list.function_config
+    data = config.get("data") if config is not None else None
+    empty = config is None or (
+        config.get("kind") is not None and config.get("kind").canonical == ("str", "ConfigMap")  # type: ignore[union-attr]
+        and (data is None or not getattr(data, "fields", {}))
+    )
+    if not empty or has_tagged_items(resource_list):
+        return False
+    if resource_list.items:
+        resource_list.results.error(f"functionConfig: nothing to merge; {FORMS}")
+    else:
+        resource_list.results.info(f"functionConfig: nothing to merge and no items; {FORMS}")
+    return True
+
+
+def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome) -> None:
+    member = outcome.member
+    if outcome.local is not None:
+        resource = sides.resource(outcome.local)
+        if outcome.fate == "deleted":
+            resource_list.items.remove(resource)
+        elif outcome.fate == "merged":
+            _edit(resource_list, resource, outcome)
+    else:
+        resource = Resource.from_tree(member.root)
+        if outcome.fate == "added":
+            resource = new_resource(member)
+            resource_list.items.append(resource)
+    for result in results_of(outcome.decisions, member, resource.ref, member.place, resource.index):
+        resource_list.results.add(result)
+    told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
+    if told and not any(decision.told for decision in outcome.decisions):
+        resource_list.results.info(
+            f"{resource.ref}: {told}", resource=resource.ref, file=member.place, tags={"rule": "R2", "side": "upstream"}
+        )
+
+
+def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> None:
+    apply(outcome.decisions, resource.editor)
+    file = outcome.member.place
+    try:
+        merged = resource.merged()
+    except TextError as error:
+        resource_list.results.error(f"{file}: {error}", file=file)
+        return
+    # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
+    sides = [m.root for m in (outcome.original, outcome.upstream, outcome.local) if m is not None]
+    inherited = {fault.identity for root in sides for fault in faults(root)}
+    for fault in faults(merged):
+        path = format_path(fault.path)
+        report = resource_list.results.warning if fault.identity in inherited else resource_list.results.error
+        report(
+            f"{path}: the function {fault.function} {fault.kind}; kpt refuses such a Kptfile",
+            resource=resource.ref,
+            file=file,
+            path=path,
+            tags={"rule": "K3", "side": "both"},
+        )
+
+
+def _tell_if_declared(resource_list: ResourceList) -> None:
+    # Only `kpt fn render` gives package paths: the function is declared in a pipeline.
+    if any(PACKAGE_PATH.encode() in item.slice.data for item in resource_list.items):
+        resource_list.results.info(
+            "functionConfig: declared in a pipeline, this merge runs at every render and would undo later local edits "
+            "of what upstream changed; remove it when the update is done"
+        )

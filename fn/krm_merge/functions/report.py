@@ -1,0 +1,67 @@
+"""Decisions as results: what the user reads."""
+
+from __future__ import annotations
+
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.result import ResourceRef, Result
+from krm_merge.merge.decision import Decision
+from krm_merge.merge.package import Member
+from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence
+from krm_merge.text.values import to_value
+
+_SHOWN_CHANGES = 5
+_REDACTED = "(redacted)"
+
+
+def results_of(decisions: list[Decision], member: Member, ref: ResourceRef, file: str | None, index: int) -> list[Result]:
+    """A result for every decision that is worth one, and one that sums up the changes."""
+    results = [_told(decision, member, ref, file, index) for decision in decisions if decision.told]
+    changes = [decision for decision in decisions if decision.edits]
+    if changes:
+        paths = [format_path(decision.path) for decision in changes]
+        unique = list(dict.fromkeys(paths))
+        shown = ", ".join(unique[:_SHOWN_CHANGES])
+        more = f" and {len(unique) - _SHOWN_CHANGES} more" if len(unique) > _SHOWN_CHANGES else ""
+        count = "1 change" if len(unique) == 1 else f"{len(unique)} changes"
+        message = f"{ref}: {count} from upstream: {shown}{more}"
+        results.append(
+            Result("info", message, ref, file, index, tags={"rule": "V2", "side": "upstream"})
+        )
+    return results
+
+
+def _told(decision: Decision, member: Member, ref: ResourceRef, file: str | None, index: int) -> Result:
+    secret = _is_secret(member, decision)
+    path = format_path(decision.path)
+    tags = {"rule": decision.rule, "side": decision.side}
+    if decision.is_conflict:
+        for name, node in (("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)):
+            if node is not None:
+                tags[name] = as_text(node, secret)
+    return Result(
+        decision.severity,
+        f"{path or ref}: {decision.message}",
+        ref,
+        file,
+        index,
+        path or None,
+        None if decision.local is None else as_text(decision.local, secret),
+        None if decision.merged is None else as_text(decision.merged, secret),
+        tags,
+    )
+
+
+def _is_secret(member: Member, decision: Decision) -> bool:
+    return member.subject.kind == "Secret" and not decision.path[:1] == ("metadata",)
+
+
+def as_text(node: Node, redacted: bool = False) -> str:
+    """A value as text: a scalar as it is, a list or mapping as compact JSON."""
+    if redacted:
+        return _REDACTED
+    if isinstance(node, Scalar):
+        return "null" if node.canonical == ("null",) else node.text
+    import json
+
+    assert isinstance(node, Mapping | Sequence)
+    return json.dumps(to_value(node), ensure_ascii=False, separators=(",", ":"))

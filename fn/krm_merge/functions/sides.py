@@ -1,0 +1,250 @@
+"""The three sides of a package, from the functionConfig and the items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from posixpath import basename, join, normpath, relpath
+
+from krm_merge.functions.config import Settings
+from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.package import KPTFILE, Member
+from krm_merge.merge.policy import Subject
+from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
+from krm_merge.text.values import key_text
+
+MERGE_SOURCE = "config.kubernetes.io/merge-source"
+_TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
+KPTFILE_GROUP = "kpt.dev"
+
+FORMS = (
+    "give original and upstream as fields of a MergePackage functionConfig, as data of a ConfigMap "
+    '(kpt fn eval -- original="$(cat A)" upstream="$(cat B)"), '
+    f"or as items with the annotation {MERGE_SOURCE}: original | updated | dest"
+)
+
+
+@dataclass(slots=True)
+class Sides:
+    """The members of each side. `resources` finds the item of a local member, `others` are objects that are no Kptfile."""
+
+    original: list[Member] = field(default_factory=list)
+    upstream: list[Member] = field(default_factory=list)
+    local: list[Member] = field(default_factory=list)
+    resources: dict[int, Resource] = field(default_factory=dict)
+    others: int = 0
+
+    def resource(self, member: Member) -> Resource:
+        """The item of a local member."""
+        return self.resources[id(member)]
+
+
+def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
+    """Reads the Kptfiles of all three sides; tagged items are taken out of the list.
+
+    Reports every error to the results and returns None where there are any.
+    """
+    sides = Sides()
+    known_errors = len(resource_list.results.errors)
+    root = _root_package(resource_list)
+    tagged = _take_tagged(resource_list, sides, root)
+    for name, node in (("original", settings.original), ("upstream", settings.upstream)):
+        members = sides.original if name == "original" else sides.upstream
+        if node is not None:
+            _read_package(resource_list, sides, name, node, members)
+        elif name not in tagged:
+            resource_list.results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
+    _read_local(resource_list, sides, root)
+    if len(resource_list.results.errors) > known_errors:
+        return None
+    _check(resource_list, sides)
+    return None if len(resource_list.results.errors) > known_errors else sides
+
+
+def has_tagged_items(resource_list: ResourceList) -> bool:
+    """Whether some items say which side they come from."""
+    return any(MERGE_SOURCE.encode() in item.slice.data for item in resource_list.items)
+
+
+def subject_of(root: Mapping) -> Subject:
+    """The resource as rules name it."""
+    version = _field(root, "apiVersion")
+    metadata = root.get("metadata")
+    name, namespace = ("", "") if not isinstance(metadata, Mapping) else (_field(metadata, "name"), _field(metadata, "namespace"))
+    return Subject(version.rpartition("/")[0], _field(root, "kind"), namespace, name)
+
+
+def _field(root: Mapping, name: str) -> str:
+    node = root.get(name)
+    return key_text(node) if isinstance(node, Scalar) else ""
+
+
+def _is_kptfile(subject: Subject) -> bool:
+    return subject.kind == KPTFILE and subject.group == KPTFILE_GROUP
+
+
+# ---- where things stand ------------------------------------------------------------------------------------------
+
+
+def _root_package(resource_list: ResourceList) -> str | None:
+    """The package-path of the root: the functionConfig's, else the shortest of the items, else None."""
+    config = resource_list.function_config
+    if config is not None and (path := _annotations(config).get(PACKAGE_PATH)):
+        return path
+    needle = PACKAGE_PATH.encode()
+    paths = []
+    for item in resource_list.items:
+        if needle in item.slice.data:
+            try:
+                paths.append(item.annotations.get(PACKAGE_PATH, ""))
+            except ResourceError:
+                continue  # told where it matters: when the item has to be read
+    return min((path for path in paths if path), key=lambda path: (len(path), path), default=None)
+
+
+def place_of(annotations: dict[str, str], root: str | None) -> str | None:
+    """The file of an item from the root of the package, or None where the host did not say."""
+    path = annotations.get(PATH) or annotations.get(LEGACY_PATH)
+    if not path:
+        return None
+    package = annotations.get(PACKAGE_PATH)
+    return normpath(join(relpath(package, root), path) if package and root else path)
+
+
+def _annotations(root: Mapping) -> dict[str, str]:
+    metadata = root.get("metadata")
+    node = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(node, Mapping):
+        return {}
+    return {key_text(entry.key): key_text(resolved(entry.value)) for entry in node.fields.values()}
+
+
+# ---- reading -----------------------------------------------------------------------------------------------------
+
+
+def _take_tagged(resource_list: ResourceList, sides: Sides, root: str | None) -> set[str]:
+    """Takes the items of other sides out of the list, and the tag off those of ours."""
+    found: set[str] = set()
+    kept = []
+    for item in resource_list.items:
+        if MERGE_SOURCE.encode() not in item.slice.data:
+            kept.append(item)
+            continue
+        try:
+            tag = item.annotations.get(MERGE_SOURCE)
+            side = _TAGS.get(tag or "")
+            if tag is not None and side is None:
+                problem = f"the annotation {MERGE_SOURCE} is {tag}; original, updated or dest is expected"
+                resource_list.results.error(f"{item.file or item.kind}: {problem}", resource=item.ref, file=item.file)
+            if side is None or side == "local":
+                kept.append(item)
+                if side == "local":
+                    item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
+                continue
+        except ResourceError as error:
+            resource_list.results.error(str(error), file=error.file)
+            kept.append(item)
+            continue
+        found.add(side)
+        place = place_of(item.annotations, root)
+        _add(sides, sides.original if side == "original" else sides.upstream, item.root, place)
+    resource_list.items[:] = kept
+    return found
+
+
+def _add(sides: Sides, members: list[Member], root: Mapping, place: str | None) -> Member | None:
+    subject = subject_of(root)
+    if not _is_kptfile(subject):
+        sides.others += 1
+        return None
+    member = Member(place or KPTFILE, subject, root)
+    members.append(member)
+    return member
+
+
+def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: Node, members: list[Member]) -> None:
+    where = f"functionConfig: {name}"
+    try:
+        roots = _documents(node)
+    except TextError as error:
+        resource_list.results.error(f"{where}: {error}", path=name)
+        return
+    before = sides.others
+    for at, root in enumerate(roots):
+        if not isinstance(root, Mapping) or not _field(root, "kind") or not _field(root, "apiVersion"):
+            problem = f"document {at + 1} is not a Kubernetes object: apiVersion and kind are expected"
+            resource_list.results.error(f"{where}: {problem}", path=name)
+            continue
+        _add(sides, members, root, place_of(_annotations(root), None))
+    if not roots:
+        resource_list.results.error(f"{where} is empty; the Kptfile is expected", path=name)
+    elif sides.others - before == len(roots) == 1:
+        kind = _field(roots[0], "kind") if isinstance(roots[0], Mapping) else "?"
+        resource_list.results.error(f"{where} is a {kind}; a Kptfile (kpt.dev/v1) is expected", path=name)
+
+
+def _documents(node: Node) -> list[Node]:
+    from krm_merge.text.reader import BOM, read_all
+
+    if isinstance(node, Sequence):
+        return [resolved(item) for item in node.items]
+    assert isinstance(node, Scalar)
+    return list(read_all(node.text.removeprefix(BOM)))
+
+
+def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> None:
+    for item in resource_list.items:
+        # Untouched items are never parsed, whatever they hold.
+        if b"Kptfile" not in item.slice.data or (item.slice.proved and item.kind != KPTFILE):
+            continue
+        try:
+            if not _is_kptfile(subject_of(item.root)):
+                continue
+            place = place_of(item.annotations, root)
+            if place is not None and basename(place) != KPTFILE:
+                continue
+            member = _add(sides, sides.local, item.root, place)
+        except ResourceError as error:
+            resource_list.results.error(str(error), file=error.file)
+            continue
+        assert member is not None
+        sides.resources[id(member)] = item
+
+
+def _check(resource_list: ResourceList, sides: Sides) -> None:
+    results = resource_list.results
+    for name, members in (("original", sides.original), ("upstream", sides.upstream), ("local", sides.local)):
+        seen: set[str] = set()
+        for member in members:
+            if member.place in seen:
+                what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
+                side = "the items" if name == "local" else f"functionConfig: {name}"
+                results.error(
+                    f"{member.place}: {side} hold {what}; each package has one", file=member.place, path=None
+                )
+            seen.add(member.place)
+    for name, members in (("original", sides.original), ("upstream", sides.upstream)):
+        if not members and sides.others == 0:
+            results.error(f"functionConfig: {name} holds no Kptfile (kpt.dev/v1)", path=name)
+    if not sides.local and (sides.original or sides.upstream):
+        results.error(
+            "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` or `kpt fn source DIR` do",
+            file=KPTFILE,
+        )
+
+
+def new_resource(member: Member) -> Resource:
+    """A resource of upstream's text, placed where upstream has it."""
+    from krm_merge.schema.model import is_bookkeeping
+    from krm_merge.text.cut import Slice
+    from krm_merge.text.editor import Editor
+    from krm_merge.text.emit import Emitter
+
+    data = Emitter(Editor(member.root), 0).child(member.root, 0, None, "\n").encode()
+    resource = Resource(Slice(data, proved=False))
+    for name in resource.annotations:
+        if is_bookkeeping(name):
+            resource.remove(f'metadata.annotations["{name}"]')
+    for name, value in ((PATH, member.place), (INDEX, "0"), (LEGACY_PATH, member.place), (LEGACY_INDEX, "0")):
+        resource.set(f'metadata.annotations["{name}"]', value)
+    return resource

@@ -1,0 +1,25 @@
+"""KRM functions in Python: ResourceList in, ResourceList out, results beside it.
+
+This room knows the KRM functions specification and nothing of merging.
+"""
+
+from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.resource_list import InputError, ResourceList
+from krm_merge.krm.result import Result, Results, Severity
+from krm_merge.krm.run import Outcome, process, run
+
+__all__ = [
+    "FieldPath",
+    "InputError",
+    "Outcome",
+    "Resource",
+    "ResourceList",
+    "Result",
+    "Results",
+    "Severity",
+    "format_path",
+    "parse_path",
+    "process",
+    "run",
+]

@@ -1,0 +1,53 @@
+"""The docs of a function, from its README and metadata: what `kpt fn doc` and the function catalog show."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_SECTION = re.compile(r"<!--mdtogo:(Short|Long|Examples)\s*-->\n?(.*?)<!--mdtogo(?::End)?\s*-->", re.DOTALL)
+_METADATA_FIELDS = ("image", "description", "tags", "sourceURL", "examplePackageURLs", "license", "hidden")
+
+
+@dataclass(frozen=True, slots=True)
+class Docs:
+    """README and metadata as text. The README's sections stand between `<!--mdtogo:Short-->` and `<!--mdtogo-->`."""
+
+    readme: str = ""
+    metadata: str = ""
+
+    @classmethod
+    def beside(cls, package: Path) -> Docs:
+        """The docs that an installed package carries, or those of the checkout it runs from."""
+        for folder in (package, package.parent.parent):
+            readme, metadata = folder / "README.md", folder / "metadata.yaml"
+            if readme.is_file() and metadata.is_file():
+                return cls(readme.read_text("utf-8"), metadata.read_text("utf-8"))
+        return cls()
+
+    def sections(self) -> dict[str, str]:
+        """The README's sections by their marker in lower case."""
+        return {name.lower(): body.strip() for name, body in _SECTION.findall(self.readme)}
+
+    def text(self) -> str:
+        """For people: the short section, the long one, the examples."""
+        sections = self.sections()
+        parts = [sections.get("short", ""), sections.get("long", "")]
+        if sections.get("examples"):
+            parts.append("Examples:\n\n" + sections["examples"])
+        return "".join(part + "\n\n" for part in parts if part).rstrip("\n") + "\n"
+
+    def json(self) -> str:
+        """For programs: the fields of the Go SDK's `--doc`."""
+        import json
+
+        from krm_merge.text.reader import read
+        from krm_merge.text.values import to_value
+
+        sections = self.sections()
+        metadata = to_value(read(self.metadata)) if self.metadata else {}
+        fields = metadata if isinstance(metadata, dict) else {}
+        doc: dict[str, object] = {name: sections.get(name, "") for name in ("short", "long", "examples")}
+        doc.update({name: fields[name] for name in _METADATA_FIELDS if name in fields})
+        return json.dumps(doc, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,299 @@
+"""One resource of a ResourceList: its bytes, read only when somebody asks, edited in its own text."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
+from krm_merge.krm.result import ResourceRef
+from krm_merge.text.cut import Slice
+from krm_merge.text.editor import Editor
+from krm_merge.text.layout import Comments
+from krm_merge.text.nodes import Entry, Mapping, Node, Sequence, TextError, resolved, text_canonical
+from krm_merge.text.values import Value, from_value, key_text, to_value
+
+PATH = "internal.config.kubernetes.io/path"
+INDEX = "internal.config.kubernetes.io/index"
+PACKAGE_PATH = "internal.config.kubernetes.io/package-path"
+LEGACY_PATH = "config.kubernetes.io/path"
+LEGACY_INDEX = "config.kubernetes.io/index"
+ID_ANNOTATIONS = ("internal.config.kubernetes.io/id", "config.k8s.io/id")
+
+_PATH_LINE = re.compile(rb"""^ *(?:internal\.)?config\.kubernetes\.io/path: *['"]?([^'"\r\n]+)""", re.MULTILINE)
+
+
+class ResourceError(ValueError):
+    """A resource that cannot be read. `file` is its path where that could be seen."""
+
+    def __init__(self, problem: str, file: str | None = None, path: str | None = None) -> None:
+        """Keeps file and field path apart from the message."""
+        super().__init__(f"{file}: {problem}" if file else problem)
+        self.file = file
+        self.path = path
+
+
+class Resource:
+    """A Kubernetes object and its text.
+
+    The text is parsed at the first look at the object. Changes are edits of the text: comments, order and style of the
+    rest stay. A resource without changes leaves as the bytes that came in.
+    """
+
+    def __init__(self, data: Slice, dash: int = 0) -> None:
+        """Takes an item of a list: whole lines, its dash at column `dash`."""
+        self.slice = data
+        self._dash = dash
+        self._root: Mapping | None = None
+        self._editor: Editor | None = None
+        self.used_fallback = False
+
+    @classmethod
+    def from_document(cls, text: str) -> Resource:
+        """A new resource from the text of one YAML document."""
+        lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
+        indented = "\n".join(f"  {line}" if line.strip() else line for line in lines)
+        return cls(Slice(f"-{indented[1:]}\n".encode(), proved=False))
+
+    @classmethod
+    def from_tree(cls, root: Mapping) -> Resource:
+        """A resource to look at, read elsewhere; it has no bytes of its own."""
+        resource = cls(Slice(b"", proved=False))
+        resource._root = root
+        return resource
+
+    # ---- reading -----------------------------------------------------------------------------------------------
+
+    @property
+    def root(self) -> Mapping:
+        """The tree of the object as it came in. Raises ResourceError."""
+        if self._root is None:
+            self._root = self._read()
+        return self._root
+
+    def _read(self) -> Mapping:
+        from krm_merge.text.reader import read
+
+        try:
+            text = self.slice.data.decode("utf-8")
+        except UnicodeDecodeError:
+            self._refuse("not UTF-8; save the file as UTF-8")
+        try:
+            root = read(text[: self._dash] + " " + text[self._dash + 1 :])
+        except TextError as error:
+            self._refuse(str(error))
+        if not isinstance(root, Mapping):
+            self._refuse("not a Kubernetes object: a mapping with apiVersion, kind and metadata is expected")
+        return root
+
+    def _refuse(self, problem: str) -> NoReturn:
+        match = _PATH_LINE.search(self.slice.data)
+        raise ResourceError(problem, match.group(1).decode(errors="replace").strip() if match else None)
+
+    @property
+    def kind(self) -> str:
+        """The kind, seen without parsing where the text is plain; '' where there is none."""
+        if self._root is None and self.slice.proved:
+            column = self._dash + len(self.slice.data[self._dash + 1 :]) - len(self.slice.data[self._dash + 1 :].lstrip(b" ")) + 1
+            match = re.search(rb"^[ -]{%d}kind:[ \t]*([A-Za-z0-9]+)[ \t]*(?:#|\r?$)" % column, self.slice.data, re.MULTILINE)
+            if match:
+                return match.group(1).decode()
+        return self._text_field("kind")
+
+    @property
+    def api_version(self) -> str:
+        """The apiVersion, or ''."""
+        return self._text_field("apiVersion")
+
+    @property
+    def name(self) -> str:
+        """metadata.name, or ''."""
+        return self._metadata_field("name")
+
+    @property
+    def namespace(self) -> str:
+        """metadata.namespace, or ''."""
+        return self._metadata_field("namespace")
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """metadata.annotations."""
+        metadata = self.root.get("metadata")
+        node = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+        if not isinstance(node, Mapping):
+            return {}
+        return {key_text(entry.key): _scalar_text(entry.value) for entry in node.fields.values()}
+
+    @property
+    def file(self) -> str | None:
+        """The path of its file as the host gave it."""
+        annotations = self.annotations
+        return annotations.get(PATH) or annotations.get(LEGACY_PATH)
+
+    @property
+    def index(self) -> int:
+        """Which document of its file it is."""
+        annotations = self.annotations
+        text = annotations.get(INDEX) or annotations.get(LEGACY_INDEX) or "0"
+        return int(text) if text.isdigit() else 0
+
+    @property
+    def ref(self) -> ResourceRef:
+        """How results name it."""
+        return ResourceRef(self.api_version, self.kind, self.name, self.namespace or None)
+
+    @property
+    def value(self) -> Value:
+        """The object as plain values, with the changes made so far."""
+        if not self.is_changed:
+            return to_value(self.root)
+        from krm_merge.text.reader import read
+
+        return to_value(read(self.text()))
+
+    def _text_field(self, name: str) -> str:
+        node = self.root.get(name)
+        return _scalar_text(node) if node is not None else ""
+
+    def _metadata_field(self, name: str) -> str:
+        metadata = self.root.get("metadata")
+        node = metadata.get(name) if isinstance(metadata, Mapping) else None
+        return _scalar_text(node) if node is not None else ""
+
+    # ---- changing ----------------------------------------------------------------------------------------------
+
+    @property
+    def editor(self) -> Editor:
+        """The edits of its text."""
+        if self._editor is None:
+            self._editor = Editor(self.root)
+        return self._editor
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there are edits."""
+        return self._editor is not None and self._editor.is_touched(self.root)
+
+    def set(self, path: str, value: Value) -> None:
+        """Sets a field, e.g. `set("spec.replicas", 3)`; mappings on the way are made where they are missing.
+
+        Raises KeyError where a list element on the way does not exist, ValueError for an unreadable path.
+        """
+        steps = parse_path(path)
+        holder, missing = self._descend(steps[:-1])
+        if missing:
+            wrapped: Value = value
+            for step in reversed([*missing[1:], steps[-1]]):
+                wrapped = {_field_name(step, path): wrapped}
+            self._put(holder, _field_name(missing[0], path), from_value(wrapped))
+        elif isinstance(holder, Sequence):
+            self.editor.replace(self._element(holder, steps[-1:]), from_value(value))
+        else:
+            self._put(holder, _field_name(steps[-1], path), from_value(value))
+
+    def remove(self, path: str) -> None:
+        """Removes a field or a list element. Raises KeyError where it does not exist."""
+        steps = parse_path(path)
+        holder, missing = self._descend(steps[:-1])
+        if missing:
+            raise KeyError(path)
+        if isinstance(holder, Sequence):
+            self.editor.remove(holder, self._element(holder, steps[-1:]))
+            return
+        entry = self._entry(holder, _field_name(steps[-1], path))
+        if entry is None:
+            raise KeyError(path)
+        self.editor.remove(holder, entry)
+
+    def _descend(self, steps: FieldPath) -> tuple[Mapping | Sequence, FieldPath]:
+        node: Mapping | Sequence = self.root
+        for position, step in enumerate(steps):
+            if isinstance(node, Sequence):
+                child: Node = self.editor.value(self._element(node, (step,)))
+            else:
+                entry = self._entry(node, _field_name(step, format_path(steps)))
+                if entry is None:
+                    return node, steps[position:]
+                child = self.editor.value(entry)
+            child = resolved(child)
+            if not isinstance(child, Mapping | Sequence):
+                raise KeyError(f"{format_path(steps[: position + 1])} is neither a mapping nor a list")
+            node = child
+        return node, ()
+
+    def _entry(self, node: Mapping, name: str) -> Entry | None:
+        canonical = text_canonical(name)
+        for child in self.editor.children(node):
+            if isinstance(child, Entry) and child.key.canonical == canonical:
+                return child
+        entry = node.fields.get(canonical)
+        return entry if entry is not None and entry.inherited else None
+
+    def _element(self, node: Sequence, steps: FieldPath) -> Node:
+        items = [item for item in self.editor.children(node) if not isinstance(item, Entry)]
+        step = steps[0]
+        if isinstance(step, int) and step < len(items):
+            return items[step]
+        if isinstance(step, tuple):
+            for item in items:
+                value = resolved(self.editor.value(item))
+                if isinstance(value, Mapping) and all(
+                    (field := value.get(name)) is not None and _scalar_text(field) == wanted for name, wanted in step
+                ):
+                    return item
+        raise KeyError(format_path(steps))
+
+    def _put(self, holder: Mapping | Sequence, name: str, value: Node) -> None:
+        if isinstance(holder, Sequence):
+            raise KeyError(f"a list has no field {name}")
+        entry = self._entry(holder, name)
+        if entry is not None and not entry.inherited:
+            self.editor.replace(entry, value)
+            return
+        children = self.editor.children(holder)
+        self.editor.insert(holder, Entry(from_value(name), value), children[-1] if children else None, Comments())
+
+    # ---- writing -----------------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """The text of the object, at its column in the list, with a space where the dash stands."""
+        from krm_merge.text.document import rendered
+
+        text, self.used_fallback = rendered(self.editor)
+        return text
+
+    def merged(self) -> Mapping:
+        """The object after the changes, read from its new text. Raises TextError."""
+        from krm_merge.text.reader import read
+
+        root = read(self.text()) if self.is_changed else self.root
+        assert isinstance(root, Mapping)
+        return root
+
+    def data(self) -> bytes:
+        """The item's bytes: as they came in where nothing changed."""
+        if not self.is_changed:
+            return self.slice.data
+        self._drop_ids()
+        text = self.text()
+        return (text[: self._dash] + "-" + text[self._dash + 1 :]).encode()
+
+    def _drop_ids(self) -> None:
+        # W3: while these are there, kpt copies the comments and the key order of the input back, lists by position.
+        metadata = self.root.get("metadata")
+        annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+        if isinstance(annotations, Mapping):
+            for child in self.editor.children(annotations):
+                if isinstance(child, Entry) and key_text(child.key) in ID_ANNOTATIONS:
+                    self.editor.remove(annotations, child)
+
+
+def _scalar_text(node: Node) -> str:
+    node = resolved(node)
+    return "" if isinstance(node, Mapping | Sequence) or node.canonical == ("null",) else key_text(node)
+
+
+def _field_name(step: object, path: str) -> str:
+    if not isinstance(step, str):
+        raise KeyError(f"{path}: a mapping has no element {step}")
+    return step

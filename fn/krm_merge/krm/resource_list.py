@@ -1,0 +1,130 @@
+"""The ResourceList: what a function reads and writes."""
+
+from __future__ import annotations
+
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+from krm_merge.text.cut import Cut, cut
+from krm_merge.text.nodes import Mapping, TextError
+from krm_merge.text.values import from_value, to_value
+
+API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
+
+
+class InputError(ValueError):
+    """An input that is no ResourceList."""
+
+
+class ResourceList:
+    """Items, functionConfig and results. Change `items` and report to `results`; then `serialize`."""
+
+    def __init__(self, parts: Cut) -> None:
+        """Takes a list that was cut; use `parse`."""
+        self._parts = parts
+        self._input = [Resource(item, parts.dash) for item in parts.items or []]
+        self.items: list[Resource] = list(self._input)
+        self.results = Results()
+        self._function_config: Mapping | None = None
+
+    @classmethod
+    def parse(cls, data: bytes) -> ResourceList:
+        """Reads a ResourceList; nothing at all is an empty one. The items are not parsed. Raises InputError."""
+        if not data.strip():
+            data = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError("stdin: not UTF-8; a ResourceList is UTF-8 text")
+        try:
+            parts = cut(data)
+        except TextError as error:
+            raise InputError(f"stdin: {error}" if error.line else f"stdin: not a ResourceList: {error}") from None
+        result = cls(parts)
+        result._check_type()
+        if parts.items is None:
+            raise InputError("stdin: the ResourceList has no field items; give items: [] for an empty package")
+        return result
+
+    def _check_type(self) -> None:
+        kind, version = self._field("kind"), self._field("apiVersion")
+        if kind != "ResourceList":
+            raise InputError(
+                f"stdin: kind is {kind or 'missing'}, ResourceList is expected; `kpt fn source DIR` writes one"
+            )
+        if version not in API_VERSIONS:
+            raise InputError(f"stdin: apiVersion is {version or 'missing'}, {API_VERSIONS[0]} is expected")
+
+    def _field(self, name: str) -> str:
+        node = self._read_field(name)
+        return "" if node is None or isinstance(node, Mapping) else str(to_value(node))
+
+    def _read_field(self, name: str):  # type: ignore[no-untyped-def]
+        from krm_merge.text.reader import read
+
+        region = self._parts.fields.get(name)
+        if region is None:
+            return None
+        try:
+            root = read(region.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise InputError(f"stdin: {name}: not UTF-8") from None
+        except TextError as error:
+            raise InputError(f"stdin: {name}: {error}") from None
+        return root.get(name) if isinstance(root, Mapping) else None
+
+    @property
+    def function_config(self) -> Mapping | None:
+        """The functionConfig, or None. Raises InputError where it is no mapping or cannot be read."""
+        if self._function_config is None:
+            node = self._read_field("functionConfig")
+            if node is None or node.canonical == ("null",):
+                return None
+            if not isinstance(node, Mapping):
+                raise InputError("stdin: functionConfig is not a mapping")
+            self._function_config = node
+        return self._function_config
+
+    def serialize(self, *, as_it_came: bool = False) -> bytes:
+        """The list as bytes, with the results. `as_it_came` gives the items of the input, without any change."""
+        parts = self._parts
+        pieces = [parts.before]
+        for name, region in parts.fields.items():
+            if name == "items":
+                pieces.extend(self._items(self._input if as_it_came else self.items))
+            elif name != "results":
+                pieces.append(region)
+            if not pieces[-1].endswith(b"\n"):
+                pieces.append(parts.newline)
+        if len(self.results):
+            pieces.append(self._results())
+        return b"".join(pieces)
+
+    def _items(self, items: list[Resource]) -> list[bytes]:
+        parts = self._parts
+        if not items:
+            return [b"items: []" + parts.newline]
+        head = parts.items_head
+        pieces = [head if head.endswith(b"\n") else head + parts.newline]
+        for item in items:
+            data = item.data()
+            # Resources made here stand at column 0; a list that is indented takes them in at its own column.
+            if item._dash != parts.dash:
+                data = _indented(data, parts.dash - item._dash)
+            if not pieces[-1].endswith(b"\n"):
+                pieces.append(parts.newline)
+            pieces.append(data)
+        return pieces
+
+    def _results(self) -> bytes:
+        from krm_merge.text.editor import Editor
+        from krm_merge.text.emit import Emitter
+        from krm_merge.text.nodes import Entry
+
+        values = from_value([result.to_value() for result in self.results])
+        emitter = Emitter(Editor(values), 0)
+        return emitter.child(Entry(from_value("results"), values), 0, None, self._parts.newline.decode()).encode()
+
+
+def _indented(data: bytes, by: int) -> bytes:
+    lines = data.split(b"\n")
+    if by < 0:
+        return data
+    return b"\n".join(b" " * by + line if line.strip() else line for line in lines)

@@ -1,0 +1,102 @@
+"""Results as the KRM functions specification shapes them: what a function tells about its work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from krm_merge.text.values import Value
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRef:
+    """Which resource a result is about."""
+
+    api_version: str
+    kind: str
+    name: str
+    namespace: str | None = None
+
+    def to_value(self) -> dict[str, Value]:
+        """The form of the specification."""
+        value: dict[str, Value] = {"apiVersion": self.api_version, "kind": self.kind, "name": self.name}
+        if self.namespace:
+            value["namespace"] = self.namespace
+        return value
+
+    def __str__(self) -> str:
+        """As people name it: kind and name, with the namespace in front of the name."""
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result. `current` and `proposed` are the values of the field before and after, as text."""
+
+    severity: Severity
+    message: str
+    resource: ResourceRef | None = None
+    file: str | None = None
+    file_index: int = 0
+    path: str | None = None
+    current: str | None = None
+    proposed: str | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def to_value(self) -> dict[str, Value]:
+        """The form of the specification; what is not set is left out."""
+        value: dict[str, Value] = {"message": self.message, "severity": self.severity}
+        if self.resource is not None:
+            value["resourceRef"] = self.resource.to_value()
+        if self.path is not None:
+            about: dict[str, Value] = {"path": self.path}
+            if self.current is not None:
+                about["currentValue"] = self.current
+            if self.proposed is not None:
+                about["proposedValue"] = self.proposed
+            value["field"] = about
+        if self.file is not None:
+            value["file"] = {"path": self.file, "index": self.file_index} if self.file_index else {"path": self.file}
+        if self.tags:
+            value["tags"] = dict(self.tags)
+        return value
+
+
+class Results:
+    """The results of one run, in the order in which they were reported."""
+
+    def __init__(self) -> None:
+        """No results yet."""
+        self._results: list[Result] = []
+
+    def __iter__(self) -> Iterator[Result]:
+        """All results."""
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._results)
+
+    def add(self, result: Result) -> None:
+        """Reports a result."""
+        self._results.append(result)
+
+    def error(self, message: str, **about: object) -> None:
+        """Reports an error; takes the other fields of Result by name. The function then exits 1."""
+        self.add(Result("error", message, **about))  # type: ignore[arg-type]
+
+    def warning(self, message: str, **about: object) -> None:
+        """Reports a warning; takes the other fields of Result by name."""
+        self.add(Result("warning", message, **about))  # type: ignore[arg-type]
+
+    def info(self, message: str, **about: object) -> None:
+        """Reports a fact; takes the other fields of Result by name."""
+        self.add(Result("info", message, **about))  # type: ignore[arg-type]
+
+    @property
+    def errors(self) -> list[Result]:
+        """The results of severity error."""
+        return [result for result in self._results if result.severity == "error"]

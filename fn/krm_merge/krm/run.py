@@ -1,0 +1,89 @@
+"""Runs a function as kpt runs it: ResourceList on stdin, ResourceList on stdout, exit code, `--help`, `--doc`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, TextIO, TypeAlias
+
+from krm_merge.krm.docs import Docs
+from krm_merge.krm.resource_list import InputError, ResourceList
+
+Function: TypeAlias = Callable[[ResourceList], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gives: stdout, the exit code, and what stderr says first. `output` is empty when there is no list."""
+
+    output: bytes
+    exit_code: int
+    message: str = ""
+
+
+def process(function: Function, data: bytes) -> Outcome:
+    """Runs a function on the bytes of a ResourceList.
+
+    The function changes the list and reports to its results. If it reports an error, or raises InputError, the items
+    leave as they came, with all results, and the exit code is 1: kpt then shows the results and writes no file. Only
+    what is no ResourceList at all gives no output.
+    """
+    try:
+        resource_list = ResourceList.parse(data)
+    except InputError as error:
+        return Outcome(b"", 1, str(error))
+    try:
+        function(resource_list)
+    except InputError as error:
+        resource_list.results.error(str(error))
+    errors = resource_list.results.errors
+    # W4: refused means untouched.
+    output = resource_list.serialize(as_it_came=bool(errors))
+    if not errors:
+        return Outcome(output, 0)
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    first = errors[0]
+    place = f"{first.file}: " if first.file and not first.message.startswith(first.file) else ""
+    return Outcome(output, 1, f"{place}{first.message}{more}")
+
+
+def run(
+    function: Function,
+    argv: Sequence[str] | None = None,
+    *,
+    docs: Docs | None = None,
+    stdin: BinaryIO | None = None,
+    stdout: BinaryIO | None = None,
+    stderr: TextIO | None = None,
+) -> int:
+    """The main program of a function; returns the exit code.
+
+    `--help` prints the docs as kpt shows them, `--doc` the same as JSON; file names are read instead of stdin, as the
+    items of one list is not made of them: each is a ResourceList.
+    """
+    argv = sys.argv[1:] if argv is None else argv
+    out = stdout or sys.stdout.buffer
+    err = stderr or sys.stderr
+    docs = docs or Docs()
+    if "--help" in argv or "-h" in argv:
+        out.write(docs.text().encode())
+        return 0
+    if "--doc" in argv:
+        out.write(docs.json().encode())
+        return 0
+    if argv:
+        err.write(f"unknown argument {argv[0]}; the function reads a ResourceList on stdin, --help tells more\n")
+        return 2
+    source = stdin or sys.stdin.buffer
+    if source.isatty():
+        err.write(docs.text() or "a ResourceList is expected on stdin\n")
+        return 2
+    outcome = process(function, source.read())
+    if outcome.message:
+        err.write(outcome.message.replace("\n", " ") + "\n")
+        err.flush()
+    # W4: one write, from a complete result; a broken stdout must not look like success.
+    out.write(outcome.output)
+    out.flush()
+    return outcome.exit_code

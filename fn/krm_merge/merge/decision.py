@@ -1,0 +1,103 @@
+"""What a merge decided, as data: every reader (the text, the results, a diff, a report) reads these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.text.editor import Editor
+from krm_merge.text.layout import Comments
+from krm_merge.text.nodes import Child, Collection, Node
+
+Side: TypeAlias = Literal["upstream", "local", "both"]
+Severity: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """The child gets this value."""
+
+    child: Child
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """A child of upstream goes behind `after` (first where None), with its comments."""
+
+    collection: Collection
+    child: Child
+    after: Child | None
+    comments: Comments
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """The child goes."""
+
+    collection: Collection
+    child: Child
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The child goes behind `after`."""
+
+    collection: Collection
+    child: Child
+    after: Child | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """The child gets these comments."""
+
+    child: Child
+    comments: Comments
+
+
+Edit: TypeAlias = Replace | Insert | Remove | Move | Comment
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision: where, by which rule, what each side had, what stands, why, and what that does to local's text.
+
+    `told` says that the decision is worth a result of its own; the others are summed up. A decision without edits
+    leaves local as it is. `merged` is None where nothing stands.
+    """
+
+    rule: str
+    path: FieldPath
+    message: str
+    side: Side
+    severity: Severity = "info"
+    told: bool = False
+    original: Node | None = None
+    upstream: Node | None = None
+    local: Node | None = None
+    merged: Node | None = None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether both sides wanted something here."""
+        return self.severity != "info"
+
+
+def apply(decisions: list[Decision], editor: Editor) -> None:
+    """Carries the edits of the decisions out. Nothing is decided here."""
+    for decision in decisions:
+        for edit in decision.edits:
+            match edit:
+                case Replace(child, value):
+                    editor.replace(child, value)
+                case Insert(collection, child, after, comments):
+                    editor.insert(collection, child, after, comments)
+                case Remove(collection, child):
+                    editor.remove(collection, child)
+                case Move(collection, child, after):
+                    editor.move(collection, child, after)
+                case Comment(child, comments):
+                    editor.comment(child, comments)

@@ -1,0 +1,301 @@
+"""Three-way merge of lists (rules L1-L3, F3, F5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Series
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from krm_merge.krm.fieldpath import FieldPath, Step
+from krm_merge.merge.decision import Edit, Insert, Move, Remove, Replace, Side
+from krm_merge.merge.identity import NotIdentified, match_functions, read_functions
+from krm_merge.merge.order import merge_order
+from krm_merge.merge.sequence import Run, merge_sequences
+from krm_merge.merge.verdict import Sides, Verdict, same
+from krm_merge.schema import FUNCTIONS, SET, WHOLE, KeyedList
+from krm_merge.text.layout import NO_COMMENTS
+from krm_merge.text.nodes import Canonical, Mapping, Node, Sequence, resolved
+from krm_merge.text.order import longest_rising
+from krm_merge.text.values import key_text
+
+if TYPE_CHECKING:
+    from krm_merge.merge.tree import TreeMerge
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element on the three sides, by its position there; None where a side lacks it. `step` names it in paths."""
+
+    original: int | None
+    upstream: int | None
+    local: int | None
+    step: Step
+
+
+def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
+    """Decides on a list; all sides that are there are lists."""
+    kind = merge.schema.list_kind(path)
+    items = [_items(node) for node in (sides.original, sides.upstream, sides.local)]
+    if kind == FUNCTIONS:
+        return _functions(merge, path, sides, items)
+    if kind == WHOLE:
+        return sides.settled() or merge.conflict(path, sides, "V4")
+    elements = None
+    if kind == SET:
+        elements = _by_value(items)
+    elif isinstance(kind, KeyedList):
+        elements = _by_key(items, kind)
+    if elements is not None:
+        return _elements(merge, path, sides, items, elements)
+    settled = sides.settled()
+    verdict = settled or _sequence(merge, path, sides, items)
+    if kind in ("ordered", WHOLE) or settled is not None:
+        return verdict
+    # L1: a keyed list with duplicate keys is a sequence.
+    message = "two elements with the same key: merged as a plain sequence; give each its own key"
+    return replace(verdict, rule="L1", severity="warning" if verdict.severity == "info" else verdict.severity, message=message)
+
+
+def _items(node: Node | None) -> list[Node]:
+    return [resolved(item) for item in node.items] if isinstance(node, Sequence) else []
+
+
+# ---- identity ----------------------------------------------------------------------------------------------------
+
+
+def _by_value(items: Series[list[Node]]) -> list[Element] | None:
+    return _by_identity([[item.canonical for item in side] for side in items], lambda _, side, at: at)
+
+
+def _by_key(items: Series[list[Node]], kind: KeyedList) -> list[Element] | None:
+    keys: list[list[Canonical]] = []
+    for side in items:
+        if not all(isinstance(item, Mapping) for item in side):
+            return None
+        keys.append([_key(item, kind) for item in side])
+
+    def step(_key: Canonical, side: int, at: int) -> Step:
+        item = items[side][at]
+        assert isinstance(item, Mapping)
+        return tuple((name, key_text(value)) for name in kind.keys if (value := item.get(name)) is not None)
+
+    return _by_identity(keys, step)
+
+
+def _key(item: Node, kind: KeyedList) -> Canonical:
+    defaults = dict(kind.defaults)
+    assert isinstance(item, Mapping)
+    parts: list[object] = []
+    for name in kind.keys:
+        value = item.get(name)
+        parts.append(value.canonical if value is not None else ("str", defaults[name]) if name in defaults else None)
+    return tuple(parts)
+
+
+def _by_identity(keys: list[list[Canonical]], step) -> list[Element] | None:  # type: ignore[no-untyped-def]
+    """Pairs by key; None where a side has a key twice."""
+    places = [{key: at for at, key in enumerate(side)} for side in keys]
+    if any(len(place) < len(side) for place, side in zip(places, keys, strict=True)):
+        return None
+    elements = []
+    for key in dict.fromkeys(key for side in keys for key in side):
+        at = [place.get(key) for place in places]
+        side = next(s for s in (2, 1, 0) if at[s] is not None)
+        elements.append(Element(at[0], at[1], at[2], step(key, side, at[side])))
+    return elements
+
+
+# ---- functions ---------------------------------------------------------------------------------------------------
+
+
+def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
+    matches = match_functions(items[0], items[1], items[2], smart=merge.smart)
+    if isinstance(matches, NotIdentified):
+        return _functions_as_one_value(merge, path, sides, items, matches.reason)
+    for match in matches:
+        if match.moved_registry:
+            step = (*path, match.step)
+            merge.note(step, "F4", "the same function, its image moved to another registry")
+    elements = [Element(m.original, m.upstream, m.local, m.step) for m in matches]
+    return _elements(merge, path, sides, items, elements)
+
+
+def _functions_as_one_value(
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], reason: str
+) -> Verdict:
+    """F3: upstream's list if upstream changed it, else local's; both changed it: a conflict."""
+    if settled := sides.settled():
+        return replace(settled, rule="F3")
+    verdict = merge.conflict(path, sides, "F3", f"{reason}, so the list is one value")
+    if verdict.node is sides.local:
+        return verdict
+    kept = {item.canonical for side in items[:2] for item in side}
+    functions = read_functions(items[2])
+    dropped = [at for at, item in enumerate(items[2]) if item.canonical not in kept]
+    for at in dropped:
+        label = functions[at].label
+        merge.note(
+            (*path, at), "F3", f"the local function {label} is dropped", "warning", "local", Sides(None, None, items[2][at])
+        )
+    names = ", ".join(functions[at].label for at in dropped)
+    remedy = "; name every function on all sides, or set functionIdentity: smart, to keep them"
+    return replace(verdict, message=verdict.message + (f"; dropped from local: {names}{remedy}" if names else ""))
+
+
+# ---- lists whose elements have an identity -----------------------------------------------------------------------
+
+
+def _elements(
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], elements: list[Element]
+) -> Verdict:
+    base = sides.local if sides.local is not None else sides.upstream
+    if base is None:
+        return Verdict(None)
+    assert isinstance(base, Sequence)
+    mark = len(merge.decisions)
+    verdicts = [_existence(merge, (*path, e.step), _sides_of(items, e)) for e in elements]
+    alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
+    if not alive and any(items) and all(side or node is None for side, node in zip(items, _nodes(sides), strict=True)):
+        # V3: what had content and has none now disappears, unless a side holds it empty itself.
+        for element, verdict in zip(elements, verdicts, strict=True):
+            merge.record(verdict, (*path, element.step), _sides_of(items, element), ())
+        merge.forget_since(mark)
+        return Verdict(None)
+    orders = [_order(elements, side) for side in ("original", "upstream", "local")]
+    order = merge_order(orders[0], orders[1], orders[2], alive)
+    if order.upstream_reordered and order.local_reordered and sides.local is not None:
+        merge.note(path, "L4", "upstream and local both reordered; upstream's order stands", "info", "both")
+    on_base = "local" if base is sides.local else "upstream"
+    children = [_child(base, sides, elements[at], on_base) for at in order.keys]
+    placed = arrange(base, [child for child, _ in children], merge, sides)
+    for at, verdict in enumerate(verdicts):
+        if at not in alive:
+            position = getattr(elements[at], on_base)
+            edits: tuple[Edit, ...] = (Remove(base, base.items[position]),) if position is not None else ()
+            merge.record(verdict, (*path, elements[at].step), _sides_of(items, elements[at]), edits)
+    for at, (child, own) in zip(order.keys, children, strict=True):
+        verdict, step = verdicts[at], (*path, elements[at].step)
+        edits = placed.get(id(child), ())
+        node = verdict.node
+        if own and node is not resolved(child):
+            assert node is not None
+            edits = (*edits, Replace(child, node))
+        merge.record(_as_move(verdict, edits), step, _sides_of(items, elements[at]), edits)
+        if own and on_base == "local":
+            _comments(merge, step, sides, elements[at])
+    return Verdict(base, side="local" if base is sides.local else "upstream")
+
+
+def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
+    """F5: the local decision about existence stands; values merge where both have the element."""
+    original, upstream, local = sides.original, sides.upstream, sides.local
+    if original is None or (upstream is not None and local is not None):
+        return merge.value(path, sides)
+    if upstream is None and local is None:
+        return Verdict(None, side="both")
+    deleter: Side = "upstream" if upstream is None else "local"
+    if same(original, local if upstream is None else upstream):
+        return Verdict(None, "F5", deleter)
+    wanted = merge.policy.delete(path)
+    severity = merge.severity(path)
+    if deleter == "upstream":
+        if wanted == "upstream":
+            return Verdict(None, "F5", "both", severity, "upstream removed it, local changed it; the removal stands")
+        return Verdict(local, "F5", "both", severity, "upstream removed it, local changed it; local's stays")
+    if wanted == "upstream":
+        return Verdict(upstream, "F5", "both", severity, "local removed it, upstream changed it; upstream's is added again")
+    return Verdict(None, "F5", "both", severity, "local removed it, upstream changed it; it stays removed")
+
+
+def _nodes(sides: Sides) -> tuple[Node | None, Node | None, Node | None]:
+    return sides.original, sides.upstream, sides.local
+
+
+def _sides_of(items: list[list[Node]], element: Element) -> Sides:
+    at = (element.original, element.upstream, element.local)
+    return Sides(*(None if position is None else side[position] for side, position in zip(items, at, strict=True)))
+
+
+def _order(elements: list[Element], side: str) -> list[int]:
+    """The elements that a side has, by their number, in the side's order."""
+    placed = [(getattr(element, side), number) for number, element in enumerate(elements)]
+    return [number for position, number in sorted((p, n) for p, n in placed if p is not None)]
+
+
+def _child(base: Sequence, sides: Sides, element: Element, on_base: str) -> tuple[Node, bool]:
+    """The element's item in the base list, or upstream's; whether it is the base's own."""
+    position = getattr(element, on_base)
+    if position is not None:
+        return base.items[position], True
+    assert isinstance(sides.upstream, Sequence)
+    assert element.upstream is not None
+    return sides.upstream.items[element.upstream], False
+
+
+def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
+    if not verdict.message and edits and isinstance(edits[0], Move):
+        return replace(verdict, rule="L4", side="upstream", message="") if len(edits) == 1 else verdict
+    return verdict
+
+
+def _comments(merge: TreeMerge, path: FieldPath, sides: Sides, element: Element) -> None:
+    if element.upstream is None or element.local is None:
+        return
+    original, upstream, local = _nodes(sides)
+    assert isinstance(upstream, Sequence)
+    assert isinstance(local, Sequence)
+    before = original.items[element.original] if isinstance(original, Sequence) and element.original is not None else None
+    merge.merge_comments(path, sides, (before, upstream.items[element.upstream], local.items[element.local]))
+
+
+def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
+    """The edits that bring the wanted items into this order, by the id of the item; removals apart."""
+    position = {id(item): at for at, item in enumerate(base.items)}
+    steady = longest_rising([position[id(item)] for item in wanted if id(item) in position])
+    edits: dict[int, tuple[Edit, ...]] = {}
+    previous: Node | None = None
+    for item in wanted:
+        at = position.get(id(item))
+        if at is None:
+            comments = merge.comments.of(sides.upstream, item) if sides.upstream is not None else NO_COMMENTS
+            edits[id(item)] = (Insert(base, item, previous, comments),)
+        elif at not in steady:
+            edits[id(item)] = (Move(base, item, previous),)
+        previous = item
+    return edits
+
+
+# ---- sequences ---------------------------------------------------------------------------------------------------
+
+
+def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
+    """L3: both changed a list without identities."""
+    if not all(isinstance(node, Sequence) and node.items for node in _nodes(sides)):
+        return merge.conflict(path, sides, "L3")
+    keys = [[item.canonical for item in side] for side in items]
+    runs = merge_sequences(keys[0], keys[1], keys[2], "upstream")
+    if any(run.clash == "changed" for run in runs):
+        return merge.conflict(path, sides, "L3", "overlapping changes of a list without keys")
+    merged = _taken(runs, keys)
+    again = _taken(merge_sequences(keys[0], keys[1], merged, "upstream"), [keys[0], keys[1], merged])
+    if again != merged:
+        return merge.conflict(path, sides, "L3", "changes of a list without keys that cannot be put in order")
+    if not merged:
+        return Verdict(None, "L3", "both")
+    local, upstream = sides.local, sides.upstream
+    assert isinstance(local, Sequence)
+    assert isinstance(upstream, Sequence)
+    wanted = [(upstream if run.side == "upstream" else local).items[at] for run in runs for at in range(run.start, run.stop)]
+    kept = {id(item) for item in wanted}
+    placed = arrange(local, wanted, merge, sides)
+    edits = [Remove(local, item) for item in local.items if id(item) not in kept]
+    all_edits = (*edits, *(edit for item in wanted for edit in placed.get(id(item), ())))
+    inserted = any(run.clash == "inserted" for run in runs)
+    message = "upstream and local inserted at the same place; local's elements stand before upstream's" if inserted else ""
+    verdict = Verdict(local, "L3", "both", merge.severity(path) if inserted else "info", message)
+    merge.record(verdict, path, sides, all_edits)
+    return Verdict(local, "L3", "both")
+
+
+def _taken(runs: list[Run], keys: list[list[Canonical]]) -> list[Canonical]:
+    return [key for run in runs for key in keys[1 if run.side == "upstream" else 2][run.start : run.stop]]

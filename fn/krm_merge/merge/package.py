@@ -1,0 +1,149 @@
+"""Three-way merge of a package: which resource of one side is which of the others, and what becomes of it (rules K, R)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from posixpath import dirname
+from typing import Literal, TypeAlias
+
+from krm_merge.merge.decision import Decision
+from krm_merge.merge.policy import Policy, Subject
+from krm_merge.merge.tree import TreeMerge
+from krm_merge.schema import KptfileSchema, Schema
+from krm_merge.text.nodes import Canonical, Mapping, mapping_canonical, resolved
+
+KPTFILE = "Kptfile"
+
+Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A resource of one side. `place` is its file, from the root of the package."""
+
+    place: str
+    subject: Subject
+    root: Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What becomes of one resource, and every decision that led there."""
+
+    fate: Fate
+    original: Member | None
+    upstream: Member | None
+    local: Member | None
+    decisions: list[Decision]
+
+    @property
+    def member(self) -> Member:
+        """The resource as the nearest side has it."""
+        member = self.local or self.upstream or self.original
+        assert member is not None
+        return member
+
+
+@dataclass(frozen=True, slots=True)
+class PackageMerge:
+    """Merges the members of a package under one policy."""
+
+    policy: Policy
+    smart: bool = False
+
+    def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
+        """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""
+        sides = [{member.place: member for member in side} for side in (original, upstream, local)]
+        outcomes = []
+        for place in dict.fromkeys([*sides[2], *sides[1], *sides[0]]):
+            members = (sides[0].get(place), sides[1].get(place), sides[2].get(place))
+            decide = self._root_kptfile if place == KPTFILE else self._subpackage_kptfile
+            outcomes.append(decide(*members))
+        return outcomes
+
+    def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
+        # K4: never added, never deleted.
+        if local is None or upstream is None:
+            decisions = []
+            if local is not None and original is not None:
+                message = "upstream has no Kptfile; local's stays as it is"
+                decisions.append(Decision("K4", (), message, "upstream", "warning", told=True))
+            return Outcome("kept", original, upstream, local, decisions)
+        return self._merged(KptfileSchema(root=True), original, upstream, local)
+
+    def _subpackage_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
+        schema = KptfileSchema(root=False)
+        if local is not None and _is_other_package(original or upstream, local):
+            decisions = []
+            if upstream is not None and not _same(schema, original, upstream):
+                message = f"the subpackage {dirname(local.place)} follows another upstream locally; it is left alone"
+                decisions.append(Decision("R3", ("upstream",), message, "upstream", "warning", told=True))
+            return Outcome("kept", original, upstream, local, decisions)
+        return self._existence(schema, original, upstream, local)
+
+    def _existence(
+        self, schema: Schema, original: Member | None, upstream: Member | None, local: Member | None
+    ) -> Outcome:
+        """R2 with F5: who has the resource decides what becomes of it."""
+        if upstream is not None and local is not None:
+            return self._merged(schema, original, upstream, local)
+        if original is None:
+            return Outcome("kept" if upstream is None else "added", original, upstream, local, [])
+        if upstream is None and local is None:
+            return Outcome("kept", original, upstream, local, [])
+        holder = local or upstream
+        assert holder is not None
+        deleted = "upstream" if upstream is None else "local"
+        if _same(schema, original, holder):
+            return Outcome("deleted" if local is not None else "kept", original, upstream, local, [])
+        policy = self.policy.of(holder.subject)
+        stands = policy.delete(())
+        severity = "error" if policy.conflict(()) == "fail" else "warning"
+        if deleted == "upstream":
+            fate: Fate = "deleted" if stands == "upstream" else "kept"
+            what = "upstream removed it, local changed it; " + ("the removal stands" if fate == "deleted" else "local's stays")
+        else:
+            fate = "added" if stands == "upstream" else "kept"
+            what = "local removed it, upstream changed it; " + (
+                "upstream's is added again" if fate == "added" else "it stays removed"
+            )
+        decision = Decision("F5", (), what, "both", severity, told=True)  # type: ignore[arg-type]
+        return Outcome(fate, original, upstream, local, [decision])
+
+    def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> Outcome:
+        if original is not None and original.root is upstream.root:
+            return Outcome("kept", original, upstream, local, [])
+        merge = TreeMerge(schema, self.policy.of(local.subject), smart=self.smart)
+        decisions = merge.merge(original.root if original else None, upstream.root, local.root)
+        return Outcome("merged", original, upstream, local, decisions)
+
+
+def _is_other_package(reference: Member | None, local: Member) -> bool:
+    """R3: whether the local subpackage comes from elsewhere than the original's."""
+    if reference is None:
+        return False
+    theirs, ours = reference.root.get("upstream"), local.root.get("upstream")
+    if theirs is None or ours is None:
+        return theirs is not ours
+    return theirs.canonical != ours.canonical
+
+
+def _same(schema: Schema, first: Member | None, second: Member) -> bool:
+    return first is not None and essence(schema, first.root) == essence(schema, second.root)
+
+
+def essence(schema: Schema, root: Mapping, path: tuple[str, ...] = ()) -> Canonical:
+    """The value of a resource without what is never compared (K1, R6)."""
+    fields = {}
+    for key, entry in root.fields.items():
+        at = (*path, str(key[1]) if len(key) > 1 else "")
+        if schema.stays_local(at):
+            continue
+        value = resolved(entry.value)
+        if isinstance(value, Mapping) and at in (("metadata",), ("metadata", "annotations")):
+            inner = essence(schema, value, at)
+            if inner != mapping_canonical({}):
+                fields[key] = inner
+        else:
+            fields[key] = value.canonical
+    return mapping_canonical(fields)

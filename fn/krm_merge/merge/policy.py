@@ -1,0 +1,72 @@
+"""Who wins a conflict: the user's `onConflict` and `rules`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath, covers
+
+OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
+OnDelete: TypeAlias = Literal["upstream", "local"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Narrows the policy to part of the package. Fields that are None match everything."""
+
+    group: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    path: FieldPath | None = None
+    on_conflict: OnConflict | None = None
+    on_delete: OnDelete | None = None
+
+    def selects(self, subject: Subject) -> bool:
+        """Whether the rule speaks of this resource."""
+        return all(
+            wanted is None or wanted == got
+            for wanted, got in (
+                (self.group, subject.group),
+                (self.kind, subject.kind),
+                (self.namespace, subject.namespace),
+                (self.name, subject.name),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A resource as rules name it."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The policy of one resource: the rules that select it, the first match of a path wins."""
+
+    on_conflict: OnConflict = "upstream"
+    rules: tuple[Rule, ...] = field(default=())
+
+    def of(self, subject: Subject) -> Policy:
+        """The policy with only the rules of this resource."""
+        return Policy(self.on_conflict, tuple(rule for rule in self.rules if rule.selects(subject)))
+
+    def conflict(self, path: FieldPath) -> OnConflict:
+        """Who wins a conflict here."""
+        for rule in self.rules:
+            if rule.on_conflict is not None and (rule.path is None or covers(rule.path, path)):
+                return rule.on_conflict
+        return self.on_conflict
+
+    def delete(self, path: FieldPath) -> OnDelete:
+        """Whose deletion or change stands where one side deleted what the other changed (F5)."""
+        for rule in self.rules:
+            if rule.on_delete is not None and (rule.path is None or covers(rule.path, path)):
+                return rule.on_delete
+        return "local"

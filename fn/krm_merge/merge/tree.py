@@ -1,0 +1,279 @@
+"""Three-way merge of the values of one resource (rules V)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Series
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.merge.comments import CommentReader, merge_comments
+from krm_merge.merge.decision import Comment, Decision, Edit, Insert, Remove, Replace, Severity, Side
+from krm_merge.merge.lines import merge_lines
+from krm_merge.merge.order import merge_order
+from krm_merge.merge.policy import Policy
+from krm_merge.merge.verdict import Sides, Verdict, same
+from krm_merge.schema import Schema
+from krm_merge.text.layout import NO_COMMENTS
+from krm_merge.text.nodes import Canonical, Child, Entry, Mapping, Node, Scalar, Sequence, resolved, text_canonical
+
+
+class TreeMerge:
+    """The merge of one resource. `decisions` fills as it goes; nothing is written."""
+
+    def __init__(self, schema: Schema, policy: Policy, *, smart: bool = False) -> None:
+        """For a resource of this schema under this policy; `smart` is `functionIdentity: smart` (F6)."""
+        self.schema = schema
+        self.policy = policy
+        self.smart = smart
+        self.decisions: list[Decision] = []
+        self.comments = CommentReader()
+
+    def merge(self, original: Mapping | None, upstream: Mapping, local: Mapping) -> list[Decision]:
+        """Decides on everything below the root of the resource."""
+        self._mapping((), Sides(original, upstream, local))
+        return self.decisions
+
+    def value(self, path: FieldPath, sides: Sides) -> Verdict:
+        """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
+        present = sides.present
+        if (sides.original is None and len(present) < 2) or not present:
+            return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
+        if all(isinstance(node, Mapping) for node in present):
+            return self._mapping(path, sides)
+        if all(isinstance(node, Sequence) for node in present):
+            from krm_merge.merge.lists import merge_list
+
+            return merge_list(self, path, sides)
+        if settled := sides.settled():
+            return settled
+        if len(present) == 3 and all(isinstance(node, Scalar) for node in present):
+            if (by_lines := self._by_lines(path, sides)) is not None:
+                return by_lines
+        kinds = {type(resolved(node)) for node in present}
+        return self.conflict(path, sides, "V5" if len(kinds) > 1 else "V4")
+
+    def conflict(self, path: FieldPath, sides: Sides, rule: str, why: str = "") -> Verdict:
+        """V4: both changed the value as a whole; the policy decides."""
+        policy = self.policy.conflict(path)
+        winner: Side = "local" if policy == "local" else "upstream"
+        node = sides.local if winner == "local" else sides.upstream
+        did = f"upstream {_did(sides.original, sides.upstream)} it, local {_did(sides.original, sides.local)} it"
+        if rule == "V5":
+            did += " to another kind of value"
+        stands = f"{winner}'s {'removal' if node is None else 'value'} stands"
+        return Verdict(node, rule, "both", self.severity(path), f"{why + ': ' if why else ''}{did}; {stands}")
+
+    def severity(self, path: FieldPath) -> Severity:
+        """How a conflict is reported."""
+        return "error" if self.policy.conflict(path) == "fail" else "warning"
+
+    def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
+        # V6: strings of more than one line on all three sides.
+        texts = [node.text for node in sides.present if isinstance(node, Scalar) and node.canonical[0] == "str"]
+        if len(texts) < 3 or not all("\n" in text.rstrip("\n") for text in texts):
+            return None
+        policy = self.policy.conflict(path)
+        merged = merge_lines(texts[0], texts[1], texts[2], "local" if policy == "local" else "upstream")
+        if merged is None:
+            return None
+        for node in (sides.local, sides.upstream):
+            if node is not None and node.canonical == text_canonical(merged.text):
+                break
+        else:
+            node = Scalar(None, 0, 0, merged.text, '"')
+        if not merged.conflicts:
+            return Verdict(node, "V6", "both")
+        stands = "local's" if policy == "local" else "upstream's"
+        lines = "the same lines" if merged.conflicts == 1 else f"the same lines in {merged.conflicts} places"
+        return Verdict(node, "V6", "both", self.severity(path), f"upstream and local changed {lines}; {stands} lines stand")
+
+    # ---- mappings ----------------------------------------------------------------------------------------------
+
+    def _mapping(self, path: FieldPath, sides: Sides) -> Verdict:
+        original, upstream, local = sides.original, sides.upstream, sides.local
+        base = local if local is not None else upstream
+        if base is None:
+            return Verdict(None)
+        if not self._holds_local(path):
+            # V3 in short: whole deletions of what the other side left as it was.
+            if upstream is None and same(local, original):
+                return Verdict(None)
+            if local is None and same(upstream, original):
+                return Verdict(None, side="local")
+        assert isinstance(base, Mapping)
+        mark = len(self.decisions)
+        fields = [_fields_of(node) for node in (original, upstream, local)]
+        verdicts = self._fields(path, fields)
+        survivors = {key for key, (_, verdict) in verdicts.items() if verdict.node is not None}
+        if not survivors and any(fields) and all(fields[i] or s is None for i, s in enumerate((original, upstream, local))):
+            # V3: what had content and has none now disappears, unless a side holds it empty itself.
+            self.forget_since(mark)
+            return Verdict(None, side="upstream" if upstream is None else "local")
+        self._record_fields(path, sides, base, verdicts, survivors)
+        return Verdict(base, side="local" if base is local else "upstream")
+
+    def _holds_local(self, path: FieldPath) -> bool:
+        # Fields below stay local whatever upstream does with what holds them (K1, R6).
+        return path in ((), ("metadata",), ("metadata", "annotations"))
+
+    def _fields(
+        self, path: FieldPath, fields: Series[dict[Canonical, Entry]]
+    ) -> dict[Canonical, tuple[Sides, Verdict]]:
+        verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
+        for group in self.schema.alternatives(path):
+            verdicts |= self._alternatives(path, group, fields)
+        for key in dict.fromkeys([*fields[2], *fields[1]]):
+            if key in verdicts:
+                continue
+            sides = _sides(fields, key)
+            step = (*path, _text(key))
+            if self.schema.stays_local(step):
+                verdicts[key] = sides, Verdict(sides.local, side="local")
+            else:
+                verdicts[key] = sides, self.value(step, sides)
+        return verdicts
+
+    def _alternatives(
+        self, path: FieldPath, group: Series[str], fields: Series[dict[Canonical, Entry]]
+    ) -> dict[Canonical, tuple[Sides, Verdict]]:
+        """V7: a group of which one may stand is one value."""
+        keys = [text_canonical(name) for name in group]
+        held = [tuple(key for key in keys if key in side) for side in fields]
+        if held[1] == held[2]:
+            return {}
+        states = [{key: side[key].value.canonical for key in holding} for side, holding in zip(fields, held, strict=True)]
+        if states[1] == states[0]:
+            winner, severity, message = 2, "info", ""
+        elif states[2] == states[0]:
+            winner, severity, message = 1, "info", ""
+        else:
+            at = (*path, _text(held[1] or held[2]))
+            winner = 2 if self.policy.conflict(at) == "local" else 1
+            severity = self.severity(at)
+            has = [" and ".join(str(key[1]) for key in holding) or "none of them" for holding in held]
+            stands = "upstream's" if winner == 1 else "local's"
+            message = f"of {', '.join(group)} upstream has {has[1]}, local has {has[2]}, both changed it; {stands} choice stands"
+        verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
+        # The conflict is told once, at the field that wins it, or at one of those that lost it.
+        at_key = next(iter([*held[winner], *held[1], *held[2]]), None)
+        for key in keys:
+            sides = _sides(fields, key)
+            if sides.upstream is None and sides.local is None:
+                continue
+            node = sides.local if winner == 2 else sides.upstream
+            told = message if key == at_key else ""
+            side: Side = "both" if message else "local" if winner == 2 else "upstream"
+            verdicts[key] = sides, Verdict(node, "V7", side, severity if told else "info", told)  # type: ignore[arg-type]
+        return verdicts
+
+    def _record_fields(
+        self,
+        path: FieldPath,
+        sides: Sides,
+        base: Mapping,
+        verdicts: dict[Canonical, tuple[Sides, Verdict]],
+        survivors: set[Canonical],
+    ) -> None:
+        own = base.fields
+        for key, (field_sides, verdict) in verdicts.items():
+            if key not in survivors:
+                edits: tuple[Edit, ...] = (Remove(base, own[key]),) if key in own else ()
+                self.record(verdict, (*path, _text(key)), field_sides, edits)
+        upstream_fields = _fields_of(sides.upstream)
+        order = merge_order(list(_fields_of(sides.original)), list(upstream_fields), list(own), survivors, reorder=False)
+        previous: Entry | None = None
+        for key in order.keys:
+            field_sides, verdict = verdicts[key]
+            step = (*path, _text(key))
+            assert verdict.node is not None
+            if key in own:
+                entry = own[key]
+                edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
+                self.record(verdict, step, field_sides, edits)
+                if base is sides.local and key in upstream_fields and not entry.inherited:
+                    self.merge_comments(step, sides, (_fields_of(sides.original).get(key), upstream_fields[key], entry))
+            else:
+                theirs = upstream_fields[key]
+                entry = Entry(theirs.key, verdict.node)
+                comments = self.comments.of(sides.upstream, theirs)
+                self.record(verdict, step, field_sides, (Insert(base, entry, previous, comments),))
+            if not entry.inherited:
+                previous = entry
+
+    def merge_comments(self, path: FieldPath, sides: Sides, children: tuple[Child | None, Child, Child]) -> None:
+        """V8: the comments of one place that upstream and local both have; `sides` are the collections around it."""
+        original, upstream, local = (
+            NO_COMMENTS if child is None else self.comments.of(node, child)
+            for node, child in zip((sides.original, sides.upstream, sides.local), children, strict=True)
+        )
+        merged = merge_comments(original, upstream, local)
+        if merged != local:
+            edits = (Comment(children[2], merged),)
+            self.decisions.append(Decision("V8", path, "comment as upstream has it", "upstream", edits=edits))
+
+    # ---- records -----------------------------------------------------------------------------------------------
+
+    def record(self, verdict: Verdict, path: FieldPath, sides: Sides, edits: tuple[Edit, ...]) -> None:
+        """Puts a verdict on record if it changes local or is worth telling."""
+        if not edits and not verdict.told:
+            return
+        self.decisions.append(
+            Decision(
+                verdict.rule,
+                path,
+                verdict.message or _what(sides, verdict.node),
+                verdict.side,
+                verdict.severity,
+                verdict.told,
+                sides.original,
+                sides.upstream,
+                sides.local,
+                verdict.node,
+                edits,
+            )
+        )
+
+    def note(
+        self,
+        path: FieldPath,
+        rule: str,
+        message: str,
+        severity: Severity = "info",
+        side: Side = "both",
+        sides: Sides | None = None,
+    ) -> None:
+        """Puts something worth telling on record that changes nothing."""
+        sides = sides or Sides(None, None, None)
+        self.record(Verdict(None, rule, side, severity, message), path, sides, ())
+
+    def forget_since(self, mark: int) -> None:
+        """Drops decisions inside something that is gone; conflicts stay on record."""
+        from dataclasses import replace
+
+        kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict]
+        self.decisions[mark:] = kept
+
+
+def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
+    return node.fields if isinstance(node, Mapping) else {}
+
+
+def _sides(fields: Series[dict[Canonical, Entry]], key: Canonical) -> Sides:
+    entries = (side.get(key) for side in fields)
+    return Sides(*(None if entry is None else resolved(entry.value) for entry in entries))
+
+
+def _text(key: Canonical) -> str:
+    """A key as a step of a path."""
+    return str(key[1]) if len(key) > 1 else "null"
+
+
+def _did(original: Node | None, side: Node | None) -> str:
+    if side is None:
+        return "removed"
+    return "added" if original is None else "changed"
+
+
+def _what(sides: Sides, merged: Node | None) -> str:
+    if merged is None:
+        return "removed"
+    return "added" if sides.local is None else "changed"

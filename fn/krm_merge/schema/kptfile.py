@@ -1,0 +1,41 @@
+"""The Kptfile (kpt.dev/v1). Source: kpt's `api/kptfile/v1` types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.schema.model import FUNCTIONS, ORDERED, SET, WHOLE, Alternatives, KeyedList, ListKind, is_bookkeeping_path
+
+FUNCTION_LISTS = (("pipeline", "mutators"), ("pipeline", "validators"))
+FUNCTION_ALTERNATIVES = (("image", "exec"), ("configPath", "configMap"))
+
+_LISTS: dict[FieldPath, ListKind] = {
+    **dict.fromkeys(FUNCTION_LISTS, FUNCTIONS),
+    ("info", "keywords"): SET,
+    ("info", "emails"): SET,
+    ("info", "readinessGates"): KeyedList(("conditionType",)),
+}
+_LOCAL = frozenset((("metadata", "name"), ("metadata", "namespace"), ("inventory",), ("status",)))
+_LOCAL_OF_ROOT = frozenset((("upstream",), ("upstreamLock",)))
+
+
+@dataclass(frozen=True, slots=True)
+class KptfileSchema:
+    """`root` is False for the Kptfile of a subpackage, whose upstream is merged like everything else (R3)."""
+
+    root: bool = True
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """Functions by F1-F6, `selectors` and `exclude` as one value (L3), the sets and keyed lists of K5."""
+        if len(path) == 4 and path[:2] in FUNCTION_LISTS:
+            return WHOLE if path[3] in ("selectors", "exclude") else ORDERED
+        return _LISTS.get(path, ORDERED)
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """What runs a function and what configures it (V7)."""
+        return FUNCTION_ALTERNATIVES if len(path) == 3 and path[:2] in FUNCTION_LISTS else ()
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """K1 and R6."""
+        return path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT) or is_bookkeeping_path(path)

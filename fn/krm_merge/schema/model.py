@@ -1,0 +1,67 @@
+"""What a schema tells a merge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath
+
+ORDERED: Final = "ordered"
+"""A sequence: its elements have no identity (rule L3)."""
+SET: Final = "set"
+"""Scalars, each once (L2)."""
+WHOLE: Final = "whole"
+"""One value: never merged inside."""
+FUNCTIONS: Final = "functions"
+"""The functions of a pipeline (F1-F6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedList:
+    """Elements identified by all of these fields together; `defaults` stand for absent key fields (L1)."""
+
+    keys: tuple[str, ...]
+    defaults: tuple[tuple[str, str], ...] = ()
+
+
+ListKind: TypeAlias = Literal["ordered", "set", "whole", "functions"] | KeyedList
+Alternatives: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+class Schema(Protocol):
+    """What is known of a type. Paths hold field names, and one step for each list element."""
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """How the elements of the list at this path are identified."""
+        ...
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """Groups of fields of the mapping at this path of which only one may stand (V7)."""
+        ...
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """Whether the field at this path is never compared or merged: local's stays (K1, R6)."""
+        ...
+
+
+# R6: how kpt and kustomize keep their books; not part of the resource.
+_BOOKKEEPING = frozenset(
+    (
+        "config.kubernetes.io/path",
+        "config.kubernetes.io/index",
+        "config.kubernetes.io/merge-source",
+        "config.k8s.io/id",
+        "internal.kpt.dev/upstream-identifier",
+    )
+)
+
+
+def is_bookkeeping(annotation: str) -> bool:
+    """Whether an annotation is not a value of the resource (R6)."""
+    return annotation in _BOOKKEEPING or annotation.startswith("internal.config.kubernetes.io/")
+
+
+def is_bookkeeping_path(path: FieldPath) -> bool:
+    """Whether the path is that of such an annotation."""
+    return len(path) == 3 and path[:2] == ("metadata", "annotations") and is_bookkeeping(str(path[2]))

@@ -1,0 +1,205 @@
+"""Cuts a list of items into slices without parsing it, and proves that the cut is right.
+
+A dash at the column of the list starts an item unless it stands inside a quoted scalar or a flow collection: block
+scalars and continued plain scalars are always indented deeper. So a slice in which every quote and bracket closes on
+its own line ends where its item ends. A slice where that is not plain to see is given to libyaml: cut off inside a
+quote or bracket it would not parse.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from krm_merge.text.layout import chunks
+from krm_merge.text.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
+from krm_merge.text.values import key_text
+
+_DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
+_SINGLE = rb"'(?:[^'\n]|'')*'"
+_FLAT = rb"(?:[^\n\"'\[\]{}#&!]|" + _DOUBLE + rb"|" + _SINGLE + rb")*"
+_FLOW = rb"[\[{]" + _FLAT + rb"(?:[\[{]" + _FLAT + rb"[\]}]" + _FLAT + rb")*[\]}]"
+_DOUBTFUL = re.compile(
+    rb"(?:^ *(?:- +)*|: +|- +)(?:"
+    rb'"(?!(?:[^"\\\n]|\\[^\n])*")|'
+    rb"'(?!(?:[^'\n]|'')*')|"
+    rb"(?=[\[{])(?!" + _FLOW + rb")|"
+    rb"[!&?\t%@`])|:\t|-\t",
+    re.MULTILINE,
+)
+_TOP_LEVEL = re.compile(rb"\n(?=[^ \t\-#\r\n])")
+_FIELD = re.compile(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
+_FIELD_WITH_VALUE = re.compile(rb"([A-Za-z][A-Za-z0-9]*):[ \t]")
+_SKIPPED = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---[ \t]*\r?\n)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
+_FIRST_DASH = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-(?=[ \r\n])")
+_NO_ITEMS = re.compile(rb"items:[ \t]*(?:\[[ \t]*\]|null|~)?[ \t]*(?:#[^\n]*)?\r?\n?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The bytes of one item, its dash and its last newline included. `proved`: cut without libyaml, one value a line."""
+
+    data: bytes
+    proved: bool
+
+
+@dataclass(slots=True)
+class Cut:
+    """A mapping of top-level fields, cut: `fields` in order as bytes, the items of one of them as slices.
+
+    `before` is what stands above the first field, `items_head` the line of the items' key and what follows it up to
+    the first dash, `dash` the column of the dashes.
+    """
+
+    before: bytes
+    fields: dict[str, bytes]
+    items: list[Slice] | None
+    items_head: bytes
+    dash: int
+    newline: bytes
+
+
+def cut(data: bytes) -> Cut:
+    """Cuts the text of a ResourceList. Raises TextError where it is not YAML or not a mapping."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+    return _cut_fast(data) or _cut_by_marks(data)
+
+
+def _cut_fast(data: bytes) -> Cut | None:
+    newline = b"\r\n" if b"\r\n" in data[:4096] else b"\n"
+    result = Cut(b"", {}, None, b"items:" + newline, 0, newline)
+    skipped = _SKIPPED.match(data)
+    position = skipped.end() if skipped else 0
+    result.before = data[:position]
+    while position < len(data):
+        end_match = _TOP_LEVEL.search(data, position)
+        end = end_match.start() + 1 if end_match else len(data)
+        head = _FIELD.match(data, position) or _FIELD_WITH_VALUE.match(data, position)
+        if head is None:
+            return None
+        name = head.group(1).decode()
+        if name in result.fields:
+            raise TextError(f"the key {name} stands twice; keep one")
+        if name == "items":
+            if not _cut_items(data[position:end], result):
+                return None
+        elif not _is_whole(data[position:end]):
+            return None
+        result.fields[name] = b"" if name == "items" else data[position:end]
+        position = end
+    return result if result.fields else None
+
+
+def _is_whole(region: bytes) -> bool:
+    """Whether a region is YAML by itself: then no quote or bracket is open at its end."""
+    if region.count(b"\n") <= 1 and not _DOUBTFUL.search(region):
+        return True
+    return _parses(region)
+
+
+def _parses(region: bytes) -> bool:
+    from krm_merge.text.reader import events
+
+    try:
+        for _ in events(region.decode("utf-8")):
+            pass
+    except (TextError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _cut_items(region: bytes, result: Cut) -> bool:
+    if _NO_ITEMS.match(region):
+        result.items = []
+        result.items_head = b"items:" + result.newline
+        return True
+    head = _FIELD.match(region)
+    first = _FIRST_DASH.match(region, head.end() + 1) if head else None
+    if first is None:
+        return False
+    result.dash = len(first.group(1))
+    start = first.start(1)
+    result.items_head = region[:start]
+    starts = [start]
+    dash = b"\n" + b" " * result.dash + b"-"
+    position = region.find(dash, start)
+    while position >= 0:
+        if region[position + len(dash) : position + len(dash) + 1] in (b" ", b"\n", b"\r"):
+            starts.append(position + 1)
+        elif region.startswith(b"--", position + len(dash)) and result.dash == 0:
+            return False  # a second document
+        position = region.find(dash, position + 1)
+    starts.append(len(region))
+    result.items = []
+    for begin, end in zip(starts, starts[1:], strict=False):
+        data = region[begin:end]
+        proved = _DOUBTFUL.search(data) is None
+        if not proved and not _parses(data):
+            return False
+        result.items.append(Slice(data, proved))
+    return True
+
+
+def _cut_by_marks(data: bytes) -> Cut:
+    """Cuts by the marks of libyaml: the slow way for whatever is written unusually, and the one that words errors."""
+    from krm_merge.text.reader import read
+
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise TextError("not UTF-8; save the file as UTF-8", line, 1) from None
+    root = read(text)
+    if not isinstance(root, Mapping):
+        raise TextError("not a mapping" if root is not None else "empty")
+    newline = b"\r\n" if "\r\n" in text else b"\n"
+    if root.flow or any(key_text(e.key) == "items" and _is_unusual(e.value) for e in root.entries):
+        return _cut_by_marks(_in_block_style(root).encode())
+    result = Cut(b"", {}, None, b"items:" + newline, 0, newline)
+    places = chunks(root)
+    result.before = text[: places[0].start].encode() if places else data
+    for entry, place, following in zip(root.entries, places, [*places[1:], None], strict=True):
+        name = key_text(entry.key)
+        region = text[place.start : following.start if following else len(text)].encode()
+        result.fields[name] = region
+        if name == "items":
+            result.fields[name] = b""
+            if isinstance(entry.value, Sequence):
+                _items_by_marks(text, entry.value, place.start, following.start if following else len(text), result)
+            elif isinstance(entry.value, Scalar) and entry.value.canonical == ("null",):
+                result.items = []
+            else:
+                raise TextError("items is not a list")
+    return result
+
+
+def _is_unusual(items: Node) -> bool:
+    return isinstance(items, Sequence) and bool(items.items) and items.flow
+
+
+def _items_by_marks(text: str, items: Sequence, start: int, end: int, result: Cut) -> None:
+    places = chunks(items) if items.items else []
+    if not places:
+        result.items = []
+        return
+    result.dash = places[0].column
+    starts = [text.rfind("\n", 0, place.own) + 1 for place in places]
+    result.items_head = text[start : starts[0]].encode()
+    result.items = [Slice(text[a:b].encode(), proved=False) for a, b in zip(starts, [*starts[1:], end], strict=True)]
+
+
+def _in_block_style(root: Mapping) -> str:
+    """A list written in flow style (JSON) with its top-level fields and its items as blocks."""
+    from krm_merge.text.editor import Editor
+    from krm_merge.text.emit import Emitter
+
+    entries = []
+    for entry in root.entries:
+        value = entry.value
+        if key_text(entry.key) == "items" and isinstance(value, Sequence):
+            value = Sequence(None, 0, 0, False, value.items)
+        entries.append(Entry(entry.key, value))
+    block = Mapping(None, 0, 0, False, entries)
+    emitter = Emitter(Editor(block), 0)
+    return "".join(emitter.child(entry, 0, None, "\n") for entry in entries)

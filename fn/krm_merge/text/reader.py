@@ -1,0 +1,221 @@
+"""Reads YAML text into a tree with spans, from libyaml's events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import yaml
+from yaml._yaml import CParser
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+)
+from yaml.reader import ReaderError
+
+from krm_merge.text.nodes import (
+    Alias,
+    Canonical,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    Source,
+    TextError,
+    is_merge_key,
+)
+from krm_merge.text.scalars import CORE_TAGS
+
+MAX_DEPTH = 128
+"""Nesting deeper than this, aliases written out, is refused: the deepest real schemas stay below 100."""
+
+MAX_ALIASED_NODES = 50_000
+"""Aliases that stand for more nodes than this altogether are an attack, not configuration."""
+
+BOM = "\ufeff"
+
+
+def read(text: str) -> Node | None:
+    """Reads a text of one document. None when the document is empty. Raises TextError."""
+    documents = list(read_all(text))
+    if len(documents) > 1:
+        raise TextError(f"holds {len(documents)} documents where one is expected")
+    return documents[0] if documents else None
+
+
+def read_all(text: str) -> Iterator[Node]:
+    """Reads a text of one or more documents, empty ones left out. Raises TextError.
+
+    A byte order mark is cut off: who writes the text again keeps it.
+    """
+    text = text.removeprefix(BOM)
+    source = Source(text, "\r\n" if "\r\n" in text else "\n", _has_odd_breaks(text))
+    for root in _documents(source):
+        if not (isinstance(root, Scalar) and root.start == root.end and not root.text):
+            yield root
+
+
+def _has_odd_breaks(text: str) -> bool:
+    return "\x85" in text or "\u2028" in text or "\u2029" in text or text.count("\r") != text.count("\r\n")
+
+
+def events(text: str) -> Iterator[Event]:
+    """The libyaml events of a text. Raises TextError."""
+    try:
+        parser = CParser(text)
+    except UnicodeEncodeError as error:
+        raise TextError("not valid YAML: a lone surrogate is no character", *_place(text, error.start)) from None
+    try:
+        while (event := parser.get_event()) is not None:
+            yield event
+    except ReaderError as error:
+        # libyaml counts bytes here.
+        before = text.encode()[: error.position].decode("utf-8", "ignore")
+        raise TextError(f"not valid YAML: {error.reason}", *_place(text, len(before))) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = " ".join(part for part in (error.problem, error.context) if part)
+        raise TextError(f"not valid YAML: {problem}", mark.line + 1, mark.column + 1) from None
+    finally:
+        parser.dispose()
+
+
+def _place(text: str, position: int) -> tuple[int, int]:
+    """Line and column of a position, from 1."""
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+
+
+class _Open:
+    """A collection that is being read. For a mapping `key` waits for its value.
+
+    `size` counts nodes and `height` the levels below, both with aliases written out.
+    """
+
+    __slots__ = ("height", "key", "node", "seen", "size")
+
+    def __init__(self, node: Mapping | Sequence) -> None:
+        self.node = node
+        self.key: Node | None = None
+        self.seen: set[Canonical] = set()
+        self.size = 1
+        self.height = 1
+
+    def add(self, child: Node) -> None:
+        node = self.node
+        if isinstance(node, Sequence):
+            node.items.append(child)
+        elif self.key is None:
+            self.key = child
+        else:
+            entry = Entry(self.key, child)
+            if not is_merge_key(entry):
+                canonical = self.key.canonical
+                if canonical in self.seen:
+                    raise _error_at(self.key, f"the key {_shown(self.key)} stands twice; keep one")
+                self.seen.add(canonical)
+            node.entries.append(entry)
+            self.key = None
+
+
+def _documents(source: Source) -> Iterator[Node]:
+    stack: list[_Open] = []
+    anchors: dict[str, Node] = {}
+    closed_anchors: dict[int, _Open] = {}
+    aliased = 0
+    root: Node | None = None
+    for event in events(source.text):
+        kind = type(event)
+        node: Node
+        size = height = 1
+        if kind is ScalarEvent:
+            start, end = event.start_mark.index, event.end_mark.index
+            node = Scalar(source, start, end, event.value, event.style or "", event.tag, event.anchor)
+            if event.tag is not None:
+                _check_tag(event)
+            if event.anchor is not None:
+                anchors[event.anchor] = node
+        elif kind is MappingStartEvent or kind is SequenceStartEvent:
+            stack.append(_Open(_collection(source, event)))
+            if len(stack) > MAX_DEPTH:
+                raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
+            if event.anchor is not None:
+                anchors[event.anchor] = stack[-1].node
+            continue
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            closed = stack.pop()
+            node, size, height = closed.node, closed.size, closed.height + 1
+            node.end = event.end_mark.index
+            if node.anchor is not None:
+                closed_anchors[id(node)] = closed
+        elif kind is AliasEvent:
+            target = _target(event, anchors, stack)
+            if (expansion := closed_anchors.get(id(target))) is not None:
+                size, height = expansion.size, expansion.height + 1
+            aliased += size
+            if aliased > MAX_ALIASED_NODES:
+                raise _mark_error(event, f"aliases stand for more than {MAX_ALIASED_NODES} nodes; write the values out")
+            if len(stack) + height > MAX_DEPTH:
+                raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
+            node = Alias(source, event.start_mark.index, event.end_mark.index, event.anchor, target)
+        elif kind is DocumentStartEvent:
+            anchors, closed_anchors, root = {}, {}, None
+            continue
+        elif kind is DocumentEndEvent:
+            if root is not None:
+                yield root
+            continue
+        else:
+            continue
+        if stack:
+            above = stack[-1]
+            above.add(node)
+            above.size += size
+            if height > above.height:
+                above.height = height
+        else:
+            root = node
+
+
+def _collection(source: Source, event: Event) -> Mapping | Sequence:
+    if event.tag is not None:
+        _check_tag(event)
+    cls = Mapping if type(event) is MappingStartEvent else Sequence
+    start, end = event.start_mark.index, event.end_mark.index
+    return cls(source, start, end, bool(event.flow_style), tag=event.tag, anchor=event.anchor)
+
+
+def _target(event: Event, anchors: dict[str, Node], stack: list[_Open]) -> Node:
+    target = anchors.get(event.anchor)
+    if target is None:
+        raise _mark_error(event, f"the alias *{event.anchor} has no anchor before it")
+    if any(open_.node is target for open_ in stack):
+        raise _mark_error(event, f"the alias *{event.anchor} stands inside its own anchor")
+    return target
+
+
+def _check_tag(event: Event) -> None:
+    tag = event.tag
+    if tag != "!" and tag not in CORE_TAGS:
+        raise _mark_error(event, f"the tag {tag} is not a plain YAML type; Kubernetes has no such values")
+
+
+def _mark_error(event: Event, problem: str) -> TextError:
+    return TextError(problem, event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+def _error_at(node: Node, problem: str) -> TextError:
+    source = node.source
+    if source is None:
+        return TextError(problem)
+    return TextError(problem, source.text.count("\n", 0, node.start) + 1, source.column(node.start) + 1)
+
+
+def _shown(key: Node) -> str:
+    return key.text if isinstance(key, Scalar) else "of a mapping"

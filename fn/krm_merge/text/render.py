@@ -1,0 +1,293 @@
+"""Renders the text of an edited document: what no edit touches leaves as the bytes that came in."""
+
+from __future__ import annotations
+
+import re
+
+from krm_merge.text.editor import Editor
+from krm_merge.text.emit import Emitter
+from krm_merge.text.flow import FlowWriter
+from krm_merge.text.indents import indents_of
+from krm_merge.text.layout import (
+    CannotEdit,
+    Chunk,
+    Comments,
+    block_scalar_header,
+    chunks,
+    comments_of,
+    has_dash_comment,
+    is_block,
+    is_block_scalar,
+    line_comment_span,
+    source_indent,
+    source_of,
+)
+from krm_merge.text.nodes import Child, Collection, Entry, Mapping, Node, Scalar, Sequence, value_of
+from krm_merge.text.order import longest_rising
+from krm_merge.text.plan import Plan
+from krm_merge.text.scalar_text import needs_block
+
+_LEADING_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
+
+Splice = tuple[int, int, str]
+
+
+def render(editor: Editor) -> str:
+    """The text of the document after the edits. Raises CannotEdit where its layout is beyond us."""
+    root = editor.root
+    source = source_of(root)
+    if not editor.is_touched(root):
+        return source.text
+    if editor.value(root) is not root or not isinstance(root, Mapping | Sequence):
+        raise CannotEdit("another root")
+    if source.odd_breaks:
+        raise CannotEdit("a text with line breaks that only YAML 1.1 knows")
+    return _Renderer(editor, root).render()
+
+
+class _Renderer:
+    """Puts the text of one document together."""
+
+    def __init__(self, editor: Editor, root: Collection) -> None:
+        self._root = root
+        self._source = source_of(root)
+        self._text = self._source.text
+        self._newline = self._source.newline
+        self._plan = Plan(editor)
+        indents = indents_of(root)
+        self._emitter = Emitter(self._plan, indents.sequence, indents.mapping)
+        self._flow = FlowWriter(self._plan, self._emitter)
+
+    def render(self) -> str:
+        root, text = self._root, self._text
+        children = self._plan.children(root)
+        if is_block(root) and children:
+            places = chunks(root)
+            body = self._block(root)
+            rest = text[places[-1].end :]
+            if self._last_is_changed(root):
+                rest = self._settled(rest, children[-1], places[0].column)
+            if rest and not body.endswith("\n"):
+                body = self._terminated(body, children[-1])
+            result = text[: places[0].start] + body + rest
+        elif is_block(root):
+            places = chunks(root)
+            gaps = self._gaps(places, 0, len(places))
+            empty = " " * places[0].column + self._emitter.flow(root) + self._newline
+            result = text[: places[0].start] + empty + gaps + text[places[-1].end :]
+        elif not root.children and not text[self._source.line_start(root.start) : self._source.line_end(root.end)].strip(" \r\n{}[]"):
+            # An empty collection on a line of its own becomes a block there.
+            line = self._source.line_start(root.start)
+            block = self._emitter.block(root, root.start - line, self._newline)
+            result = text[:line] + block + text[self._source.line_end(root.end) :]
+        else:
+            result = text[: root.start] + self._flow.text(root) + text[root.end :]
+        if not text.endswith("\n") and not (children and self._is_open(children[-1])):
+            return result.removesuffix(self._newline)
+        return result
+
+    # ---- one block collection ----------------------------------------------------------------------------------
+
+    def _block(self, node: Collection) -> str:
+        """The text of a block collection in its own place, from its first chunk to the end of its last one."""
+        places = chunks(node)
+        column = places[0].column
+        now = self._plan.children(node)
+        original = {id(child): index for index, child in enumerate(node.children)}
+        steady = longest_rising([original[id(child)] for child in now if id(child) in original])
+        out: list[str] = []
+        position = 0
+        above: Child | None = None
+        for child in now:
+            index = original.get(id(child))
+            if index is None:
+                piece = self._emitter.child(child, column, self._plan.comments(child), self._newline)
+            else:
+                piece = self._chunk(node, child, places[index])
+                if places[index].inline:
+                    piece = " " * column + piece
+            if above is not None and not out[-1].endswith("\n"):
+                out[-1] = self._terminated(out[-1], above)
+            if index is not None and index in steady:
+                gap = self._gaps(places, position, index)
+                neighbours = index == position and index > 0 and above is node.children[index - 1]
+                if above is None:
+                    gap = _without_leading_blanks(gap)
+                elif not neighbours or self._plan.is_touched(above):
+                    gap = self._settled(gap, above, column)
+                out.append(gap)
+                position = index + 1
+            out.append(piece)
+            above = child
+        rest = self._gaps(places, position, len(places))
+        if rest and above is not None:
+            rest = self._settled(rest, above, column)
+            if not out[-1].endswith("\n"):
+                out[-1] = self._terminated(out[-1], above)
+        result = "".join([*out, rest])
+        # The dash or key of the parent stands before the first line.
+        return result.lstrip(" ") if places[0].inline else result
+
+    def _gaps(self, places: list[Chunk], position: int, index: int) -> str:
+        """What stands before a chunk, with the detached comments before the chunks taken away since `position`."""
+        kept: list[str] = []
+        for at in range(max(position, 1), min(index + 1, len(places))):
+            gap = self._text[places[at - 1].end : places[at].start]
+            if at == index or "#" in gap:
+                kept.append(gap)
+        return "".join(kept)
+
+    def _last_is_changed(self, node: Collection) -> bool:
+        children = self._plan.children(node)
+        return children[-1] is not node.children[-1] or self._plan.is_touched(children[-1])
+
+    def _settled(self, gap: str, above: Child, column: int) -> str:
+        """A gap that comes to stand below another child: a block scalar must not take in any of it."""
+        last = self._last_scalar(above)
+        if not gap or last is None or not needs_block(last) and not is_block_scalar(last):
+            return gap
+        if last.text.endswith("\n\n") or (last.source is not None and "+" in block_scalar_header(last)):
+            gap = _without_leading_blanks(gap)
+        lines = gap.split("\n")
+        return "\n".join(
+            (" " * column if line.strip() else "") + line.lstrip(" ") if source_indent(line, 0) > column else line
+            for line in lines
+        )
+
+    def _last_scalar(self, child: Child) -> Scalar | None:
+        """The scalar that ends a child, if its text does not end with a bracket."""
+        node = self._emitter.resolved(self._plan.value(child))
+        while isinstance(node, Mapping | Sequence):
+            if self._emitter.is_flow(node):
+                return None
+            node = self._emitter.resolved(self._plan.value(self._emitter.children(node)[-1]))
+        return node if isinstance(node, Scalar) else None
+
+    def _is_open(self, child: Child) -> bool:
+        """Whether the last newline of a child's text is part of its value."""
+        last = self._last_scalar(child)
+        return last is not None and (needs_block(last) or is_block_scalar(last))
+
+    def _terminated(self, piece: str, child: Child) -> str:
+        """A piece from the end of a text without a last newline, with one; it must not become part of a value."""
+        last = self._last_scalar(child)
+        if last is not None and is_block_scalar(last) and last.source is self._source and not last.text.endswith("\n"):
+            stands = self._text[last.start :]
+            header = block_scalar_header(last)
+            if piece.endswith(stands) and "-" not in header:
+                piece = piece[: -len(stands)] + header.rstrip("+") + "-" + stands[len(header) :]
+        return piece + self._newline
+
+    # ---- one child ---------------------------------------------------------------------------------------------
+
+    def _chunk(self, node: Collection, child: Child, chunk: Chunk) -> str:
+        """The text of one child in its own place, with its edits."""
+        if not self._plan.is_touched(child):
+            return self._text[chunk.start : chunk.end]
+        old = comments_of(node, child, chunk)
+        new = self._plan.comments(child) or old
+        before, after = value_of(child), self._plan.value(child)
+        stays = after is before and not self._changes_form(before)
+        splice: Splice | None = None
+        if stays and isinstance(before, Mapping | Sequence):
+            splice = self._inside(before, chunk)
+        elif not stays and not is_block(before) and not is_block_scalar(before):
+            text = self._emitter.inline(after, chunk.column, self._newline)
+            if text is not None:
+                space = "" if self._text[chunk.value - 1] in " \t\n" else " "
+                splice = chunk.value, chunk.value_end, space + text
+        if not stays and splice is None:
+            return self._rebuilt(child, chunk, old, new)
+        return self._spliced(child, chunk, old, new, splice)
+
+    def _changes_form(self, value: Node) -> bool:
+        """Whether a value is written anew although no other was put in its place: an alias, or emptied, or filled."""
+        if isinstance(value, Mapping | Sequence):
+            return not value.children or not self._plan.children(value)
+        return not isinstance(value, Scalar) and self._plan.is_touched(value)
+
+    def _inside(self, value: Collection, chunk: Chunk) -> Splice | None:
+        if not any(self._plan.is_touched(child) for child in value.children) and not self._plan.is_touched(value):
+            return None
+        if value.flow:
+            return value.start, value.end, self._flow.text(value)
+        places = chunks(value)
+        return places[0].start, places[-1].end, self._block(value)
+
+    def _spliced(self, child: Child, chunk: Chunk, old: Comments, new: Comments, splice: Splice | None) -> str:
+        """A chunk that keeps its form: its comments and its value are exchanged where they stand."""
+        text, value = self._text, value_of(child)
+        splices = [splice] if splice else []
+        head, line, on_dash = new.head, new.line, has_dash_comment(child, chunk)
+        if is_block(value) and not isinstance(child, Entry):
+            head, line = (*head, *([line] if line else ())), None
+            if on_dash and head:
+                *rest, line = head
+                head = tuple(rest)
+            if new != old and (on_dash or line):
+                splices.append(self._line_comment(value, chunk, line))
+        elif line != old.line:
+            splices.append(self._line_comment(value, chunk, line))
+        if new.head != old.head or head != new.head and new != old:
+            splices.append(self._head(chunk, head))
+        return _splice(text, chunk.start, chunk.end, splices)
+
+    def _line_comment(self, value: Node, chunk: Chunk, comment: str | None) -> Splice:
+        start, end = line_comment_span(value, chunk)
+        before = self._text[start:end]
+        space = before[: len(before) - len(before.lstrip(" \t"))] if "#" in before else ""
+        return start, end, f"{space or ' '}{comment}" if comment else ""
+
+    def _head(self, chunk: Chunk, head: tuple[str, ...]) -> Splice:
+        pad = " " * chunk.column
+        lines = "".join(f"{pad}{line}{self._newline}" for line in head)
+        if chunk.inline:
+            return chunk.start, chunk.own, lines.lstrip(" ") + (pad if head else "")
+        return chunk.start, self._source.line_start(chunk.own), lines
+
+    def _rebuilt(self, child: Child, chunk: Chunk, old: Comments, new: Comments) -> str:
+        """A chunk whose value takes another form: the lines of the old value go, the comments stay."""
+        text, before, after = self._text, value_of(child), self._plan.value(child)
+        head, line = new.head, new.line
+        if not is_block(before):
+            # Comments between the key and a value on lines of its own.
+            between = text[chunk.own_end : chunk.value].split("\n")
+            head = (*head, *(part.strip() for part in between if part.strip().startswith("#")))
+        resolved = self._emitter.resolved(after)
+        if line and not isinstance(child, Entry) and is_block_form(resolved, self._emitter):
+            head, line = (*head, line), None
+        splices: list[Splice] = []
+        if head != old.head or has_dash_comment(child, chunk):
+            splices.append(self._head(chunk, head))
+        start, end = line_comment_span(before, chunk)
+        space = text[start:end][: -len(old.line)] if line and old.line and "#" in text[start:end] else " "
+        comment = f"{space or ' '}{line}" if line else ""
+        item = not isinstance(child, Entry)
+        value = self._emitter.value(after, chunk.column, comment, item=item, newline=self._newline)
+        tail_start = chunk.value_end if text[chunk.value_end - 1] == "\n" else min(self._source.line_end(chunk.value_end), chunk.end)
+        kept = ""
+        if is_block(before):
+            places = chunks(before)
+            kept = self._gaps(places, 0, len(places))
+            tail_start = places[-1].end
+        tail = kept + text[tail_start : chunk.end]
+        splices.append((chunk.own_end, chunk.end, value + self._settled(tail, child, chunk.column + 1)))
+        return _splice(text, chunk.start, chunk.end, splices)
+
+
+def is_block_form(node: Node, emitter: Emitter) -> bool:
+    """Whether a node will be written as lines of its own below a key."""
+    return isinstance(node, Mapping | Sequence) and not emitter.is_flow(node)
+
+
+def _without_leading_blanks(gap: str) -> str:
+    return gap[blank.end() :] if (blank := _LEADING_BLANK_LINES.match(gap)) else gap
+
+
+def _splice(text: str, start: int, end: int, splices: list[Splice]) -> str:
+    """The text from start to end with some parts exchanged."""
+    out: list[str] = []
+    for at, behind, piece in sorted(splices):
+        out += (text[start:at], piece)
+        start = behind
+    return "".join([*out, text[start:end]])

@@ -1,0 +1,137 @@
+"""What a scalar means, and how a value is written as a scalar.
+
+Scalars resolve as Go's yaml.v3 resolves them, since that is what kpt reads with: `yes` and `on` are strings, `0644` is
+octal, a timestamp reaches Kubernetes as the string it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+CORE_TAGS = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "binary")
+)
+
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_SPECIAL_FLOATS = {
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "inf"),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-inf"),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), "nan"),
+}
+_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)\Z")
+_LONGEST_INTEGER = 1000  # Python refuses to convert much longer ones; their text is as good a value
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+# Words that a YAML 1.1 reader takes for booleans, and texts that one takes for base-60 numbers or dates: never unquoted.
+_LOOKS_TYPED = re.compile(r"(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|=|<<|[-+.]?[0-9][0-9_:,.eExXoO+T Z-]*)\Z")
+_SAFE_PLAIN = re.compile(r"[A-Za-z0-9_/.(*^$+<-][^\x00-\x1f\x7f-\x9f:#,\[\]{}&*!|>'\"%@`\u2028\u2029\ufeff\ud800-\udfff]*\Z")
+_UNSAFE_COLON_OR_HASH = re.compile(r":(?:\s|\Z)|\s#|\s\Z")
+_PLAIN_WITH_COLONS = re.compile(r"[A-Za-z0-9_/.][A-Za-z0-9_/.:@#+=~%?$() -]*\Z")
+_MUST_ESCAPE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+
+
+def resolve(text: str, style: str, tag: str | None) -> tuple[object, ...]:
+    """Type and value of a scalar, as a tuple that compares equal exactly for equal values.
+
+    `style` is '' for plain scalars; quoted and block scalars are strings. An explicit core tag decides the type.
+    """
+    if tag is not None:
+        short = tag.rsplit(":", 1)[-1]
+        if short == "str" or tag == "!":
+            return ("str", text)
+        if short in ("int", "float", "bool", "null"):
+            value = resolve_plain(text)
+            if short == "float" and value[0] == "int":
+                return ("float", repr(float(str(value[1]))))
+            return value if value[0] == short else (short, text)
+        if short == "binary":
+            return ("binary", "".join(text.split()))
+    if style:
+        return ("str", text)
+    return resolve_plain(text)
+
+
+def resolve_plain(text: str) -> tuple[object, ...]:
+    """Type and value of a plain scalar without a tag."""
+    if text in _NULLS:
+        return ("null",)
+    if text in _BOOLS:
+        return ("bool", _BOOLS[text])
+    first = text[0]
+    if first.isdigit() or first in "+-.":
+        if text in _SPECIAL_FLOATS:
+            return ("float", _SPECIAL_FLOATS[text])
+        digits = text.replace("_", "")
+        if _INT.match(digits):
+            return ("int", _integer(digits))
+        if _FLOAT.match(digits):
+            return ("float", repr(float(digits)))
+    return ("str", text)
+
+
+def _integer(digits: str) -> int | str:
+    if len(digits) > _LONGEST_INTEGER:
+        return digits
+    sign = -1 if digits[0] == "-" else 1
+    body = digits.lstrip("+-").lower()
+    if body.startswith(("0x", "0b", "0o")):
+        return sign * int(body, 0)
+    if len(body) > 1 and body[0] == "0":
+        return sign * int(body, 8)
+    return sign * int(body)
+
+
+def python_value(canonical: tuple[object, ...]) -> object:
+    """The Python value of a scalar's canonical form."""
+    kind = canonical[0]
+    if kind == "null":
+        return None
+    if kind == "float":
+        return float(str(canonical[1]))
+    return canonical[1]
+
+
+def plain_is_safe(text: str, *, flow: bool) -> bool:
+    """Whether a string may stand unquoted and is read as this string by YAML 1.1 and 1.2 readers alike."""
+    if not text or resolve_plain(text)[0] != "str" or _LOOKS_TYPED.match(text) or text.startswith(("---", "...")):
+        return False
+    if text.startswith(("- ", "? ")) or text in ("-", "?") or text.startswith(("*", "<")):
+        return False
+    if _UNSAFE_COLON_OR_HASH.search(text):
+        return False
+    if _SAFE_PLAIN.match(text):
+        return True
+    return not flow and bool(_PLAIN_WITH_COLONS.match(text))
+
+
+def quoted(text: str) -> str:
+    """The string as a double-quoted scalar on one line."""
+    out = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return '"' + _MUST_ESCAPE.sub(lambda m: f"\\u{ord(m.group()):04x}", out) + '"'
+
+
+def scalar_text(value: object, *, flow: bool = False) -> str:
+    """A Python scalar as YAML on one line: unquoted where that is safe, else double-quoted."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _float_text(value)
+    text = str(value)
+    return text if plain_is_safe(text, flow=flow) else quoted(text)
+
+
+def _float_text(value: float) -> str:
+    if value != value:
+        return ".nan"
+    if value in (float("inf"), float("-inf")):
+        return ".inf" if value > 0 else "-.inf"
+    return repr(value)
+
+
+def literal_is_safe(text: str) -> bool:
+    """Whether a string of several lines may be written as a literal block without changing it."""
+    return "\n" in text.rstrip("\n") and not _MUST_ESCAPE.search(text) and "\t" not in text[:1] and not text.isspace()

@@ -1,0 +1,40 @@
+"""Between nodes and plain Python values (dict, list, str, int, float, bool, None)."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from krm_merge.text.nodes import Alias, Entry, Mapping, Node, Scalar, Sequence
+from krm_merge.text.scalars import python_value, resolve, scalar_text
+
+Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
+
+
+def to_value(node: Node | None) -> Value:
+    """The plain value of a node; aliases and merge keys are written out, keys become strings as in JSON."""
+    if node is None:
+        return None
+    if isinstance(node, Alias):
+        return to_value(node.target)
+    if isinstance(node, Scalar):
+        return python_value(node.canonical)  # type: ignore[return-value]
+    if isinstance(node, Sequence):
+        return [to_value(item) for item in node.items]
+    return {key_text(entry.key): to_value(entry.value) for entry in node.fields.values()}
+
+
+def key_text(key: Node) -> str:
+    """A key as text."""
+    return key.text if isinstance(key, Scalar) else str(to_value(key))
+
+
+def from_value(value: Value) -> Node:
+    """A node for a plain value. It stands in no text; its style is chosen when it is written."""
+    if isinstance(value, dict):
+        return Mapping(None, 0, 0, not value, [Entry(from_value(k), from_value(v)) for k, v in value.items()])
+    if isinstance(value, list):
+        return Sequence(None, 0, 0, not value, [from_value(item) for item in value])
+    if isinstance(value, str):
+        quoted = resolve(value, "", None) != ("str", value)
+        return Scalar(None, 0, 0, value, '"' if quoted else "")
+    return Scalar(None, 0, 0, scalar_text(value))

@@ -1,0 +1,159 @@
+"""What all tests share: which of them can run here, the image under test, and how much hypothesis tries."""
+
+import functools
+import os
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+LOCAL_BASES = ("localhost/python-base:bookworm", "localhost/python-build:bookworm")
+ENGINE_REMEDY = 'install Docker and start it, or as root on Debian: eval "$(tools/local-engine bases)"'
+
+# A test that sets its own max_examples keeps it under every profile.
+settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)
+settings.register_profile(
+    "ci", deadline=None, print_blob=True, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
+
+
+@functools.cache
+def missing_kpt() -> str | None:
+    """Why tests marked `kpt` cannot run here; None where they can."""
+    if shutil.which("kpt"):
+        return None
+    return "kpt is not on PATH; install it: https://kpt.dev/installation"
+
+
+@functools.cache
+def missing_engine() -> str | None:
+    """Why tests marked `docker` cannot run here; None where they can."""
+    import docker
+
+    try:
+        client = docker.from_env()
+        client.ping()
+        client.close()
+    except docker.errors.DockerException as error:
+        return f"no Docker engine answers ({error}); {ENGINE_REMEDY}"
+    return None
+
+
+PREREQUISITES = {"kpt": missing_kpt, "docker": missing_engine}
+
+
+def needs_prerequisite(item: pytest.Item) -> bool:
+    """Whether the test carries one of the markers that need something installed."""
+    return any(item.get_closest_marker(name) for name in PREREQUISITES)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that asks for the image is a docker test, marked or not; first, so that `-m docker` selects it."""
+    for item in items:
+        if "image" in getattr(item, "fixturenames", ()):
+            item.add_marker("docker")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for name, missing in PREREQUISITES.items():
+        if item.get_closest_marker(name) and (reason := missing()):
+            pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a kpt or docker test that was skipped, by whatever means, counts as failed."""
+    report = yield
+    if IN_CI and report.skipped and not hasattr(report, "wasxfail") and needs_prerequisite(item):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} must not be skipped in CI. {reason}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In CI a file skipped as a whole counts as failed too: its markers are never seen."""
+    report = yield
+    if IN_CI and report.outcome == "skipped":
+        report.outcome = "failed"
+        report.longrepr = f"{collector.nodeid} must not be skipped in CI. {report.longrepr}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def image() -> str:
+    """Name of the image under test: KRM_MERGE_IMAGE, or one built now on KRM_MERGE_BASE and KRM_MERGE_BUILD_BASE."""
+    import docker
+
+    client = docker.from_env()
+    try:
+        if given := os.environ.get("KRM_MERGE_IMAGE"):
+            if not image_exists(client, given):
+                cannot_build(f"the image {given} of KRM_MERGE_IMAGE does not exist; build it: make image IMAGE={given}")
+            return given
+        return build_image(client, "localhost/krm-merge:test")
+    finally:
+        client.close()
+
+
+def build_image(client: Any, tag: str) -> str:
+    """Build the repository's Dockerfile under `tag`, or skip the test where its base image cannot be had."""
+    import docker
+
+    try:
+        client.images.build(path=str(ROOT), tag=tag, buildargs=base_images(client), rm=True)
+    except docker.errors.BuildError as error:
+        log = "".join(line.get("stream", "") for line in error.build_log)
+        pytest.fail(f"docker build failed: {error}\n{log[-4000:]}", pytrace=False)
+    return tag
+
+
+def base_images(client: Any) -> dict[str, str]:
+    """Build arguments: the bases that the environment names, else the Dockerfile's own, else the local ones."""
+    import docker
+
+    if base := os.environ.get("KRM_MERGE_BASE"):
+        return {"BASE": base, "BUILD_BASE": os.environ.get("KRM_MERGE_BUILD_BASE") or base}
+    default = next(
+        line.removeprefix("ARG BASE=")
+        for line in (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+        if line.startswith("ARG BASE=")
+    )
+    if image_exists(client, default):
+        return {}
+    if all(image_exists(client, name) for name in LOCAL_BASES):
+        return dict(zip(("BASE", "BUILD_BASE"), LOCAL_BASES, strict=True))
+    try:
+        client.images.pull(default)
+    except docker.errors.APIError as error:
+        cannot_build(
+            f"the base image {default} cannot be pulled ({error.explanation or error}); "
+            'make local ones, as root on Debian: eval "$(tools/local-engine bases)"'
+        )
+    return {}
+
+
+def image_exists(client: Any, name: str) -> bool:
+    """Whether the engine holds an image of this name."""
+    import docker
+
+    try:
+        client.images.get(name)
+    except docker.errors.ImageNotFound:
+        return False
+    return True
+
+
+def cannot_build(reason: str) -> NoReturn:
+    """Skip for want of an image; in CI the report hook above turns that into a failure."""
+    pytest.skip(reason)

@@ -1,0 +1,104 @@
+"""The repository itself: a kpt package, with locked dependencies, that depends on nobody's machine."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==[^\s;]+")
+# A path below the directories where people keep their checkouts. Written so that it does not match itself.
+MACHINE_PATH = re.compile(r"(?<![\w.$}/*-])/(?:work|root|home|Users)/[\w.-]+")
+
+
+def repository_files() -> list[str]:
+    """Files that are or could be committed, relative to the root."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    if listing.returncode != 0:
+        pytest.skip("not a git checkout; clone the repository to run this test")
+    return sorted(name for name in set(listing.stdout.split("\0")) if name and (ROOT / name).is_file())
+
+
+@pytest.fixture
+def clean_copy(tmp_path: Path) -> Path:
+    for name in repository_files():
+        target = tmp_path / "krm-merge" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, target)
+    return tmp_path / "krm-merge"
+
+
+@pytest.mark.kpt
+@pytest.mark.parametrize("command", [["fn", "eval", ".", "--exec", "cat"], ["fn", "render", "."]])
+def test_kpt_takes_the_repository_as_a_package(clean_copy: Path, command: list[str]) -> None:
+    run = subprocess.run(["kpt", *command], cwd=clean_copy, capture_output=True, check=False, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("file", ["constraints.txt", "constraints-build.txt"])
+def test_every_locked_requirement_has_hashes_and_no_address(file: str) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert "://" not in text
+    assert "--index" not in text
+    assert "--find-links" not in text
+    code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    requirements = code.replace("\\\n", " ").splitlines()
+    assert requirements
+    for requirement in requirements:
+        assert REQUIREMENT.match(requirement), requirement
+        assert "--hash=sha256:" in requirement, requirement
+
+
+def test_the_image_gets_the_function_and_not_the_command_line() -> None:
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    names = {match["name"].lower() for line in text.splitlines() if (match := REQUIREMENT.match(line))}
+    assert {"pydantic", "pyyaml", "ruamel-yaml"} <= names
+    assert not {"click", "rich", "docker", "pytest"} & names
+
+
+def test_lock_names_only_the_public_index() -> None:
+    text = (ROOT / "uv.lock").read_text(encoding="utf-8")
+    hosts = {urlsplit(url).hostname for url in re.findall(r'"(https?://[^"]+)"', text)}
+    assert hosts == {"pypi.org", "files.pythonhosted.org"}
+    assert 'registry = "file:' not in text
+
+
+def test_dockerfile_lets_the_base_images_be_chosen() -> None:
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    assert "ARG BASE=python:3.13-slim-bookworm" in lines
+    assert "ARG BUILD_BASE=${BASE}" in lines
+    assert [line for line in lines if line.startswith("FROM ")] == ["FROM ${BUILD_BASE} AS build", "FROM ${BASE}"]
+
+
+def test_dockerfile_needs_no_frontend_from_a_registry() -> None:
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "# syntax" not in text
+    assert "<<" not in text
+    assert "--link" not in text
+    assert "--mount" not in text
+
+
+def test_krmignore_covers_what_is_no_resource() -> None:
+    ignored = set((ROOT / ".krmignore").read_text(encoding="utf-8").split())
+    assert {".github", "docs", "examples", "metadata.yaml", "testdata", "tests"} <= ignored
+
+
+def test_no_file_names_a_place_on_somebodys_machine() -> None:
+    found = []
+    for name in repository_files():
+        try:
+            text = (ROOT / name).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            found += [f"{name}:{number}: {path}" for path in MACHINE_PATH.findall(line)]
+    assert found == []

@@ -1,0 +1,343 @@
+"""Random YAML documents as people and programs write them, and random edits of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeVar
+
+from krm_merge.text.editor import Editor
+from krm_merge.text.layout import CannotEdit, Chunk, Comments, chunks, comments_of, is_block
+from krm_merge.text.nodes import (
+    Alias,
+    Child,
+    Collection,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    TextError,
+    is_merge_key,
+    value_of,
+)
+from krm_merge.text.reader import read
+from krm_merge.text.values import Value, from_value
+
+T = TypeVar("T")
+
+KEYS = ("a", "b", "name", "spec", "app.kubernetes.io/name", "'q k'", '"d\\tk"', "é", "0644", "yes", "k with space", "-x")
+PLAIN = ("1", "x", "0644", "yes", "1.10", "true", "nginx:1.25", "a b", "~", "null", "2024-01-01", "-1", "x#y", "😀", "1_000")
+QUOTED = ("''", '""', "'it''s'", '"a\\nb"', '"# no comment"', "'a: b'", '"\\u00e9"', "'yes'", '"x" ', "'*a'")
+VALUES: tuple[Value, ...] = (
+    *("", "x", "yes", "on", "0644", "1.10", "null", "~", "2024-01-01", "12:30:45", "a: b", "a #b", "# c", "- x", "*a", "&a"),
+    *("line\nline", "line\n", "a\n\nb\n\n", "  lead\nx\n", "\n\nx\ny\n", "tab\tx", "\ttab\nx", "trail \nx", "\r\n", "\x85", "é\u2028"),
+    *(" ", "{}", "[", "it's", '"', "%x", "@x", "`x", "!x", "|", ">", "=", "<<", "-", "?", ":", "---", "...", "x:", "😀", "a\n b\nc"),
+    *(1, -1, 0, 1.5, 1e100, True, False, None, 10**18),
+    *([], {}, [1, "yes"], [[1], [2, []]], {"x": {"y": [1, {"z": "a\nb\n"}]}}, [{"a": 1, "b": "l\nm"}], {"k": "l\nm\n\n"}, [None, {}]),
+)
+
+
+class Writer:
+    """Writes one random document, with every comment another one."""
+
+    def __init__(self, random: Random) -> None:
+        self.random = random
+        self.out: list[str] = []
+        self.comments = 0
+        self.anchors: list[tuple[str, str]] = []
+        self.room = random.randint(4, 40)
+
+    def pick(self, options: tuple[T, ...] | list[T]) -> T:
+        return options[self.random.randint(0, len(options) - 1)]
+
+    def chance(self, one_in: int) -> bool:
+        return self.random.randint(0, one_in - 1) == one_in - 1
+
+    def comment(self) -> str:
+        self.comments += 1
+        return f"# c{self.comments}."
+
+    def document(self) -> str:
+        column = self.pick((0, 0, 0, 2))
+        if column == 0 and self.chance(6):
+            self.out.append("---\n")
+        if self.chance(5):
+            self.out += (self.comment() + "\n", "\n")
+        if self.chance(8):
+            self.sequence(column, 0, False)
+        else:
+            self.mapping(column, 0, False)
+        if self.chance(6):
+            self.out.append("\n" + self.comment() + "\n")
+        text = "".join(self.out)
+        if self.chance(8):
+            text = text.rstrip("\n")
+        if self.chance(6):
+            text = text.replace("\n", "\r\n")
+        return text
+
+    def lead(self, column: int) -> None:
+        """What may stand above a child."""
+        if self.chance(8):
+            self.out.append(" " * self.random.randint(0, column + 6) + self.comment() + "\n")
+        if self.chance(6):
+            self.out.append("\n" * self.random.randint(1, 2))
+            if self.chance(3):
+                self.out.append(" " * self.pick((column, column, 0, column + 5)) + self.comment() + "\n\n")
+        if self.chance(5):
+            self.out += [" " * column + self.comment() + "\n" for _ in range(self.random.randint(1, 2))]
+
+    def mapping(self, column: int, depth: int, inline: bool) -> None:
+        keys = list(KEYS)
+        merges = [name for name, kind in self.anchors if kind == "map"]
+        for index in range(self.random.randint(1, 4)):
+            if index or not inline:
+                self.lead(column)
+                self.out.append(" " * column)
+            if merges and self.chance(6):
+                self.out.append(self.pick(("<<: *", "!!merge <<: *")) + merges.pop() + self.line_end())
+                continue
+            if self.chance(60):
+                self.out.append(f"? [{index}, x]\n{' ' * column}: 1\n")
+                continue
+            key = keys.pop(self.random.randint(0, len(keys) - 1))
+            self.out.append(key + self.pick((":", ":", ":", ":", " :")))
+            self.value(column, depth, is_key=True)
+
+    def sequence(self, column: int, depth: int, inline: bool) -> None:
+        for index in range(self.random.randint(1, 4)):
+            if index or not inline:
+                self.lead(column)
+                self.out.append(" " * column)
+            self.out.append("-")
+            self.value(column, depth, is_key=False)
+
+    def line_end(self) -> str:
+        return (self.pick((" ", "   ", "\t")) + self.comment() if self.chance(4) else self.pick(("", "", "", " "))) + "\n"
+
+    def anchor(self, kind: str) -> str:
+        if not self.chance(6):
+            return ""
+        name = self.pick(("x", "y", "z"))
+        self.anchors = [(n, k) for n, k in self.anchors if n != name]
+        self.anchors.append((name, kind))
+        return f" &{name}"
+
+    def value(self, column: int, depth: int, *, is_key: bool) -> None:
+        self.room -= 1
+        nests = depth < 4 and self.room > 0
+        kind = self.random.randint(0, 19)
+        if kind < 5 and nests:
+            # The anchor of a collection can be named only behind it: give it a name afterwards.
+            step = self.pick((2, 2, 2, 1, 4))
+            if is_key or self.chance(4):
+                anchor = self.pick(("", "", "", "", " !!map"))
+                self.out.append(anchor + self.line_end())
+                self.mapping(column + step, depth + 1, False)
+            else:
+                self.out.append(" " * self.pick((1, 1, 1, 3)))
+                self.mapping(column + 1 + len(self.out[-1]), depth + 1, True)
+        elif kind < 9 and nests:
+            if is_key:
+                self.out.append(self.line_end())
+                self.sequence(column + self.pick((0, 0, 2, 2, 4, 1)), depth + 1, False)
+            else:
+                self.out.append(" ")
+                self.sequence(column + 2, depth + 1, True)
+        elif kind < 10 and nests:
+            name = self.pick(("m", "n"))
+            self.out.append(f" &{name}{self.line_end()}")
+            self.anchors = [(n, k) for n, k in self.anchors if n != name]
+            if is_key:
+                self.mapping(column + 2, depth + 1, False)
+            else:
+                self.mapping(column + 3, depth + 1, False)
+            self.anchors.append((name, "map"))
+        elif kind < 11 and self.anchors:
+            self.out.append(f" *{self.pick(self.anchors)[0]}" + self.line_end())
+        elif kind < 13:
+            self.block_scalar(column)
+        elif kind < 15:
+            self.flow_value(column)
+        elif kind < 16:
+            self.out.append(self.line_end())
+        elif kind < 17:
+            pad = " " * (column + self.random.randint(1, 3))
+            text = self.pick((f"one\n{pad}two\n\n{pad}three", f'"one\n\n{pad}# two \\\n{pad}three"', f"'one\n{pad}- two'"))
+            self.out.append(" " + text + self.line_end())
+        else:
+            tag = self.pick((" !!str", " !!binary", " !")) if self.chance(20) else ""
+            own_line = self.chance(25)
+            before = self.line_end() + " " * (column + 2) if own_line else " " * self.pick((1, 1, 1, 2))
+            self.out.append(self.anchor("scalar") + tag + before + self.pick(self.pick((PLAIN, QUOTED))).rstrip() + self.line_end())
+
+    def block_scalar(self, column: int) -> None:
+        depth = self.random.randint(1, 4)
+        header = self.pick(("|", "|", "|", ">")) + self.pick(("", "", "-", "+"))
+        lines = [self.pick(("x", "y z", "# not a comment", "- a", "k: v", "")) for _ in range(self.random.randint(0, 4))]
+        if self.chance(4):
+            lines = ["  more", *lines]
+            header += str(depth)
+        elif lines and not lines[0]:
+            lines[0] = "first"
+        comment = " " + self.comment() if self.chance(5) else ""
+        self.out.append(f"{self.anchor('scalar')} {header}{comment}\n")
+        for line in lines:
+            self.out.append((" " * (column + depth) if line or self.chance(3) else "") + line + "\n")
+        if self.chance(4):
+            self.out.append("\n" * self.random.randint(1, 2))
+
+    def flow_value(self, column: int) -> None:
+        self.out.append(self.anchor("scalar") + " " + self.flow(column, 0) + self.line_end())
+
+    def flow(self, column: int, depth: int) -> str:
+        is_map = self.chance(2)
+        keys = ["a", "'b'", '"c"', "d-e", "f"]
+        parts: list[str] = []
+        for _ in range(self.random.randint(0, 3)):
+            text = self.pick(("1", "x", "'y'", '"z"', "yes", "http://x", "a b", "null"))
+            if depth < 2 and self.chance(4):
+                text = self.flow(column, depth + 1)
+            elif self.chance(12) and self.anchors:
+                text = f"*{self.pick(self.anchors)[0]} "
+            if is_map:
+                key = keys.pop(self.random.randint(0, len(keys) - 1))
+                text = key if self.chance(12) else f"{key}:{text}" if key[0] == '"' and self.chance(2) else f"{key}: {text}"
+            elif self.chance(12):
+                text = f"k{self.pick((': v', ': '))}"
+            parts.append(text)
+        opening, closing = "{}" if is_map else "[]"
+        if self.chance(5):
+            pad = "\n" + " " * (column + self.random.randint(1, 4))
+            comment = " " + self.comment() if self.chance(12) else ""
+            between = "," + comment + pad
+            return opening + pad + between.join(parts) + self.pick(("", ",") if parts else ("",)) + pad + closing
+        inner = self.pick(("", "", " "))
+        return opening + inner + self.pick((", ", ", ", ",")).join(parts) + inner + closing
+
+
+def random_document(random: Random) -> tuple[str, Node] | None:
+    """A document's text and tree, or None where what was written is no YAML."""
+    text = Writer(random).document()
+    try:
+        root = read(text)
+    except TextError:
+        return None
+    return None if root is None else (text, root)
+
+
+@dataclass
+class Edits:
+    """Random edits of one document, and what must survive them."""
+
+    random: Random
+    root: Node
+    text: str
+    editor: Editor = field(init=False)
+    # The comments that may be lost, and the text that may change: "touched" in the sense of W1.
+    lost: set[str] = field(default_factory=set)
+    log: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.editor = Editor(self.root)
+
+    def pick(self, options: list[T]) -> T:
+        return options[self.random.randint(0, len(options) - 1)]
+
+    def apply(self, count: int) -> None:
+        for _ in range(count):
+            self.one()
+
+    def collections(self) -> list[Collection]:
+        """The collections of the edited tree, those behind aliases too."""
+        found: list[Collection] = []
+        pending: list[Node] = [self.root]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Alias):
+                if self.random.randint(0, 3) == 0:
+                    pending.append(node.expansion)
+            elif isinstance(node, Mapping | Sequence):
+                found.append(node)
+                children: list[Child] = [c for c in self.editor.children(node) if not (isinstance(c, Entry) and is_merge_key(c))]
+                if isinstance(node, Mapping) and self.random.randint(0, 3) == 0:
+                    children += [entry for entry in node.fields.values() if entry.inherited]
+                pending += [self.editor.value(child) for child in children]
+        return found
+
+    def one(self) -> None:
+        node = self.pick(self.collections())
+        children = [c for c in self.editor.children(node) if not (isinstance(c, Entry) and is_merge_key(c))]
+        if isinstance(node, Mapping):
+            children += self.editor.inherited(node).values()
+        op = self.pick(["replace", "replace", "insert", "insert", "remove", "remove", "move", "comment"])
+        if op == "insert" or not children:
+            self.insert(node, children)
+            return
+        child = self.pick(children)
+        place = self.place(node, child)
+        self.log.append(f"{op} {place and self.text[place.start : place.end]!r}")
+        if op == "replace":
+            value = self.new_value()
+            self.log.append(f"  by {value.text if isinstance(value, Scalar) else type(value).__name__}")
+            self.lose(place.value if place else 0, place.value_end if place else 0)
+            self.editor.replace(child, value)
+        elif op == "remove":
+            if place:
+                self.lose(place.start, place.end)
+            self.editor.remove(node, child)
+        elif op == "move":
+            after = self.pick([None, *(c for c in children if c is not child)])
+            self.editor.move(node, child, after)
+        else:
+            if place:
+                for comment in (*(old := comments_of(node, child, place)).head, old.line or ""):
+                    self.lost.update(re.findall(r"# c\d+\.", comment))
+            self.editor.comment(child, self.new_comments())
+
+    def lose(self, start: int, end: int) -> None:
+        self.lost.update(re.findall(r"# c\d+\.", self.text[start:end]))
+
+    def place(self, node: Collection, child: Child) -> Chunk | None:
+        if node.source is None or node.source.text is not self.text or not is_block(node):
+            return None
+        try:
+            for candidate, chunk in zip(node.children, chunks(node), strict=True):
+                if candidate is child:
+                    return chunk
+        except CannotEdit:
+            pass
+        return None
+
+    def new_comments(self) -> Comments:
+        line = self.pick([None, None, "# new line"])
+        return Comments(self.pick([(), (), ("# new head",), ("# one", "# two")]), line)
+
+    def new_value(self) -> Node:
+        if self.random.randint(0, 2) == 0 and (foreign := random_document(self.random)):
+            node = foreign[1]
+            while isinstance(node, Mapping | Sequence) and node.children and self.random.randint(0, 2):
+                node = value_of(self.pick(list(node.children)))
+            return node
+        return from_value(self.pick(list(VALUES)))
+
+    def insert(self, node: Collection, children: list[Child]) -> None:
+        after = self.pick([None, *children])
+        child: Child = self.new_value()
+        if isinstance(node, Mapping):
+            taken = {c.key.canonical for c in self.editor.children(node) if isinstance(c, Entry)} | node.fields.keys()
+            names = [from_value(name) for name in ("new", "yes", "1", "a", "b", "k: v", "n\nl", "")]
+            free = [name for name in names if name.canonical not in taken]
+            if not free:
+                return
+            child = Entry(self.pick(free), child)
+        self.log.append(f"insert in {self.text[node.start : node.end]!r}")
+        self.editor.insert(node, child, after, self.pick([None, self.new_comments()]))
+
+
+def comment_names(text: str) -> Counter[str]:
+    """The generated comments in a text."""
+    return Counter(re.findall(r"# c\d+\.", text))
