@@ -19,7 +19,7 @@ def main() -> int:
         return 0
     from krm_merge.functions import dispatch
     from krm_merge.krm.docs import Docs
-    from krm_merge.krm.run import run
+    from krm_merge.krm.program import run
 
     try:
         return run(dispatch, argv, docs=Docs.beside(Path(__file__).parent))

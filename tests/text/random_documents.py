@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
@@ -237,12 +236,17 @@ class Edits:
     root: Node
     text: str
     editor: Editor = field(init=False)
-    # The comments that may be lost, and the text that may change: "touched" in the sense of W1.
+    # The comments that may be lost.
     lost: set[str] = field(default_factory=set)
+    # Start and end of the text that may change.
+    touched: list[tuple[int, int]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.editor = Editor(self.root)
+        # What stands at a merge key goes with it when it is written out.
+        for at in re.finditer(r"(?:^ *#.*\n)*.*<<: \*.*(?:\n|\Z)(?:^ *#.*\n?)*", self.text, re.MULTILINE):
+            self.lost |= names_of(at.group())
 
     def pick(self, options: list[T]) -> T:
         return options[self.random.randint(0, len(options) - 1)]
@@ -279,27 +283,48 @@ class Edits:
             return
         child = self.pick(children)
         place = self.place(node, child)
+        if node.flow:
+            self.lost |= names_of(self.text[node.start : node.end])
+        self.touch(node, place)
         self.log.append(f"{op} {place and self.text[place.start : place.end]!r}")
         if op == "replace":
             value = self.new_value()
             self.log.append(f"  by {value.text if isinstance(value, Scalar) else type(value).__name__}")
-            self.lose(place.value if place else 0, place.value_end if place else 0)
+            if place:
+                inside = names_of(self.text[place.own_end : value_stop(value_of(child), place)])
+                self.lost |= inside - names_of(" ".join(all_of(comments_of(node, child, place))))
             self.editor.replace(child, value)
         elif op == "remove":
             if place:
-                self.lose(place.start, place.end)
+                self.lost |= names_of(self.text[place.start : place.end])
             self.editor.remove(node, child)
         elif op == "move":
             after = self.pick([None, *(c for c in children if c is not child)])
             self.editor.move(node, child, after)
         else:
             if place:
-                for comment in (*(old := comments_of(node, child, place)).head, old.line or ""):
-                    self.lost.update(re.findall(r"# c\d+\.", comment))
+                self.lost |= names_of(" ".join(all_of(comments_of(node, child, place))))
             self.editor.comment(child, self.new_comments())
 
-    def lose(self, start: int, end: int) -> None:
-        self.lost.update(re.findall(r"# c\d+\.", self.text[start:end]))
+    def touch(self, node: Collection, place: Chunk | None) -> None:
+        """Notes that this child may change, and all of a flow collection, and the first line of an emptied block."""
+        self.touched += [(place.start, place.end)] if place else []
+        if node.source is None or node.source.text is not self.text:
+            return
+        first = self.text.rfind("\n", 0, node.start)
+        self.touched.append((node.start, node.end) if node.flow else (self.text.rfind("\n", 0, max(first, 0)), first))
+        if not node.flow:
+            self.touched.append((first, node.start))
+
+    def untouched_lines(self) -> list[str]:
+        """The lines that no edit may change, in order."""
+        lines: list[str] = []
+        at = 0
+        for line in self.text.split("\n"):
+            if not any(start < at + len(line) + 1 and end > at for start, end in self.touched):
+                lines.append(line)
+            at += len(line) + 1
+        return lines
 
     def place(self, node: Collection, child: Child) -> Chunk | None:
         if node.source is None or node.source.text is not self.text or not is_block(node):
@@ -334,10 +359,34 @@ class Edits:
             if not free:
                 return
             child = Entry(self.pick(free), child)
+        self.touch(node, None)
         self.log.append(f"insert in {self.text[node.start : node.end]!r}")
         self.editor.insert(node, child, after, self.pick([None, self.new_comments()]))
 
 
-def comment_names(text: str) -> Counter[str]:
+def stripped(lines: list[str]) -> list[str]:
+    """Lines without what an edit nearby may change: indentation, the dash before a first key, blank lines."""
+    return [text for line in lines if (text := line.lstrip(" -").rstrip())]
+
+
+def is_subsequence(part: list[str], whole: list[str]) -> bool:
+    """Whether all of these stand in the whole in this order."""
+    rest = iter(whole)
+    return all(line in rest for line in part)
+
+
+def names_of(text: str) -> set[str]:
     """The generated comments in a text."""
-    return Counter(re.findall(r"# c\d+\.", text))
+    return set(re.findall(r"# c\d+\.", text))
+
+
+def all_of(comments: Comments) -> list[str]:
+    return [*comments.head, comments.line or ""]
+
+
+def value_stop(value: Node, place: Chunk) -> int:
+    """Where the text of a child's value ends, with the comments inside it."""
+    try:
+        return chunks(value)[-1].end if isinstance(value, Mapping | Sequence) and is_block(value) else place.value_end
+    except CannotEdit:
+        return place.end

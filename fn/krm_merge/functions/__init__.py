@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from krm_merge.functions.dispatch import dispatch
-from krm_merge.krm import run as krm_run
-from krm_merge.krm.run import Outcome
+from krm_merge.krm import program
+from krm_merge.krm.program import Outcome
 
 __all__ = ["dispatch", "process"]
 
 
 def process(data: bytes) -> Outcome:
     """Runs the function that the functionConfig names on the bytes of a ResourceList."""
-    return krm_run.process(dispatch, data)
+    return program.process(dispatch, data)

@@ -36,10 +36,10 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """Decides on a list; all sides that are there are lists."""
     kind = merge.schema.list_kind(path)
     items = [_items(node) for node in (sides.original, sides.upstream, sides.local)]
+    if kind == WHOLE or not any(items):
+        return sides.settled() or merge.conflict(path, sides, "V4")
     if kind == FUNCTIONS:
         return _functions(merge, path, sides, items)
-    if kind == WHOLE:
-        return sides.settled() or merge.conflict(path, sides, "V4")
     elements = None
     if kind == SET:
         elements = _by_value(items)

@@ -100,8 +100,10 @@ class TreeMerge:
             if local is None and same(upstream, original):
                 return Verdict(None, side="local")
         assert isinstance(base, Mapping)
-        mark = len(self.decisions)
         fields = [_fields_of(node) for node in (original, upstream, local)]
+        if not any(fields) and (settled := sides.settled()):
+            return settled
+        mark = len(self.decisions)
         verdicts = self._fields(path, fields)
         survivors = {key for key, (_, verdict) in verdicts.items() if verdict.node is not None}
         if not survivors and any(fields) and all(fields[i] or s is None for i, s in enumerate((original, upstream, local))):

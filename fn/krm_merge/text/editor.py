@@ -65,7 +65,7 @@ class Editor:
 
     def move(self, collection: Collection, child: Child, after: Child | None) -> None:
         """Moves a child behind another one, first where `after` is None. Inherited fields have no place to move to."""
-        if isinstance(child, Entry) and child.inherited or child is after:
+        if (isinstance(child, Entry) and child.inherited) or child is after:
             return
         now = self._list(collection)
         del now[_index(now, child)]

@@ -15,7 +15,18 @@ from krm_merge.text.layout import (
     is_block,
     source_of,
 )
-from krm_merge.text.nodes import Alias, Canonical, Child, Collection, Entry, Mapping, Node, Scalar, Sequence, is_merge_key
+from krm_merge.text.nodes import (
+    Alias,
+    Canonical,
+    Child,
+    Collection,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    is_merge_key,
+)
 from krm_merge.text.scalar_text import block_text, flow_text, line_text, needs_block
 
 MAX_KEY = 1000  # libyaml looks no further than 1,024 characters for the colon of a key
@@ -85,6 +96,7 @@ class Emitter:
         node = self.resolved(node)
         if isinstance(node, Scalar):
             return flow_text(node) or "null"
+        assert not isinstance(node, Alias)
         parts = ", ".join(self.flow_child(child) for child in self.children(node))
         return f"{{{parts}}}" if isinstance(node, Mapping) else f"[{parts}]"
 
@@ -128,16 +140,10 @@ class Emitter:
             if place is not None:
                 comments = comments or comments_of(node, child, place)
                 if 0 < index == previous + 1:
-                    out += self._gap(node, places, index, column)
+                    out.append(_gap(node, places, index, column, after_blank=out[-1].endswith("\n\n")))
             out.append(self._child(child, column, comments or NO_COMMENTS))
             previous = index
         return "".join(out)
-
-    def _gap(self, node: Collection, places: dict[int, tuple[int, Chunk]], index: int, column: int) -> list[str]:
-        """The blank lines and detached comments between two children that stay neighbours."""
-        above, below = places[id(node.children[index - 1])][1], places[id(node.children[index])][1]
-        lines = source_of(node).text[above.end : below.start].split("\n")[:-1]
-        return [(" " * column + line.strip()).rstrip() + "\n" for line in lines]
 
     def _child(self, child: Child, column: int, comments: Comments) -> str:
         pad = " " * column
@@ -192,6 +198,15 @@ def _places(node: Collection) -> dict[int, tuple[int, Chunk]]:
     except CannotEdit:
         # Comments that cannot be told from the rest stay behind.
         return {}
+
+
+def _gap(node: Collection, places: dict[int, tuple[int, Chunk]], index: int, column: int, *, after_blank: bool) -> str:
+    """The blank lines and detached comments between two children that stay neighbours."""
+    above, below = places[id(node.children[index - 1])][1], places[id(node.children[index])][1]
+    lines = source_of(node).text[above.end : below.start].split("\n")[:-1]
+    gap = "".join((" " * column + line.strip()).rstrip() + "\n" for line in lines)
+    # More blank lines would become part of a block scalar that keeps them.
+    return gap.lstrip("\n") if after_blank else gap
 
 
 def _with_newline(text: str, newline: str) -> str:

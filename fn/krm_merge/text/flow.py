@@ -25,6 +25,8 @@ class FlowWriter:
         """The text of a flow collection from its start to its end. Raises CannotEdit."""
         text = source_of(node).text
         now = self._plan.children(node)
+        if not node.children and not now:
+            return text[node.start : node.end]
         opening = _opening(node)
         if opening < 0 or not node.children or not now:
             return self._emitter.flow(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, TypeAlias
 
 import yaml
 from yaml._yaml import CParser
@@ -10,7 +11,6 @@ from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
     DocumentStartEvent,
-    Event,
     MappingEndEvent,
     MappingStartEvent,
     ScalarEvent,
@@ -32,6 +32,9 @@ from krm_merge.text.nodes import (
     is_merge_key,
 )
 from krm_merge.text.scalars import CORE_TAGS
+
+# The stubs know neither the C parser's events nor that these always have marks.
+Event: TypeAlias = Any
 
 MAX_DEPTH = 128
 """Nesting deeper than this, aliases written out, is refused: the deepest real schemas stay below 100."""

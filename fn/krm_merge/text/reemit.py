@@ -14,7 +14,18 @@ from krm_merge.text.editor import Editor
 from krm_merge.text.emit import Emitter
 from krm_merge.text.indents import indents_of
 from krm_merge.text.layout import CannotEdit, Comments, chunks, comments_of, is_block, source_of
-from krm_merge.text.nodes import Alias, Child, Collection, Entry, Mapping, Node, Scalar, Sequence, is_merge_key, value_of
+from krm_merge.text.nodes import (
+    Alias,
+    Child,
+    Collection,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    is_merge_key,
+    value_of,
+)
 from krm_merge.text.scalars import literal_is_safe, plain_is_safe
 
 _STR = "tag:yaml.org,2002:str"
@@ -31,7 +42,7 @@ def reemit(text: str, editor: Editor) -> str:
     """
     try:
         return _Reemitter(text, editor).text()
-    except Exception:  # noqa: BLE001 - ruamel raises its own errors, and ValueError, TypeError, AttributeError, KeyError
+    except Exception:
         return written_anew(text, editor)
 
 
@@ -82,15 +93,15 @@ class _Reemitter:
             def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
                 if kind is ScalarNode and implicit[0]:
                     return _MERGE if value == "<<" else _STR
-                return super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
+                return super().resolve(kind, value, implicit)
 
         yaml = YAML(typ="rt")
         yaml.Resolver = Texts
-        yaml.preserve_quotes = True  # type: ignore[assignment]
-        yaml.width = _NO_FOLDING  # type: ignore[assignment]
+        yaml.preserve_quotes = True
+        yaml.width = _NO_FOLDING
         offset = self._indents.sequence or 0
         yaml.indent(mapping=self._indents.mapping, sequence=offset + 2, offset=offset)
-        yaml.explicit_start = self._text.lstrip().startswith("---")  # type: ignore[assignment]
+        yaml.explicit_start = self._text.lstrip().startswith("---")
         return yaml
 
     def text(self) -> str:
@@ -191,10 +202,10 @@ class _Reemitter:
         children = emitter.children(node)
         value: Any
         if isinstance(node, Sequence):
-            value = CommentedSeq(self._new(self._editor.value(child)) for child in children)  # type: ignore[no-untyped-call]
+            value = CommentedSeq(self._new(self._editor.value(child)) for child in children)
         else:
             entries = (child for child in children if isinstance(child, Entry))
-            value = CommentedMap((self._new(e.key), self._new(self._editor.value(e))) for e in entries)  # type: ignore[no-untyped-call]
+            value = CommentedMap((self._new(e.key), self._new(self._editor.value(e))) for e in entries)
         if emitter.is_flow(node):
             value.fa.set_flow_style()
         return value
@@ -207,9 +218,9 @@ def _new_scalar(node: Scalar, emitter: Emitter) -> Any:
     if kind == "binary":
         raise CannotEdit("binary values are not for ruamel")
     if kind != "str":
-        return PlainScalarString(emitter.flow(node).rpartition(" ")[2])  # type: ignore[no-untyped-call]
+        return PlainScalarString(emitter.flow(node).rpartition(" ")[2])
     if literal_is_safe(node.text):
-        return LiteralScalarString(node.text)  # type: ignore[no-untyped-call]
+        return LiteralScalarString(node.text)
     if plain_is_safe(node.text, flow=True):
         return node.text
-    return DoubleQuotedScalarString(node.text)  # type: ignore[no-untyped-call]
+    return DoubleQuotedScalarString(node.text)

@@ -75,8 +75,7 @@ class _Renderer:
             gaps = self._gaps(places, 0, len(places))
             empty = " " * places[0].column + self._emitter.flow(root) + self._newline
             result = text[: places[0].start] + empty + gaps + text[places[-1].end :]
-        elif not root.children and not text[self._source.line_start(root.start) : self._source.line_end(root.end)].strip(" \r\n{}[]"):
-            # An empty collection on a line of its own becomes a block there.
+        elif not root.children and self._has_line_of_its_own(root):
             line = self._source.line_start(root.start)
             block = self._emitter.block(root, root.start - line, self._newline)
             result = text[:line] + block + text[self._source.line_end(root.end) :]
@@ -85,6 +84,10 @@ class _Renderer:
         if not text.endswith("\n") and not (children and self._is_open(children[-1])):
             return result.removesuffix(self._newline)
         return result
+
+    def _has_line_of_its_own(self, node: Collection) -> bool:
+        line = self._text[self._source.line_start(node.start) : self._source.line_end(node.end)]
+        return not line.strip(" \r\n{}[]")
 
     # ---- one block collection ----------------------------------------------------------------------------------
 
@@ -144,7 +147,7 @@ class _Renderer:
     def _settled(self, gap: str, above: Child, column: int) -> str:
         """A gap that comes to stand below another child: a block scalar must not take in any of it."""
         last = self._last_scalar(above)
-        if not gap or last is None or not needs_block(last) and not is_block_scalar(last):
+        if not gap or last is None or (not needs_block(last) and not is_block_scalar(last)):
             return gap
         if last.text.endswith("\n\n") or (last.source is not None and "+" in block_scalar_header(last)):
             gap = _without_leading_blanks(gap)
@@ -175,7 +178,7 @@ class _Renderer:
             stands = self._text[last.start :]
             header = block_scalar_header(last)
             if piece.endswith(stands) and "-" not in header:
-                piece = piece[: -len(stands)] + header.rstrip("+") + "-" + stands[len(header) :]
+                piece = piece[: -len(stands)] + header.replace("+", "") + "-" + stands[len(header) :]
         return piece + self._newline
 
     # ---- one child ---------------------------------------------------------------------------------------------
@@ -203,7 +206,7 @@ class _Renderer:
     def _changes_form(self, value: Node) -> bool:
         """Whether a value is written anew although no other was put in its place: an alias, or emptied, or filled."""
         if isinstance(value, Mapping | Sequence):
-            return not value.children or not self._plan.children(value)
+            return bool(value.children) != bool(self._plan.children(value))
         return not isinstance(value, Scalar) and self._plan.is_touched(value)
 
     def _inside(self, value: Collection, chunk: Chunk) -> Splice | None:
@@ -228,7 +231,7 @@ class _Renderer:
                 splices.append(self._line_comment(value, chunk, line))
         elif line != old.line:
             splices.append(self._line_comment(value, chunk, line))
-        if new.head != old.head or head != new.head and new != old:
+        if new.head != old.head or (head != new.head and new != old):
             splices.append(self._head(chunk, head))
         return _splice(text, chunk.start, chunk.end, splices)
 
@@ -264,12 +267,16 @@ class _Renderer:
         comment = f"{space or ' '}{line}" if line else ""
         item = not isinstance(child, Entry)
         value = self._emitter.value(after, chunk.column, comment, item=item, newline=self._newline)
-        tail_start = chunk.value_end if text[chunk.value_end - 1] == "\n" else min(self._source.line_end(chunk.value_end), chunk.end)
+        at_line_start = text[chunk.value_end - 1] == "\n"
+        tail_start = chunk.value_end if at_line_start else min(self._source.line_end(chunk.value_end), chunk.end)
         kept = ""
-        if is_block(before):
+        if isinstance(before, Mapping | Sequence) and is_block(before):
             places = chunks(before)
-            kept = self._gaps(places, 0, len(places))
             tail_start = places[-1].end
+            if after is before:
+                # Emptied: detached comments stay.
+                lead = text[self._source.line_end(start) : places[0].start]
+                kept = (lead if "#" in lead else "") + self._gaps(places, 0, len(places))
         tail = kept + text[tail_start : chunk.end]
         splices.append((chunk.own_end, chunk.end, value + self._settled(tail, child, chunk.column + 1)))
         return _splice(text, chunk.start, chunk.end, splices)
@@ -287,7 +294,8 @@ def _without_leading_blanks(gap: str) -> str:
 def _splice(text: str, start: int, end: int, splices: list[Splice]) -> str:
     """The text from start to end with some parts exchanged."""
     out: list[str] = []
-    for at, behind, piece in sorted(splices):
+    # A comment may follow a null at the same place: the order given decides then.
+    for at, behind, piece in sorted(splices, key=lambda splice: splice[0]):
         out += (text[start:at], piece)
         start = behind
     return "".join([*out, text[start:end]])

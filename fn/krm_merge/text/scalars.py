@@ -6,11 +6,11 @@ octal, a timestamp reaches Kubernetes as the string it is.
 
 from __future__ import annotations
 
+import math
 import re
 
-CORE_TAGS = frozenset(
-    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "binary")
-)
+_CORE_NAMES = ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "binary")
+CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _CORE_NAMES)
 
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -20,14 +20,18 @@ _SPECIAL_FLOATS = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), "nan"),
 }
 _INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)\Z")
-_LONGEST_INTEGER = 1000  # Python refuses to convert much longer ones; their text is as good a value
+_INT64 = range(-(1 << 63), 1 << 64)
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
-# Words that a YAML 1.1 reader takes for booleans, and texts that one takes for base-60 numbers or dates: never unquoted.
-_LOOKS_TYPED = re.compile(r"(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|=|<<|[-+.]?[0-9][0-9_:,.eExXoO+T Z-]*)\Z")
-_SAFE_PLAIN = re.compile(r"[A-Za-z0-9_/.(*^$+<-][^\x00-\x1f\x7f-\x9f:#,\[\]{}&*!|>'\"%@`\u2028\u2029\ufeff\ud800-\udfff]*\Z")
-_UNSAFE_COLON_OR_HASH = re.compile(r":(?:\s|\Z)|\s#|\s\Z")
-_PLAIN_WITH_COLONS = re.compile(r"[A-Za-z0-9_/.][A-Za-z0-9_/.:@#+=~%?$() -]*\Z")
-_MUST_ESCAPE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+# Words that a YAML 1.1 reader takes for booleans or merge keys, and what one takes for base-60 numbers or dates.
+_LOOKS_TYPED = re.compile(
+    r"(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|=|<<|[-+.]_*|[-+.]?[0-9][0-9_:,.eExXoO+ -]*)\Z"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]"
+)
+_NOT_PRINTABLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff"
+_SAFE_PLAIN = re.compile(rf"[A-Za-z0-9_/.(^$+-][^{_NOT_PRINTABLE}:#,\[\]{{}}&*!|>'\"%@`?]*\Z")
+_SAFE_IN_BLOCK = re.compile(r"[A-Za-z0-9_/.][A-Za-z0-9_/.:@#+=~%?$() -]*\Z")
+_ENDS_PLAIN = re.compile(r":(?:\s|\Z)|\s#|\s\Z")
+_MUST_ESCAPE = re.compile(rf"(?![\t\n])[{_NOT_PRINTABLE}]")
 
 
 def resolve(text: str, style: str, tag: str | None) -> tuple[object, ...]:
@@ -61,24 +65,24 @@ def resolve_plain(text: str) -> tuple[object, ...]:
     if first.isdigit() or first in "+-.":
         if text in _SPECIAL_FLOATS:
             return ("float", _SPECIAL_FLOATS[text])
-        digits = text.replace("_", "")
-        if _INT.match(digits):
-            return ("int", _integer(digits))
-        if _FLOAT.match(digits):
+        # Go takes no underscores behind a leading point.
+        digits = text.replace("_", "") if first != "." else text
+        if _INT.match(digits) and (number := _integer(digits)) in _INT64:
+            return ("int", number)
+        if _FLOAT.match(digits) and not math.isinf(float(digits)):
             return ("float", repr(float(digits)))
     return ("str", text)
 
 
-def _integer(digits: str) -> int | str:
-    if len(digits) > _LONGEST_INTEGER:
-        return digits
+def _integer(digits: str) -> int:
     sign = -1 if digits[0] == "-" else 1
     body = digits.lstrip("+-").lower()
     if body.startswith(("0x", "0b", "0o")):
         return sign * int(body, 0)
-    if len(body) > 1 and body[0] == "0":
+    if body.startswith("0"):
         return sign * int(body, 8)
-    return sign * int(body)
+    # Python refuses to convert thousands of digits; these are too many for 64 bits anyway.
+    return sign * int(body[:40])
 
 
 def python_value(canonical: tuple[object, ...]) -> object:
@@ -93,15 +97,11 @@ def python_value(canonical: tuple[object, ...]) -> object:
 
 def plain_is_safe(text: str, *, flow: bool) -> bool:
     """Whether a string may stand unquoted and is read as this string by YAML 1.1 and 1.2 readers alike."""
-    if not text or resolve_plain(text)[0] != "str" or _LOOKS_TYPED.match(text) or text.startswith(("---", "...")):
+    if not text or resolve_plain(text)[0] != "str" or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
         return False
-    if text.startswith(("- ", "? ")) or text in ("-", "?") or text.startswith(("*", "<")):
+    if text.startswith(("---", "...", "- ")) or text == "-":
         return False
-    if _UNSAFE_COLON_OR_HASH.search(text):
-        return False
-    if _SAFE_PLAIN.match(text):
-        return True
-    return not flow and bool(_PLAIN_WITH_COLONS.match(text))
+    return bool(_SAFE_PLAIN.match(text) or (not flow and _SAFE_IN_BLOCK.match(text)))
 
 
 def quoted(text: str) -> str:
@@ -129,7 +129,9 @@ def _float_text(value: float) -> str:
         return ".nan"
     if value in (float("inf"), float("-inf")):
         return ".inf" if value > 0 else "-.inf"
-    return repr(value)
+    # YAML 1.1 readers know a float by its point.
+    mantissa, e, exponent = repr(value).partition("e")
+    return mantissa + ("" if "." in mantissa else ".0") + e + exponent
 
 
 def literal_is_safe(text: str) -> bool:

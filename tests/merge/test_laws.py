@@ -1,0 +1,175 @@
+"""The laws A-G of the merge, on generated Kptfiles, through the whole function: bytes in, bytes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from generated_kptfiles import triples
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from krm_merge.functions import process
+from krm_merge.krm.fieldpath import parse_path
+from krm_merge.merge.kptfile import faults
+from krm_merge.text.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reader import read
+from krm_merge.text.values import key_text, to_value
+
+IDENTITIES = st.sampled_from(["document", "smart"])
+POLICIES = st.sampled_from(["upstream", "local"])
+Triple = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The merged Kptfile's text and the results."""
+
+    text: str
+    results: list[dict[str, Any]]
+
+    @property
+    def root(self) -> Mapping:
+        return tree(self.text)
+
+
+def tree(text: str) -> Mapping:
+    root = read(text)
+    assert isinstance(root, Mapping)
+    return root
+
+
+def indented(text: str, by: int) -> str:
+    return "".join(" " * by + line for line in text.splitlines(keepends=True))
+
+
+def merge(original: str, upstream: str, local: str, identity: str = "document", policy: str = "upstream") -> Merged:
+    data = (
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+        f"- {indented(local, 2)[2:]}"
+        "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  metadata:\n    name: merge\n"
+        f"  functionIdentity: {identity}\n  onConflict: {policy}\n"
+        f"  original: |\n{indented(original, 4)}  upstream: |\n{indented(upstream, 4)}"
+    )
+    outcome = process(data.encode())
+    output = outcome.output.decode()
+    assert outcome.exit_code == 0, outcome.message
+    results = to_value(tree(output).get("results"))
+    item = output[output.index("items:\n") + 7 : output.index("functionConfig:")]
+    text = "".join(line[2:] for line in f"  {item[2:]}".splitlines(keepends=True))
+    return Merged(text, results if isinstance(results, list) else [])  # type: ignore[arg-type]
+
+
+@given(triples(), IDENTITIES, POLICIES)
+def test_a_b_c_what_one_side_changed_is_the_result(triple: Triple, identity: str, policy: str) -> None:
+    original, upstream, local = triple
+    assert merge(original, upstream, original, identity, policy).root.canonical == tree(upstream).canonical  # A
+    assert merge(original, original, local, identity, policy).text == local  # B: byte for byte
+    assert merge(original, local, local, identity, policy).root.canonical == tree(local).canonical  # C
+
+
+@given(triples(), IDENTITIES, POLICIES)
+def test_d_merging_again_changes_nothing(triple: Triple, identity: str, policy: str) -> None:
+    original, upstream, local = triple
+    merged = merge(original, upstream, local, identity, policy).text
+    assert merge(original, upstream, merged, identity, policy).text == merged
+
+
+@given(triples(), POLICIES)
+def test_e_what_one_side_changed_stands_and_nothing_else_changes(triple: Triple, policy: str) -> None:
+    original, upstream, local = (leaves(tree(text)) for text in triple)
+    assume(original is not None and upstream is not None and local is not None)
+    assume(identified_alike(original, upstream, local))
+    merged = leaves(merge(*triple, "document", policy).root)
+    assert merged is not None
+    elements = [{path[:3] for path in side if path[0] == "pipeline"} for side in (original, upstream, local)]  # type: ignore[union-attr]
+    everywhere = elements[0] & elements[1] & elements[2]
+    for path in set(original) | set(upstream) | set(local):  # type: ignore[arg-type]
+        # Fields whose neighbours decide with them (V7) and elements that not all have (F5) have laws of their own.
+        if path[0] == "pipeline" and (path[:3] not in everywhere or path[3] in ("configPath", "configMap")):
+            continue
+        o, u, l = (side.get(path) for side in (original, upstream, local))  # type: ignore[union-attr]
+        if u == o or l == o or u == l:
+            assert merged.get(path) == (l if u == o else u), path
+        else:
+            assert merged.get(path) in (u, l), path
+
+
+@given(triples(), POLICIES)
+def test_f_no_local_change_disappears_without_a_result(triple: Triple, policy: str) -> None:
+    original, upstream, local = (leaves(tree(text)) for text in triple)
+    assume(original is not None and upstream is not None and local is not None)
+    result = merge(*triple, "document", policy)
+    merged = leaves(result.root)
+    assume(merged is not None)
+    told = [parse_path(r["field"]["path"]) for r in result.results if r["severity"] == "warning" and "field" in r]
+    told_steps = [tuple(str(dict(step)) if isinstance(step, tuple) else step for step in path) for path in told]
+    for path, value in local.items():
+        if original.get(path) != value and merged.get(path) != value:
+            names = tuple(str(dict(step)) if isinstance(step, tuple) else step for step in path)
+            covered = any(names[: len(steps)] == steps or names[: len(steps) - 1] == steps[:-1] for steps in told_steps)
+            assert covered, (path, told)
+
+
+@given(triples(), IDENTITIES, POLICIES)
+def test_g_the_result_has_no_fault_that_no_input_had(triple: Triple, identity: str, policy: str) -> None:
+    inherited = {fault.kind for text in triple for fault in faults(tree(text))}
+    merged = merge(*triple, identity, policy)
+    assert {fault.kind for fault in faults(merged.root)} <= inherited
+    assert shells(merged.root) <= set().union(*(shells(tree(text)) for text in triple))
+
+
+def shells(root: Node) -> set[str]:
+    """The names of the fields that hold an empty mapping or list."""
+    found = set()
+    pending: list[tuple[str, Node]] = [("", root)]
+    while pending:
+        name, node = pending.pop()
+        node = resolved(node)
+        if isinstance(node, Mapping | Sequence) and not node.children:
+            found.add(name)
+        elif isinstance(node, Mapping):
+            pending.extend((key_text(entry.key), entry.value) for entry in node.fields.values())
+        elif isinstance(node, Sequence):
+            pending.extend((name, item) for item in node.items)
+    return found
+
+
+def leaves(root: Mapping) -> dict[tuple[Any, ...], object] | None:
+    """The scalars by path, functions by name or image; None where they cannot be told apart by the document's rules."""
+    found: dict[tuple[Any, ...], object] = {}
+    value: Any = to_value(root)
+    for name in ("mutators", "validators"):
+        functions = (value.get("pipeline") or {}).pop(name, None) or []
+        named = ["name" in function for function in functions]
+        if len(set(named)) > 1 or not all("image" in function for function in functions):
+            return None
+        key = "name" if any(named) else "image"
+        identities = [((key, identity(function[key]) if key == "image" else function[key]),) for function in functions]
+        if len(set(identities)) < len(identities):
+            return None
+        for step, function in zip(identities, functions, strict=True):
+            flatten(("pipeline", name, step), function, found)
+    for field in ("keywords", "readinessGates"):
+        (value.get("info") or {}).pop(field, None)
+    flatten((), value, found)
+    return found
+
+
+def identified_alike(*sides: dict[tuple[Any, ...], object]) -> bool:
+    """Whether all sides tell the functions of each list apart in the same way (F1 or F2)."""
+    kinds = {(path[1], path[2][0][0]) for side in sides for path in side if path[0] == "pipeline"}
+    return len(kinds) == len({name for name, _ in kinds})
+
+
+def identity(image: str) -> str:
+    head, slash, last = image.split("@")[0].rpartition("/")
+    return head + slash + last.split(":")[0]
+
+
+def flatten(path: tuple[Any, ...], value: Any, found: dict[tuple[Any, ...], object]) -> None:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            flatten((*path, key), item, found)
+    else:
+        found[path] = repr(value)
