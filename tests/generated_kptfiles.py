@@ -8,7 +8,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-REPOSITORIES = ["gcr.io/kpt-fn/set-labels", "gcr.io/kpt-fn/apply-setters", "gcr.io/kpt-fn/set-namespace", "localhost:5000/a"]
+REPOSITORIES = [
+    "gcr.io/kpt-fn/set-labels",
+    "gcr.io/kpt-fn/apply-setters",
+    "gcr.io/kpt-fn/set-namespace",
+    "localhost:5000/a",
+]
 REPOSITORIES += ["localhost:5000/b", "ghcr.io/kptdev/krm-functions-catalog/set-labels", "search-replace"]
 TAGS = ["", ":v0.1", ":v0.2", "@sha256:aaaa"]
 WORDS = ["a", "b", "yes", "1.0", "x y", "0644", "null", "on", "# no comment", "k: v"]
@@ -22,9 +27,14 @@ def kptfile(rng: random.Random) -> Data:
     if rng.random() < 0.5:
         data["metadata"]["labels"] = config_map(rng)
     if rng.random() < 0.5:
-        data["info"] = {"description": rng.choice(WORDS), "keywords": rng.sample(["k1", "k2", "k3", "k4"], rng.randint(0, 3))}
+        data["info"] = {
+            "description": rng.choice(WORDS),
+            "keywords": rng.sample(["k1", "k2", "k3", "k4"], rng.randint(0, 3)),
+        }
         if rng.random() < 0.5:
-            data["info"]["readinessGates"] = [{"conditionType": c} for c in rng.sample(["A", "B", "C"], rng.randint(0, 3))]
+            data["info"]["readinessGates"] = [
+                {"conditionType": c} for c in rng.sample(["A", "B", "C"], rng.randint(0, 3))
+            ]
     if rng.random() < 0.95:
         naming = rng.choice(["all", "all", "unique", "unique", "unique", "none", "some"])
         data["pipeline"] = {"mutators": functions(rng, naming)}
@@ -58,7 +68,9 @@ def configure(rng: random.Random, function: Data) -> None:
     elif kind < 0.75:
         function["configPath"] = rng.choice(["a.yaml", "b.yaml"])
     if rng.random() < 0.25:
-        function["selectors"] = [{"kind": rng.choice(["Deployment", "Service"]), "name": "wp"} for _ in range(rng.randint(1, 3))]
+        function["selectors"] = [
+            {"kind": rng.choice(["Deployment", "Service"]), "name": "wp"} for _ in range(rng.randint(1, 3))
+        ]
 
 
 def config_map(rng: random.Random) -> Data:
@@ -84,7 +96,10 @@ def edit(rng: random.Random, data: Data) -> None:
     if kind == 0:
         data.setdefault("metadata", {})["labels"] = config_map(rng)
     elif kind == 1:
-        data["info"] = {"description": rng.choice(WORDS), "keywords": rng.sample(["k1", "k2", "k3", "k4"], rng.randint(1, 3))}
+        data["info"] = {
+            "description": rng.choice(WORDS),
+            "keywords": rng.sample(["k1", "k2", "k3", "k4"], rng.randint(1, 3)),
+        }
     elif kind == 2 and rng.random() < 0.3:
         data.pop(rng.choice(["pipeline", "info"]), None)
     elif kind == 3 and lists and rng.random() < 0.3:

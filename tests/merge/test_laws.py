@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from generated_kptfiles import triples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from generated_kptfiles import triples
 from krm_merge.functions import process
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.merge.kptfile import faults
@@ -88,11 +88,13 @@ def test_e_what_one_side_changed_stands_and_nothing_else_changes(triple: Triple,
         # Fields whose neighbours decide with them (V7) and elements that not all have (F5) have laws of their own.
         if path[0] == "pipeline" and (path[:3] not in everywhere or path[3] in ("configPath", "configMap")):
             continue
-        o, u, l = (side.get(path) for side in (original, upstream, local))  # type: ignore[union-attr]
-        if u == o or l == o or u == l:
-            assert merged.get(path) == (l if u == o else u), path
+        before, theirs, ours = (side.get(path) for side in (original, upstream, local))  # type: ignore[union-attr]
+        if theirs == before or theirs == ours:
+            assert merged.get(path) == ours, path
+        elif ours == before:
+            assert merged.get(path) == theirs, path
         else:
-            assert merged.get(path) in (u, l), path
+            assert merged.get(path) in (theirs, ours), path
 
 
 @given(triples(), POLICIES)

@@ -1,4 +1,7 @@
-"""`kind: MergePackage`: three-way merge of a package; original and upstream from the functionConfig, local the items."""
+"""`kind: MergePackage`: three-way merge of a package.
+
+Original and upstream come from the functionConfig, local is the items.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decision import apply
 from krm_merge.merge.kptfile import faults
 from krm_merge.merge.package import Outcome, PackageMerge
+from krm_merge.merge.reach import reaches
 from krm_merge.text.nodes import TextError
 
 
@@ -25,6 +29,12 @@ def merge_package(resource_list: ResourceList) -> None:
     merge = PackageMerge(settings.policy, settings.smart)
     for outcome in merge.kptfiles(sides.original, sides.upstream, sides.local):
         _carry_out(resource_list, sides, outcome)
+    for number, rule in enumerate(settings.policy.rules):
+        if not reaches(rule, [*sides.original, *sides.upstream, *sides.local]):
+            resource_list.results.warning(
+                f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
+                path=f"rules[{number}]",
+            )
     if sides.others:
         resource_list.results.warning(
             f"functionConfig: {sides.others} objects that are no Kptfile are left out; only Kptfiles are merged"
@@ -36,7 +46,8 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     config = resource_list.function_config
     data = config.get("data") if config is not None else None
     empty = config is None or (
-        config.get("kind") is not None and config.get("kind").canonical == ("str", "ConfigMap")  # type: ignore[union-attr]
+        config.get("kind") is not None
+        and config.get("kind").canonical == ("str", "ConfigMap")  # type: ignore[union-attr]
         and (data is None or not getattr(data, "fields", {}))
     )
     if not empty or has_tagged_items(resource_list):

@@ -71,5 +71,7 @@ class MergePackage(_Choices):
         None, description="The package as last fetched: YAML text of one or more documents, or a list of objects."
     )
     upstream: str | list[dict[str, Any]] | None = Field(None, description="The updated package, in the same forms.")
-    rules: list[RuleModel] = Field(default_factory=list, description="Exceptions from the policy; the first match wins.")
+    rules: list[RuleModel] = Field(
+        default_factory=list, description="Exceptions from the policy; the first match wins."
+    )
     listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")

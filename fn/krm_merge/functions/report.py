@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.result import ResourceRef, Result
 from krm_merge.merge.decision import Decision
 from krm_merge.merge.package import Member
@@ -10,23 +10,23 @@ from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence
 from krm_merge.text.values import to_value
 
 _SHOWN_CHANGES = 5
+_SHORT = 60
 _REDACTED = "(redacted)"
 
 
-def results_of(decisions: list[Decision], member: Member, ref: ResourceRef, file: str | None, index: int) -> list[Result]:
+def results_of(
+    decisions: list[Decision], member: Member, ref: ResourceRef, file: str | None, index: int
+) -> list[Result]:
     """A result for every decision that is worth one, and one that sums up the changes."""
     results = [_told(decision, member, ref, file, index) for decision in decisions if decision.told]
     changes = [decision for decision in decisions if decision.edits]
     if changes:
-        paths = [format_path(decision.path) for decision in changes]
-        unique = list(dict.fromkeys(paths))
-        shown = ", ".join(unique[:_SHOWN_CHANGES])
-        more = f" and {len(unique) - _SHOWN_CHANGES} more" if len(unique) > _SHOWN_CHANGES else ""
-        count = "1 change" if len(unique) == 1 else f"{len(unique)} changes"
+        paths = list(dict.fromkeys(decision.path for decision in changes))
+        shown = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
+        more = f" and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else ""
+        count = "1 change" if len(paths) == 1 else f"{len(paths)} changes"
         message = f"{ref}: {count} from upstream: {shown}{more}"
-        results.append(
-            Result("info", message, ref, file, index, tags={"rule": "V2", "side": "upstream"})
-        )
+        results.append(Result("info", message, ref, file, index, tags={"rule": "V2", "side": "upstream"}))
     return results
 
 
@@ -34,13 +34,16 @@ def _told(decision: Decision, member: Member, ref: ResourceRef, file: str | None
     secret = _is_secret(member, decision)
     path = format_path(decision.path)
     tags = {"rule": decision.rule, "side": decision.side}
+    values = ""
     if decision.is_conflict:
-        for name, node in (("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)):
-            if node is not None:
-                tags[name] = as_text(node, secret)
+        sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
+        tags |= {name: as_text(node, secret) for name, node in sides if node is not None}
+        if not secret and all(node is None or _is_short(node) for _, node in sides):
+            had = [f"{name} {as_text(node)}" for name, node in sides if node is not None]
+            values = f" ({', '.join(had)})" if had else ""
     return Result(
         decision.severity,
-        f"{path or ref}: {decision.message}",
+        f"{_thing(decision.path) or ref}: {decision.message}{values}",
         ref,
         file,
         index,
@@ -51,8 +54,23 @@ def _told(decision: Decision, member: Member, ref: ResourceRef, file: str | None
     )
 
 
+def _thing(path: FieldPath) -> str:
+    """The place as people would name it; the whole path stands in the result's field."""
+    for at in range(len(path) - 1, -1, -1):
+        step = path[at]
+        if isinstance(step, tuple):
+            label = " ".join(value.rpartition("/")[2] for _, value in step)
+            rest = format_path(path[at + 1 :])
+            return f"{label} {rest}" if rest else label
+    return format_path(path)
+
+
+def _is_short(node: Node) -> bool:
+    return isinstance(node, Scalar) and len(node.text) <= _SHORT and "\n" not in node.text
+
+
 def _is_secret(member: Member, decision: Decision) -> bool:
-    return member.subject.kind == "Secret" and not decision.path[:1] == ("metadata",)
+    return member.subject.kind == "Secret" and decision.path[:1] != ("metadata",)
 
 
 def as_text(node: Node, redacted: bool = False) -> str:

@@ -26,7 +26,7 @@ FORMS = (
 
 @dataclass(slots=True)
 class Sides:
-    """The members of each side. `resources` finds the item of a local member, `others` are objects that are no Kptfile."""
+    """The members of each side. `others` counts the objects that are no Kptfile."""
 
     original: list[Member] = field(default_factory=list)
     upstream: list[Member] = field(default_factory=list)
@@ -70,7 +70,9 @@ def subject_of(root: Mapping) -> Subject:
     """The resource as rules name it."""
     version = _field(root, "apiVersion")
     metadata = root.get("metadata")
-    name, namespace = ("", "") if not isinstance(metadata, Mapping) else (_field(metadata, "name"), _field(metadata, "namespace"))
+    name, namespace = (
+        ("", "") if not isinstance(metadata, Mapping) else (_field(metadata, "name"), _field(metadata, "namespace"))
+    )
     return Subject(version.rpartition("/")[0], _field(root, "kind"), namespace, name)
 
 
@@ -219,16 +221,14 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
             if member.place in seen:
                 what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
                 side = "the items" if name == "local" else f"functionConfig: {name}"
-                results.error(
-                    f"{member.place}: {side} hold {what}; each package has one", file=member.place, path=None
-                )
+                results.error(f"{member.place}: {side} hold {what}; each package has one", file=member.place, path=None)
             seen.add(member.place)
     for name, members in (("original", sides.original), ("upstream", sides.upstream)):
         if not members and sides.others == 0:
             results.error(f"functionConfig: {name} holds no Kptfile (kpt.dev/v1)", path=name)
     if not sides.local and (sides.original or sides.upstream):
         results.error(
-            "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` or `kpt fn source DIR` do",
+            "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
             file=KPTFILE,
         )
 

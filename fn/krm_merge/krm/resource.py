@@ -94,8 +94,15 @@ class Resource:
     def kind(self) -> str:
         """The kind, seen without parsing where the text is plain; '' where there is none."""
         if self._root is None and self.slice.proved:
-            column = self._dash + len(self.slice.data[self._dash + 1 :]) - len(self.slice.data[self._dash + 1 :].lstrip(b" ")) + 1
-            match = re.search(rb"^[ -]{%d}kind:[ \t]*([A-Za-z0-9]+)[ \t]*(?:#|\r?$)" % column, self.slice.data, re.MULTILINE)
+            column = (
+                self._dash
+                + len(self.slice.data[self._dash + 1 :])
+                - len(self.slice.data[self._dash + 1 :].lstrip(b" "))
+                + 1
+            )
+            match = re.search(
+                rb"^[ -]{%d}kind:[ \t]*([A-Za-z0-9]+)[ \t]*(?:#|\r?$)" % column, self.slice.data, re.MULTILINE
+            )
             if match:
                 return match.group(1).decode()
         return self._text_field("kind")

@@ -53,7 +53,9 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
         return verdict
     # L1: a keyed list with duplicate keys is a sequence.
     message = "two elements with the same key: merged as a plain sequence; give each its own key"
-    return replace(verdict, rule="L1", severity="warning" if verdict.severity == "info" else verdict.severity, message=message)
+    return replace(
+        verdict, rule="L1", severity="warning" if verdict.severity == "info" else verdict.severity, message=message
+    )
 
 
 def _items(node: Node | None) -> list[Node]:
@@ -135,7 +137,12 @@ def _functions_as_one_value(
     for at in dropped:
         label = functions[at].label
         merge.note(
-            (*path, at), "F3", f"the local function {label} is dropped", "warning", "local", Sides(None, None, items[2][at])
+            (*path, at),
+            "F3",
+            f"the local function {label} is dropped",
+            "warning",
+            "local",
+            Sides(None, None, items[2][at]),
         )
     names = ", ".join(functions[at].label for at in dropped)
     remedy = "; name every function on all sides, or set functionIdentity: smart, to keep them"
@@ -203,7 +210,9 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
             return Verdict(None, "F5", "both", severity, "upstream removed it, local changed it; the removal stands")
         return Verdict(local, "F5", "both", severity, "upstream removed it, local changed it; local's stays")
     if wanted == "upstream":
-        return Verdict(upstream, "F5", "both", severity, "local removed it, upstream changed it; upstream's is added again")
+        return Verdict(
+            upstream, "F5", "both", severity, "local removed it, upstream changed it; upstream's is added again"
+        )
     return Verdict(None, "F5", "both", severity, "local removed it, upstream changed it; it stays removed")
 
 
@@ -244,7 +253,9 @@ def _comments(merge: TreeMerge, path: FieldPath, sides: Sides, element: Element)
     original, upstream, local = _nodes(sides)
     assert isinstance(upstream, Sequence)
     assert isinstance(local, Sequence)
-    before = original.items[element.original] if isinstance(original, Sequence) and element.original is not None else None
+    before = (
+        original.items[element.original] if isinstance(original, Sequence) and element.original is not None else None
+    )
     merge.merge_comments(path, sides, (before, upstream.items[element.upstream], local.items[element.local]))
 
 
@@ -285,13 +296,17 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     local, upstream = sides.local, sides.upstream
     assert isinstance(local, Sequence)
     assert isinstance(upstream, Sequence)
-    wanted = [(upstream if run.side == "upstream" else local).items[at] for run in runs for at in range(run.start, run.stop)]
+    wanted = [
+        (upstream if run.side == "upstream" else local).items[at] for run in runs for at in range(run.start, run.stop)
+    ]
     kept = {id(item) for item in wanted}
     placed = arrange(local, wanted, merge, sides)
     edits = [Remove(local, item) for item in local.items if id(item) not in kept]
     all_edits = (*edits, *(edit for item in wanted for edit in placed.get(id(item), ())))
     inserted = any(run.clash == "inserted" for run in runs)
-    message = "upstream and local inserted at the same place; local's elements stand before upstream's" if inserted else ""
+    message = (
+        "upstream and local inserted at the same place; local's elements stand before upstream's" if inserted else ""
+    )
     verdict = Verdict(local, "L3", "both", merge.severity(path) if inserted else "info", message)
     merge.record(verdict, path, sides, all_edits)
     return Verdict(local, "L3", "both")

@@ -1,4 +1,4 @@
-"""Three-way merge of a package: which resource of one side is which of the others, and what becomes of it (rules K, R)."""
+"""Three-way merge of a package: which resource is which on the other sides, what becomes of it (rules K, R)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ class PackageMerge:
         severity = "error" if policy.conflict(()) == "fail" else "warning"
         if deleted == "upstream":
             fate: Fate = "deleted" if stands == "upstream" else "kept"
-            what = "upstream removed it, local changed it; " + ("the removal stands" if fate == "deleted" else "local's stays")
+            what = "upstream removed it, local changed it; " + (
+                "the removal stands" if fate == "deleted" else "local's stays"
+            )
         else:
             fate = "added" if stands == "upstream" else "kept"
             what = "local removed it, upstream changed it; " + (

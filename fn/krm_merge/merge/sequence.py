@@ -20,7 +20,10 @@ class Run:
 
 
 def merge_sequences(
-    original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable], winner: Literal["upstream", "local"]
+    original: Sequence[Hashable],
+    upstream: Sequence[Hashable],
+    local: Sequence[Hashable],
+    winner: Literal["upstream", "local"],
 ) -> list[Run]:
     """The runs of the merged sequence; elements that stand in local are taken from local.
 
@@ -28,12 +31,12 @@ def merge_sequences(
     before upstream's (clash `inserted`). Where both changed the same elements, the winner's run stands (`changed`).
     """
     runs: list[Run] = []
-    o = u = l = 0
+    o_from = u_from = l_from = 0
     for o_at, u_at, l_at, size in _anchors(original, upstream, local):
-        runs.extend(_between((original, o, o_at), (upstream, u, u_at), (local, l, l_at), winner))
+        runs.extend(_between((original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at), winner))
         if size:
             runs.append(Run("local", l_at, l_at + size))
-        o, u, l = o_at + size, u_at + size, l_at + size
+        o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
     return [run for run in runs if run.stop > run.start or run.clash]
 
 
@@ -41,19 +44,19 @@ Stretch: TypeAlias = tuple[Sequence[Hashable], int, int]
 
 
 def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Literal["upstream", "local"]) -> list[Run]:
-    o, u, l = (list(s[start:stop]) for s, start, stop in (original, upstream, local))
-    from_upstream, from_local = Run("upstream", upstream[1], upstream[2]), Run("local", local[1], local[2])
-    if u == l or u == o:
+    before, theirs, ours = (list(side[start:stop]) for side, start, stop in (original, upstream, local))
+    from_upstream, from_local = Run("upstream", *upstream[1:]), Run("local", *local[1:])
+    if theirs in (ours, before):
         return [from_local]
-    if l == o:
+    if ours == before:
         return [from_upstream]
-    if not o:
-        if _contains(l, u):
-            return [from_local]
-        if _contains(u, l):
-            return [from_upstream]
-        return [Run("local", local[1], local[2], "inserted"), from_upstream]
-    return [Run(winner, *(upstream if winner == "upstream" else local)[1:], "changed")]
+    if before:
+        return [Run(winner, *(upstream if winner == "upstream" else local)[1:], "changed")]
+    if _contains(ours, theirs):
+        return [from_local]
+    if _contains(theirs, ours):
+        return [from_upstream]
+    return [Run("local", *local[1:], "inserted"), from_upstream]
 
 
 def _contains(run: list[Hashable], part: list[Hashable]) -> bool:
@@ -68,10 +71,10 @@ def _anchors(
     anchors: list[tuple[int, int, int, int]] = []
     i = j = 0
     while i < len(with_upstream) and j < len(with_local):
-        (a, u, m), (b, l, n) = with_upstream[i], with_local[j]
+        (a, in_upstream, m), (b, in_local, n) = with_upstream[i], with_local[j]
         start, stop = max(a, b), min(a + m, b + n)
         if start < stop:
-            anchors.append((start, u + start - a, l + start - b, stop - start))
+            anchors.append((start, in_upstream + start - a, in_local + start - b, stop - start))
         if a + m < b + n:
             i += 1
         else:

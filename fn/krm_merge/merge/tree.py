@@ -45,9 +45,8 @@ class TreeMerge:
             return merge_list(self, path, sides)
         if settled := sides.settled():
             return settled
-        if len(present) == 3 and all(isinstance(node, Scalar) for node in present):
-            if (by_lines := self._by_lines(path, sides)) is not None:
-                return by_lines
+        if (by_lines := self._by_lines(path, sides)) is not None:
+            return by_lines
         kinds = {type(resolved(node)) for node in present}
         return self.conflict(path, sides, "V5" if len(kinds) > 1 else "V4")
 
@@ -84,7 +83,9 @@ class TreeMerge:
             return Verdict(node, "V6", "both")
         stands = "local's" if policy == "local" else "upstream's"
         lines = "the same lines" if merged.conflicts == 1 else f"the same lines in {merged.conflicts} places"
-        return Verdict(node, "V6", "both", self.severity(path), f"upstream and local changed {lines}; {stands} lines stand")
+        return Verdict(
+            node, "V6", "both", self.severity(path), f"upstream and local changed {lines}; {stands} lines stand"
+        )
 
     # ---- mappings ----------------------------------------------------------------------------------------------
 
@@ -106,7 +107,11 @@ class TreeMerge:
         mark = len(self.decisions)
         verdicts = self._fields(path, fields)
         survivors = {key for key, (_, verdict) in verdicts.items() if verdict.node is not None}
-        if not survivors and any(fields) and all(fields[i] or s is None for i, s in enumerate((original, upstream, local))):
+        if (
+            not survivors
+            and any(fields)
+            and all(fields[i] or s is None for i, s in enumerate((original, upstream, local)))
+        ):
             # V3: what had content and has none now disappears, unless a side holds it empty itself.
             self.forget_since(mark)
             return Verdict(None, side="upstream" if upstream is None else "local")
@@ -142,7 +147,9 @@ class TreeMerge:
         held = [tuple(key for key in keys if key in side) for side in fields]
         if held[1] == held[2]:
             return {}
-        states = [{key: side[key].value.canonical for key in holding} for side, holding in zip(fields, held, strict=True)]
+        states = [
+            {key: side[key].value.canonical for key in holding} for side, holding in zip(fields, held, strict=True)
+        ]
         if states[1] == states[0]:
             winner, severity, message = 2, "info", ""
         elif states[2] == states[0]:
@@ -153,7 +160,10 @@ class TreeMerge:
             severity = self.severity(at)
             has = [" and ".join(str(key[1]) for key in holding) or "none of them" for holding in held]
             stands = "upstream's" if winner == 1 else "local's"
-            message = f"of {', '.join(group)} upstream has {has[1]}, local has {has[2]}, both changed it; {stands} choice stands"
+            message = (
+                f"of {', '.join(group)} upstream has {has[1]}, local has {has[2]}, both changed it; "
+                f"{stands} choice stands"
+            )
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         # The conflict is told once, at the field that wins it, or at one of those that lost it.
         at_key = next(iter([*held[winner], *held[1], *held[2]]), None)
@@ -181,7 +191,9 @@ class TreeMerge:
                 edits: tuple[Edit, ...] = (Remove(base, own[key]),) if key in own else ()
                 self.record(verdict, (*path, _text(key)), field_sides, edits)
         upstream_fields = _fields_of(sides.upstream)
-        order = merge_order(list(_fields_of(sides.original)), list(upstream_fields), list(own), survivors, reorder=False)
+        order = merge_order(
+            list(_fields_of(sides.original)), list(upstream_fields), list(own), survivors, reorder=False
+        )
         previous: Entry | None = None
         for key in order.keys:
             field_sides, verdict = verdicts[key]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.schema.model import FUNCTIONS, ORDERED, SET, WHOLE, Alternatives, KeyedList, ListKind, is_bookkeeping_path
+from krm_merge.schema.model import (
+    FUNCTIONS,
+    ORDERED,
+    SET,
+    WHOLE,
+    Alternatives,
+    KeyedList,
+    ListKind,
+    is_bookkeeping_path,
+)
 
 FUNCTION_LISTS = (("pipeline", "mutators"), ("pipeline", "validators"))
 FUNCTION_ALTERNATIVES = (("image", "exec"), ("configPath", "configMap"))

@@ -8,6 +8,7 @@ quote or bracket it would not parse.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ _NO_ITEMS = re.compile(rb"items:[ \t]*(?:\[[ \t]*\]|null|~)?[ \t]*(?:#[^\n]*)?\r
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The bytes of one item, its dash and its last newline included. `proved`: cut without libyaml, one value a line."""
+    """The bytes of one item, dash and last newline included. `proved`: every value is seen to end on its line."""
 
     data: bytes
     proved: bool
@@ -132,7 +133,7 @@ def _cut_items(region: bytes, result: Cut) -> bool:
         position = region.find(dash, position + 1)
     starts.append(len(region))
     result.items = []
-    for begin, end in zip(starts, starts[1:], strict=False):
+    for begin, end in itertools.pairwise(starts):
         data = region[begin:end]
         proved = _DOUBTFUL.search(data) is None
         if not proved and not _parses(data):

@@ -47,7 +47,9 @@ class Editor:
         self._edited(child)
         self._values[id(child)] = value
 
-    def insert(self, collection: Collection, child: Child, after: Child | None, comments: Comments | None = None) -> None:
+    def insert(
+        self, collection: Collection, child: Child, after: Child | None, comments: Comments | None = None
+    ) -> None:
         """Puts a new child behind another one, first where `after` is None."""
         if comments is not None:
             self.comment(child, comments)

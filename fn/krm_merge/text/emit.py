@@ -52,8 +52,8 @@ class Emitter:
     """Writes nodes with the edits of an editor applied, in the style of the document they go to.
 
     Anchors stay behind, and aliases and merge keys are written out: another text knows nothing of them.
-    `sequence_indent` is how deep lists stand below their key in that document; None leaves it to the source of the node.
-    `step` is how deep mappings do.
+    `sequence_indent` is how deep lists stand below their key in that document; None leaves it to the source of the
+    node. `step` is how deep mappings do.
     """
 
     def __init__(self, edited: Edited, sequence_indent: int | None, step: int = STEP) -> None:
@@ -78,7 +78,7 @@ class Emitter:
         return _with_newline(self._block(node, column), newline)
 
     def inline(self, node: Node, column: int, newline: str) -> str | None:
-        """The node as text that follows a key or dash at `column` on its line, or None where it has lines of its own."""
+        """The node as text that follows a key or dash at `column`, or None where it has lines of its own."""
         node = self.resolved(node)
         if isinstance(node, Scalar):
             text = None if needs_block(node) else line_text(node, column + self._step) or "null"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from krm_merge.text.emit import Emitter
 from krm_merge.text.layout import CannotEdit, source_of
@@ -32,7 +33,7 @@ class FlowWriter:
             return self._emitter.flow(node)
         spans = [_span(text, child) for child in node.children]
         stops = [(opening + 1, opening + 1), *spans, (node.end - 1, node.end - 1)]
-        gaps = [text[a[1] : b[0]] for a, b in zip(stops, stops[1:], strict=False)]
+        gaps = [text[a[1] : b[0]] for a, b in pairwise(stops)]
         original = {id(child): index for index, child in enumerate(node.children)}
         pieces = [self._child(child, spans, original.get(id(child))) for child in now]
         if [original.get(id(child)) for child in now] != list(range(len(spans))):

@@ -135,7 +135,8 @@ def _entry_chunk(source: Source, entry: Entry, first: bool, floor: int) -> Chunk
     line = source.line_start(key.start)
     before = source.text[line : key.start]
     inline = bool(before.strip(" "))
-    if not isinstance(key, Scalar | Alias) or "?" in before or (inline and not first) or key.end > source.line_end(key.start):
+    is_simple = isinstance(key, Scalar | Alias) and key.end <= source.line_end(key.start)
+    if not is_simple or "?" in before or (inline and not first):
         raise CannotEdit("a mapping with complex keys")
     column = key.start - line
     colon_end = _find_colon(source, key.end) + 1
@@ -229,7 +230,7 @@ def _tail_end(source: Source, end: int, column: int) -> int:
 def line_comment_span(value: Node, chunk: Chunk) -> tuple[int, int]:
     """Where the comment at the end of a child's line stands, or would: the white space before it, and the comment.
 
-    For a block collection that is the line of its key or dash; behind a dash kpt writes the comment that stood above it.
+    For a block collection that is the line of its key or dash; behind a dash kpt writes the comment that stood above.
     """
     source = source_of(value)
     if is_block(value):

@@ -220,7 +220,9 @@ def resolved(node: Node) -> Node:
 def is_merge_key(entry: Entry) -> bool:
     """Whether the entry is `<<: …`; kpt writes the key as `!!merge <<`."""
     key = entry.key
-    return isinstance(key, Scalar) and key.text == MERGE_KEY and key.style == "" and not (key.tag or "").endswith(":str")
+    if not isinstance(key, Scalar) or key.text != MERGE_KEY or key.style:
+        return False
+    return not (key.tag or "").endswith(":str")
 
 
 def merged_mappings(value: Node) -> list[Mapping]:

@@ -85,7 +85,8 @@ def events(text: str) -> Iterator[Event]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.problem, error.context) if part)
-        raise TextError(f"not valid YAML: {problem}", mark.line + 1, mark.column + 1) from None
+        place = (mark.line + 1, mark.column + 1) if mark is not None else (0, 0)
+        raise TextError(f"not valid YAML: {problem}", *place) from None
     finally:
         parser.dispose()
 

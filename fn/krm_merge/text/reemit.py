@@ -28,8 +28,7 @@ from krm_merge.text.nodes import (
 )
 from krm_merge.text.scalars import literal_is_safe, plain_is_safe
 
-_STR = "tag:yaml.org,2002:str"
-_MERGE = "tag:yaml.org,2002:merge"
+_MERGE = re.compile(r"<<\Z")
 _NO_FOLDING = 1 << 20
 _ABOVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n|---[ \t]*(?:#[^\n]*)?\n)*\Z")
 
@@ -84,16 +83,14 @@ class _Reemitter:
 
     def _ruamel(self) -> Any:
         from ruamel.yaml import YAML
-        from ruamel.yaml.nodes import ScalarNode
         from ruamel.yaml.resolver import VersionedResolver
 
         class Texts(VersionedResolver):
-            """Takes every plain scalar for a text."""
+            """Takes every plain scalar for a text, but for merge keys."""
 
-            def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
-                if kind is ScalarNode and implicit[0]:
-                    return _MERGE if value == "<<" else _STR
-                return super().resolve(kind, value, implicit)
+            @property
+            def versioned_resolver(self) -> Any:
+                return {"<": [("tag:yaml.org,2002:merge", _MERGE)]}
 
         yaml = YAML(typ="rt")
         yaml.Resolver = Texts

@@ -175,10 +175,11 @@ class _Renderer:
         """A piece from the end of a text without a last newline, with one; it must not become part of a value."""
         last = self._last_scalar(child)
         if last is not None and is_block_scalar(last) and last.source is self._source and not last.text.endswith("\n"):
-            stands = self._text[last.start :]
             header = block_scalar_header(last)
-            if piece.endswith(stands) and "-" not in header:
-                piece = piece[: -len(stands)] + header.replace("+", "") + "-" + stands[len(header) :]
+            content = len(self._text) - self._source.line_end(last.start)
+            at = piece.rfind(header, 0, len(piece) - content)
+            if "-" not in header:
+                piece = piece[:at] + header.replace("+", "") + "-" + piece[at + len(header) :]
         return piece + self._newline
 
     # ---- one child ---------------------------------------------------------------------------------------------

@@ -1,0 +1,48 @@
+"""Whether a rule of the user reaches anything in the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krm_merge.krm.fieldpath import ANY, FieldPath, Step
+from krm_merge.merge.identity import image_repository
+from krm_merge.merge.package import Member
+from krm_merge.merge.policy import Rule
+from krm_merge.text.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.values import key_text
+
+
+def reaches(rule: Rule, members: Iterable[Member]) -> bool:
+    """Whether the rule selects a resource of some side, and its path leads somewhere in one of them."""
+    return any(
+        rule.selects(member.subject) and (rule.path is None or _leads(member.root, rule.path)) for member in members
+    )
+
+
+def _leads(node: Node, path: FieldPath) -> bool:
+    if not path:
+        return True
+    step, rest = path[0], path[1:]
+    return any(_leads(resolved(child), rest) for child in _children(resolved(node), step))
+
+
+def _children(node: Node, step: Step) -> list[Node]:
+    if isinstance(node, Mapping):
+        return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
+    if not isinstance(node, Sequence):
+        return []
+    if isinstance(step, int):
+        return node.items[step : step + 1]
+    return [item for item in node.items if step == ANY or (isinstance(step, tuple) and _has_keys(resolved(item), step))]
+
+
+def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    for name, wanted in keys:
+        value = item.get(name)
+        text = key_text(value) if value is not None else None
+        # Functions are named by their image without the version.
+        if text != wanted and not (name == "image" and text is not None and image_repository(text) == wanted):
+            return False
+    return True
