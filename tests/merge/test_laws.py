@@ -89,7 +89,7 @@ def test_e_what_one_side_changed_stands_and_nothing_else_changes(triple: Triple,
         if path[0] == "pipeline" and (path[:3] not in everywhere or path[3] in ("configPath", "configMap")):
             continue
         before, theirs, ours = (side.get(path) for side in (original, upstream, local))  # type: ignore[union-attr]
-        if theirs == before or theirs == ours:
+        if theirs in (before, ours):
             assert merged.get(path) == ours, path
         elif ours == before:
             assert merged.get(path) == theirs, path

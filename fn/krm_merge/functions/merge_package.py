@@ -35,9 +35,9 @@ def merge_package(resource_list: ResourceList) -> None:
                 f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
                 path=f"rules[{number}]",
             )
-    if sides.others:
+    if others := sum(len(kinds) for kinds in sides.others.values()):
         resource_list.results.warning(
-            f"functionConfig: {sides.others} objects that are no Kptfile are left out; only Kptfiles are merged"
+            f"functionConfig: {others} objects that are no Kptfile are left out; only Kptfiles are merged"
         )
     _tell_if_declared(resource_list)
 

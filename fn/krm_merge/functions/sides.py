@@ -26,13 +26,13 @@ FORMS = (
 
 @dataclass(slots=True)
 class Sides:
-    """The members of each side. `others` counts the objects that are no Kptfile."""
+    """The members of each side. `others` are the kinds of the objects that are no Kptfile."""
 
     original: list[Member] = field(default_factory=list)
     upstream: list[Member] = field(default_factory=list)
     local: list[Member] = field(default_factory=list)
     resources: dict[int, Resource] = field(default_factory=dict)
-    others: int = 0
+    others: dict[str, list[str]] = field(default_factory=lambda: {"original": [], "upstream": []})
 
     def resource(self, member: Member) -> Resource:
         """The item of a local member."""
@@ -49,9 +49,8 @@ def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
     root = _root_package(resource_list)
     tagged = _take_tagged(resource_list, sides, root)
     for name, node in (("original", settings.original), ("upstream", settings.upstream)):
-        members = sides.original if name == "original" else sides.upstream
         if node is not None:
-            _read_package(resource_list, sides, name, node, members)
+            _read_package(resource_list, sides, name, node)
         elif name not in tagged:
             resource_list.results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
     _read_local(resource_list, sides, root)
@@ -148,41 +147,35 @@ def _take_tagged(resource_list: ResourceList, sides: Sides, root: str | None) ->
             kept.append(item)
             continue
         found.add(side)
-        place = place_of(item.annotations, root)
-        _add(sides, sides.original if side == "original" else sides.upstream, item.root, place)
+        _add(sides, side, item.root, place_of(item.annotations, root))
     resource_list.items[:] = kept
     return found
 
 
-def _add(sides: Sides, members: list[Member], root: Mapping, place: str | None) -> Member | None:
+def _add(sides: Sides, side: str, root: Mapping, place: str | None) -> None:
     subject = subject_of(root)
     if not _is_kptfile(subject):
-        sides.others += 1
-        return None
-    member = Member(place or KPTFILE, subject, root)
-    members.append(member)
-    return member
+        sides.others[side].append(subject.kind)
+        return
+    members = sides.original if side == "original" else sides.upstream
+    members.append(Member(place or KPTFILE, subject, root))
 
 
-def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: Node, members: list[Member]) -> None:
+def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: Node) -> None:
     where = f"functionConfig: {name}"
     try:
         roots = _documents(node)
     except TextError as error:
         resource_list.results.error(f"{where}: {error}", path=name)
         return
-    before = sides.others
     for at, root in enumerate(roots):
         if not isinstance(root, Mapping) or not _field(root, "kind") or not _field(root, "apiVersion"):
             problem = f"document {at + 1} is not a Kubernetes object: apiVersion and kind are expected"
             resource_list.results.error(f"{where}: {problem}", path=name)
             continue
-        _add(sides, members, root, place_of(_annotations(root), None))
+        _add(sides, name, root, place_of(_annotations(root), None))
     if not roots:
         resource_list.results.error(f"{where} is empty; the Kptfile is expected", path=name)
-    elif sides.others - before == len(roots) == 1:
-        kind = _field(roots[0], "kind") if isinstance(roots[0], Mapping) else "?"
-        resource_list.results.error(f"{where} is a {kind}; a Kptfile (kpt.dev/v1) is expected", path=name)
 
 
 def _documents(node: Node) -> list[Node]:
@@ -205,11 +198,11 @@ def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> 
             place = place_of(item.annotations, root)
             if place is not None and basename(place) != KPTFILE:
                 continue
-            member = _add(sides, sides.local, item.root, place)
+            member = Member(place or KPTFILE, subject_of(item.root), item.root)
         except ResourceError as error:
             resource_list.results.error(str(error), file=error.file)
             continue
-        assert member is not None
+        sides.local.append(member)
         sides.resources[id(member)] = item
 
 
@@ -224,8 +217,10 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
                 results.error(f"{member.place}: {side} hold {what}; each package has one", file=member.place, path=None)
             seen.add(member.place)
     for name, members in (("original", sides.original), ("upstream", sides.upstream)):
-        if not members and sides.others == 0:
-            results.error(f"functionConfig: {name} holds no Kptfile (kpt.dev/v1)", path=name)
+        if not members and not all(sides.others.values()):
+            # Where both hold other resources, whole packages are given: K4.
+            has = ", ".join(sides.others[name]) or "nothing"
+            results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
     if not sides.local and (sides.original or sides.upstream):
         results.error(
             "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",

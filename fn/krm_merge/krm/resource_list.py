@@ -88,7 +88,7 @@ class ResourceList:
         pieces = [parts.before]
         for name, region in parts.fields.items():
             if name == "items":
-                pieces.extend(self._items(self._input if as_it_came else self.items))
+                pieces.extend(self._items_as_they_came() if as_it_came else self._items(self.items))
             elif name != "results":
                 pieces.append(region)
             if not pieces[-1].endswith(b"\n"):
@@ -96,6 +96,11 @@ class ResourceList:
         if len(self.results):
             pieces.append(self._results())
         return b"".join(pieces)
+
+    def _items_as_they_came(self) -> list[bytes]:
+        if not self._input:
+            return self._items([])
+        return [self._parts.items_head, *(item.slice.data for item in self._input)]
 
     def _items(self, items: list[Resource]) -> list[bytes]:
         parts = self._parts

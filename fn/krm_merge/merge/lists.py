@@ -281,8 +281,10 @@ def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) 
 
 def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
     """L3: both changed a list without identities."""
-    if not all(isinstance(node, Sequence) and node.items for node in _nodes(sides)):
-        return merge.conflict(path, sides, "L3")
+    if sides.upstream is None or sides.local is None:
+        return merge.conflict(path, sides, "V4")
+    if not all(items):
+        return merge.conflict(path, sides, "L3", "filled by both from nothing")
     keys = [[item.canonical for item in side] for side in items]
     runs = merge_sequences(keys[0], keys[1], keys[2], "upstream")
     if any(run.clash == "changed" for run in runs):

@@ -73,7 +73,7 @@ class TreeMerge:
         policy = self.policy.conflict(path)
         merged = merge_lines(texts[0], texts[1], texts[2], "local" if policy == "local" else "upstream")
         if merged is None:
-            return None
+            return self.conflict(path, sides, "V6")
         for node in (sides.local, sides.upstream):
             if node is not None and node.canonical == text_canonical(merged.text):
                 break
@@ -113,6 +113,8 @@ class TreeMerge:
             and all(fields[i] or s is None for i, s in enumerate((original, upstream, local)))
         ):
             # V3: what had content and has none now disappears, unless a side holds it empty itself.
+            for key, (field_sides, verdict) in verdicts.items():
+                self.record(verdict, (*path, _text(key)), field_sides, ())
             self.forget_since(mark)
             return Verdict(None, side="upstream" if upstream is None else "local")
         self._record_fields(path, sides, base, verdicts, survivors)

@@ -103,9 +103,10 @@ def _parses(region: bytes) -> bool:
     from krm_merge.text.reader import events
 
     try:
-        for _ in events(region.decode("utf-8")):
+        # Bytes that are no UTF-8 change nothing about where quotes and brackets close.
+        for _ in events(region.decode("utf-8", errors="replace")):
             pass
-    except (TextError, UnicodeDecodeError):
+    except TextError:
         return False
     return True
 

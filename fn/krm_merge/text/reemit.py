@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from typing import Any
 
 from krm_merge.text.editor import Editor
@@ -40,7 +41,10 @@ def reemit(text: str, editor: Editor) -> str:
     cannot read or write is written anew.
     """
     try:
-        return _Reemitter(text, editor).text()
+        with warnings.catch_warnings():
+            # An anchor that is used again is none of our business.
+            warnings.simplefilter("ignore")
+            return _Reemitter(text, editor).text()
     except Exception:
         return written_anew(text, editor)
 
@@ -109,7 +113,8 @@ class _Reemitter:
         self._yaml.dump(self._changed(root, self._editor.value(root), data), out)
         source = source_of(root)
         pad = " " * source.column(root.start) if is_block(root) else ""
-        lines = out.getvalue().split("\n")
+        # ruamel ends a document after an open scalar; our own text has an end already.
+        lines = out.getvalue().removesuffix("...\n").split("\n")
         return self._newline.join(pad + line if line else line for line in lines)
 
     def _changed(self, before: Node, after: Node, data: Any) -> Any:

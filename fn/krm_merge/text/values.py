@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from krm_merge.text.nodes import Alias, Entry, Mapping, Node, Scalar, Sequence
+from krm_merge.text.nodes import MERGE_KEY, Alias, Entry, Mapping, Node, Scalar, Sequence
 from krm_merge.text.scalars import python_value, resolve, scalar_text
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
@@ -35,6 +35,6 @@ def from_value(value: Value) -> Node:
     if isinstance(value, list):
         return Sequence(None, 0, 0, not value, [from_value(item) for item in value])
     if isinstance(value, str):
-        quoted = resolve(value, "", None) != ("str", value)
+        quoted = value == MERGE_KEY or resolve(value, "", None) != ("str", value)
         return Scalar(None, 0, 0, value, '"' if quoted else "")
     return Scalar(None, 0, 0, scalar_text(value))
