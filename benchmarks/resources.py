@@ -13,7 +13,7 @@ def app_name(app: int) -> str:
     return f"{WORDS[app % len(WORDS)]}-{app}"
 
 
-def annotations(path: str, number: int) -> str:
+def kpt_annotations(path: str, number: int) -> str:
     """The annotations that kpt adds to the item with this number, below `metadata`; ids count from 1."""
     return f"""\
   annotations:
@@ -29,7 +29,7 @@ def annotations(path: str, number: int) -> str:
 
 def kptfile_item(local: str) -> str:
     """The Kptfile; `local` has a place for its annotations."""
-    return as_item(local.format(annotations=annotations("Kptfile", 0)))
+    return as_item(local.format(annotations=kpt_annotations("Kptfile", 0)))
 
 
 def as_item(document: str) -> str:
@@ -52,7 +52,7 @@ metadata:
     app.kubernetes.io/name: {name}
     app.kubernetes.io/part-of: shop
     team: {team}
-{annotations(f"apps/{name}/deployment.yaml", number)}
+{kpt_annotations(f"apps/{name}/deployment.yaml", number)}
 spec:
   replicas: {2 + app % 5} # kpt-set: ${{{WORDS[app % len(WORDS)]}-replicas}}
   revisionHistoryLimit: 3
@@ -141,7 +141,7 @@ metadata:
   labels:
     app.kubernetes.io/name: {name}
     app.kubernetes.io/part-of: shop
-{annotations(f"apps/{name}/service.yaml", number)}
+{kpt_annotations(f"apps/{name}/service.yaml", number)}
 spec:
   type: ClusterIP
   selector:
@@ -167,7 +167,7 @@ kind: ConfigMap
 metadata:
   name: {name}-settings
   namespace: shop # kpt-set: ${{namespace}}
-{annotations(f"apps/{name}/settings.yaml", number)}
+{kpt_annotations(f"apps/{name}/settings.yaml", number)}
 data:
   LOG_LEVEL: {"debug" if app % 4 == 0 else "info"}
   MAX_CONNECTIONS: "{50 + app % 10 * 10}"
@@ -225,7 +225,9 @@ def dashboard(app: int, number: int) -> str:
             "title": f"{name}'s {metric}",
             "type": "timeseries",
             "gridPos": {"x": index % 2 * 12, "y": index // 2 * 8, "w": 12, "h": 8},
-            "targets": [{"expr": f'sum(rate({metric}_total{{app="{name}"}}[5m])) by (code)', "legendFormat": "{{code}}"}],
+            "targets": [
+                {"expr": f'sum(rate({metric}_total{{app="{name}"}}[5m])) by (code)', "legendFormat": "{{code}}"}
+            ],
             "fieldConfig": {"defaults": {"unit": "short", "min": 0}, "overrides": []},
         }
         for index, metric in enumerate(metrics)
@@ -240,7 +242,7 @@ metadata:
   namespace: monitoring
   labels:
     grafana_dashboard: "1"
-{annotations(f"monitoring/{name}.yaml", number)}
+{kpt_annotations(f"monitoring/{name}.yaml", number)}
 data:
   {name}.json: |
 {body}""")
@@ -251,13 +253,15 @@ def custom_resource_definition(app: int, number: int) -> str:
     word = WORDS[app % len(WORDS)]
     kind = f"{word.capitalize()}Policy{app}"
     plural = f"{word}policies{app}"
-    fields = "".join(_schema_field(field) for field in ("budget", "limits", "rollout", "schedule", "selector", "targets"))
+    fields = "".join(
+        _schema_field(field) for field in ("budget", "limits", "rollout", "schedule", "selector", "targets")
+    )
     return as_item(f"""\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
   name: {plural}.shop.example.com
-{annotations(f"crds/{plural}.yaml", number)}
+{kpt_annotations(f"crds/{plural}.yaml", number)}
 spec:
   group: shop.example.com
   names:

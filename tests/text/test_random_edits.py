@@ -1,0 +1,86 @@
+"""Random edits of random documents: the text means what the edits mean, and nothing else changes."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from text.random_documents import Edits, is_subsequence, names_of, random_document, stripped
+
+from krm_merge.text.document import rendered
+from krm_merge.text.editor import Editor
+from krm_merge.text.layout import CannotEdit
+from krm_merge.text.reader import read
+
+# What the editor may refuse; all else it must be able to write.
+REFUSED = {"a mapping with complex keys", "a flow collection with comments"}
+randoms = st.randoms(use_true_random=False)
+slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+
+
+def edited(random: Random, count: int) -> Edits:
+    document = random_document(random)
+    assume(document is not None)
+    assert document is not None
+    text, root = document
+    assert Editor(root).render() == text
+    edits = Edits(random, root, text)
+    edits.apply(count)
+    return edits
+
+
+@settings(max_examples=500, suppress_health_check=slow)
+@given(randoms, st.integers(1, 6))
+def test_random_edits_that_shrink(random: Random, count: int) -> None:
+    check(edited(random, count))
+
+
+def test_many_random_edits() -> None:
+    """Much quicker than hypothesis is; a failing seed is a `Random` for the test above."""
+    refused = documents = 0
+    for seed in range(4000):
+        random = Random(seed)
+        document = random_document(random)
+        if document is None:
+            continue
+        documents += 1
+        edits = Edits(random, document[1], document[0])
+        edits.apply(random.choice((1, 1, 2, 3, 6)))
+        try:
+            refused += not check(edits)
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}") from error
+    assert documents > 3500
+    # The complex keys in the random documents account for these.
+    assert refused < documents / 10
+
+
+def check(edits: Edits) -> bool:
+    """Whether the editor wrote the edits rather than refuse."""
+    wanted = edits.editor.canonical()
+    try:
+        out = edits.editor.render()
+    except CannotEdit as error:
+        assert str(error) in REFUSED
+        return False
+    root = read(out)
+    assert root is not None
+    assert root.canonical == wanted
+    assert edits.editor.canonical() == wanted
+    assert names_of(edits.text) - edits.lost <= names_of(out)
+    moved = any(line.startswith("move") for line in edits.log)
+    # An alias may have to be written out anywhere; without a last newline, what follows changes the last line.
+    if "*" not in edits.text and edits.text.endswith("\n") and not moved:
+        assert is_subsequence(stripped(edits.untouched_lines()), stripped(out.split("\n")))
+    return True
+
+
+@settings(max_examples=200, suppress_health_check=slow)
+@given(randoms, st.integers(1, 4))
+def test_what_is_refused_is_written_by_the_fallback(random: Random, count: int) -> None:
+    edits = edited(random, count)
+    text, _ = rendered(edits.editor)
+    root = read(text)
+    assert root is not None
+    assert root.canonical == edits.editor.canonical()

@@ -1,0 +1,140 @@
+"""Whatever comes in, reading ends soon, with a tree or with a TextError that names the place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from text.random_documents import Writer
+
+from krm_merge.text.nodes import TextError
+from krm_merge.text.reader import MAX_ALIASED_NODES, MAX_DEPTH, read, read_all
+from krm_merge.text.values import to_value
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    start = time.process_time()
+    yield
+    assert time.process_time() - start < seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "line", "column"),
+    [
+        ("a: 1\nb: 2\n'a': 3\n", "the key a stands twice", 3, 1),
+        ("x: {b: 1, 0x1: 2, 1: 3}\n", "the key 1 stands twice", 1, 19),
+        ("x:\n- [a]: 1\n  [a]: 2\n", "the key of a mapping stands twice", 3, 3),
+        ("a: *x\n", "the alias \\*x has no anchor before it", 1, 4),
+        ("a: &x 1\n---\nb: *x\n", "the alias \\*x has no anchor before it", 3, 4),
+        ("a: &x\n  b: *x\n", "the alias \\*x stands inside its own anchor", 2, 6),
+        ("a: &x [&y {<<: *x}]\n", "the alias \\*x stands inside its own anchor", 1, 16),
+        ("a: !!python/object:os.system x\n", "the tag tag:yaml.org,2002:python/object:os.system", 1, 4),
+        ("a: 1\nb: !custom {}\n", "the tag !custom is not a plain YAML type", 2, 4),
+        ("a: !!set {}\n", "the tag tag:yaml.org,2002:set", 1, 4),
+        ("a: 1\nb: x\x00y\n", "not valid YAML: control characters are not allowed", 2, 5),
+        ("é: 1\nbé: \x07\n", "not valid YAML: control characters are not allowed", 2, 5),
+        ("a: 1\nb: \ud800\n", "not valid YAML: a lone surrogate", 2, 4),
+        ("a: 1\n b: 2\n", "not valid YAML: mapping values are not allowed", 2, 3),
+        ("a: [1, 2\n", "not valid YAML", 2, 1),
+        ("a: 'x\n", "not valid YAML: found unexpected end of stream", 2, 1),
+        ("a:\n\tb: 1\n", "not valid YAML: found character that cannot start any token", 2, 1),
+        ("a: 1\n}\n", "not valid YAML", 2, 1),
+        ("%YAML 2.0\n---\na: 1\n", "not valid YAML: found incompatible YAML document", 1, 1),
+    ],
+)
+def test_errors_name_the_place(text: str, problem: str, line: int, column: int) -> None:
+    with pytest.raises(TextError, match=problem) as caught:
+        list(read_all(text))
+    assert (caught.value.line, caught.value.column) == (line, column)
+    assert str(caught.value).startswith(f"line {line}, column {column}: ")
+
+
+def test_several_documents() -> None:
+    assert [to_value(node) for node in read_all("a\n---\n---\n# c\n--- b\n...\n")] == ["a", "b"]
+    with pytest.raises(TextError, match="holds 2 documents where one is expected"):
+        read("a\n---\nb\n")
+    assert read("# nothing\n") is None
+    assert read("") is None
+
+
+@pytest.mark.parametrize("unit", ["[", "{a: ", "[\n", "- ", "? ", "{? ", '["x", '])
+def test_deep_nesting_on_one_line(unit: str) -> None:
+    with within(1), pytest.raises(TextError, match=f"nested deeper than {MAX_DEPTH} levels"):
+        read(unit * 10_000)
+
+
+def test_deep_nesting_in_blocks() -> None:
+    with within(1), pytest.raises(TextError, match="nested deeper"):
+        read("".join(f"{' ' * level}a:\n" for level in range(10_000)))
+
+
+def test_the_deepest_that_is_read() -> None:
+    assert read("[" * MAX_DEPTH + "]" * MAX_DEPTH) is not None
+    with pytest.raises(TextError, match="nested deeper"):
+        read("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+
+
+def test_aliases_do_not_get_around_the_limit_of_depth() -> None:
+    nest = "[" * 50, "]" * 50
+    text = "- &a0 x\n" + "".join(f"- &a{i + 1} {nest[0]}*a{i}{nest[1]}\n" for i in range(4))
+    with pytest.raises(TextError, match="with its aliases written out") as caught:
+        read(text)
+    assert caught.value.line == 4
+
+
+def test_alias_bomb() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 60)]
+    with within(1), pytest.raises(TextError, match=f"aliases stand for more than {MAX_ALIASED_NODES} nodes"):
+        read("\n".join(lines))
+
+
+def test_merge_key_bomb() -> None:
+    lines = ["a0: &a0 {k0: 1}"]
+    lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 10)}], k{i}: 1}}" for i in range(1, 40)]
+    with within(1), pytest.raises(TextError, match="aliases stand for more"):
+        read("\n".join(lines))
+
+
+def test_wide_documents_are_quick() -> None:
+    with within(5):
+        assert read("[" + "1, " * 100_000 + "1]") is not None
+
+
+def read_or_refuse(text: str) -> None:
+    try:
+        for root in read_all(text):
+            to_value(root)
+            hash(root.canonical)
+    except TextError as error:
+        assert error.problem
+
+
+@settings(max_examples=1000)
+@given(st.text(st.sampled_from("ab1 :-\n\n  \t#'\"[]{},&*!|>?%@<~\\\r\x85\u2028\x00\ufeff\ud800é"), max_size=60))
+@example("<<: [1, *a]")
+@example("&a <<: {<<: {}}")
+@example("!!int x")
+@example("? !!float 1\n: !!binary ' '")
+def test_soup_of_indicators(text: str) -> None:
+    read_or_refuse(text)
+
+
+@settings(max_examples=500)
+@given(st.binary(max_size=200))
+def test_soup_of_bytes(data: bytes) -> None:
+    read_or_refuse(data.decode("utf-8", "surrogateescape"))
+    read_or_refuse(data.decode("latin-1"))
+
+
+@settings(max_examples=500)
+@given(st.randoms(use_true_random=False), st.integers(0, 2000), st.integers(0, 20), st.text("{}[]:-&*!'\"\n #", max_size=3))
+def test_damaged_documents(random, at: int, length: int, piece: str) -> None:  # type: ignore[no-untyped-def]
+    text = Writer(random).document()
+    at %= len(text) + 1
+    read_or_refuse(text[:at] + piece + text[at + length :])
