@@ -80,14 +80,22 @@ def cases(runs: int) -> list[Case]:
 # ---- processes ---------------------------------------------------------------------------------------------------
 
 
+def environment() -> dict[str, str]:
+    """The environment of what is measured: the first run may write bytecode, as the image has it."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def run_once(argv: list[str], stdin: Path, stdout: Path) -> Run:
     """Runs a command between two files. Raises RuntimeError where it fails."""
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, str(stdout), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
     ]
+    environ = environment()
+    # Emptying a file takes time: no command shall pay for what another one wrote.
+    stdout.unlink(missing_ok=True)
     start = time.perf_counter()
-    pid = os.posix_spawnp(argv[0], argv, os.environ, file_actions=actions)
+    pid = os.posix_spawnp(argv[0], argv, environ, file_actions=actions)
     _, status, usage = os.wait4(pid, 0)
     wall = time.perf_counter() - start
     if (code := os.waitstatus_to_exitcode(status)) != 0:
@@ -113,9 +121,9 @@ def measure(case: Case, commands: dict[str, list[str]], directory: Path) -> list
 
 
 def check(case: Case, stdin: Path, stdout: Path) -> None:
-    """Whether the work that is measured was done: the Kptfile merged, no other item changed. Reads by line, to stay small.
+    """Checks that the work that is measured was done: the Kptfile merged, no other item changed.
 
-    Raises RuntimeError where it was not.
+    Reads by line, to stay small. Raises RuntimeError where it was not done.
     """
     with stdin.open(encoding="utf-8") as sent, stdout.open(encoding="utf-8") as received:
         if case.changes_layout:
@@ -175,7 +183,7 @@ def imports(python: str, program: str, stdin: Path, rounds: int) -> list[Importe
 
 def _import_times(argv: list[str], stdin: Path) -> dict[str, float]:
     with stdin.open("rb") as source:
-        done = subprocess.run(argv, stdin=source, capture_output=True, check=True, text=True)
+        done = subprocess.run(argv, stdin=source, capture_output=True, check=True, env=environment(), text=True)
     times = {}
     for line in done.stderr.splitlines():
         own, _, rest = line.removeprefix("import time:").partition("|")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from krm_merge.krm.docs import Docs
 
 
 def main() -> int:
@@ -18,17 +21,24 @@ def main() -> int:
         print(f"krm-merge {__version__}")
         return 0
     from krm_merge.functions import dispatch
-    from krm_merge.krm.docs import Docs
     from krm_merge.krm.program import run
 
     try:
-        return run(dispatch, argv, docs=Docs.beside(Path(__file__).parent))
+        return run(dispatch, argv, docs=_docs)
     except BrokenPipeError:
         return 1
     except Exception as error:
         # W4: on an internal error nothing is written, and no traceback reaches a user.
         print(f"internal error, no file was changed: {type(error).__name__}: {error}", file=sys.stderr)
         return 1
+
+
+def _docs() -> Docs:
+    from pathlib import Path
+
+    from krm_merge.krm.docs import Docs
+
+    return Docs.beside(Path(__file__).parent)
 
 
 if __name__ == "__main__":

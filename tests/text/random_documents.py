@@ -311,10 +311,17 @@ class Edits:
         self.touched += [(place.start, place.end)] if place else []
         if node.source is None or node.source.text is not self.text:
             return
-        first = self.text.rfind("\n", 0, node.start)
-        self.touched.append((node.start, node.end) if node.flow else (self.text.rfind("\n", 0, max(first, 0)), first))
-        if not node.flow:
-            self.touched.append((first, node.start))
+        if node.flow:
+            self.touched.append((node.start, node.end))
+            return
+        line = self.text.rfind("\n", 0, node.start)
+        self.touched.append((line, node.start))
+        while line > 0:
+            start = self.text.rfind("\n", 0, line) + 1
+            if self.text[start:line].strip() and not self.text[start:line].lstrip().startswith("#"):
+                self.touched.append((start, line))
+                break
+            line = start - 1
 
     def untouched_lines(self) -> list[str]:
         """The lines that no edit may change, in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from posixpath import basename, join, normpath, relpath
 
@@ -14,6 +15,7 @@ from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, res
 from krm_merge.text.values import key_text
 
 MERGE_SOURCE = "config.kubernetes.io/merge-source"
+_MAY_BE_KPTFILE = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
 _TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
 KPTFILE_GROUP = "kpt.dev"
 
@@ -190,7 +192,7 @@ def _documents(node: Node) -> list[Node]:
 def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> None:
     for item in resource_list.items:
         # Untouched items are never parsed, whatever they hold.
-        if b"Kptfile" not in item.slice.data or (item.slice.proved and item.kind != KPTFILE):
+        if not _MAY_BE_KPTFILE.search(item.slice.data) or (item.slice.proved and item.kind != KPTFILE):
             continue
         try:
             if not _is_kptfile(subject_of(item.root)):
@@ -200,7 +202,8 @@ def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> 
                 continue
             member = Member(place or KPTFILE, subject_of(item.root), item.root)
         except ResourceError as error:
-            resource_list.results.error(str(error), file=error.file)
+            if error.file is None or basename(error.file) == KPTFILE:
+                resource_list.results.error(str(error), file=error.file)
             continue
         sides.local.append(member)
         sides.resources[id(member)] = item

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _SECTION = re.compile(r"<!--mdtogo:(Short|Long|Examples)\s*-->\n?(.*?)<!--mdtogo(?::End)?\s*-->", re.DOTALL)
 _METADATA_FIELDS = ("image", "description", "tags", "sourceURL", "examplePackageURLs", "license", "hidden")

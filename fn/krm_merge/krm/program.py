@@ -52,32 +52,31 @@ def run(
     function: Function,
     argv: Sequence[str] | None = None,
     *,
-    docs: Docs | None = None,
+    docs: Callable[[], Docs] = Docs,
     stdin: BinaryIO | None = None,
     stdout: BinaryIO | None = None,
     stderr: TextIO | None = None,
 ) -> int:
     """The main program of a function; returns the exit code.
 
-    `--help` prints the docs as kpt shows them, `--doc` the same as JSON; file names are read instead of stdin, as the
-    items of one list is not made of them: each is a ResourceList.
+    `--help` prints the docs as kpt shows them, `--doc` the same as JSON; `docs` is asked for them only then. Without
+    arguments the function reads stdin; where that is a terminal, the usage is printed instead of waiting.
     """
     argv = sys.argv[1:] if argv is None else argv
     out = stdout or sys.stdout.buffer
     err = stderr or sys.stderr
-    docs = docs or Docs()
     if "--help" in argv or "-h" in argv:
-        out.write(docs.text().encode())
+        out.write(docs().text().encode())
         return 0
     if "--doc" in argv:
-        out.write(docs.json().encode())
+        out.write(docs().json().encode())
         return 0
     if argv:
         err.write(f"unknown argument {argv[0]}; the function reads a ResourceList on stdin, --help tells more\n")
         return 2
     source = stdin or sys.stdin.buffer
     if source.isatty():
-        err.write(docs.text() or "a ResourceList is expected on stdin\n")
+        err.write(docs().text() or "a ResourceList is expected on stdin\n")
         return 2
     outcome = process(function, source.read())
     if outcome.message:

@@ -20,7 +20,7 @@ LEGACY_PATH = "config.kubernetes.io/path"
 LEGACY_INDEX = "config.kubernetes.io/index"
 ID_ANNOTATIONS = ("internal.config.kubernetes.io/id", "config.k8s.io/id")
 
-_PATH_LINE = re.compile(rb"""^ *(?:internal\.)?config\.kubernetes\.io/path: *['"]?([^'"\r\n]+)""", re.MULTILINE)
+_PATH_LINE = re.compile(rb"""^ *(?:internal\.)?config\.kubernetes\.io/path: *['"]?([^'"#\r\n]+)""", re.MULTILINE)
 
 
 class ResourceError(ValueError):

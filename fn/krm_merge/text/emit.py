@@ -10,9 +10,9 @@ from krm_merge.text.layout import (
     CannotEdit,
     Chunk,
     Comments,
-    chunks,
     comments_of,
     is_block,
+    known_chunks,
     source_of,
 )
 from krm_merge.text.nodes import (
@@ -194,7 +194,8 @@ def _places(node: Collection) -> dict[int, tuple[int, Chunk]]:
     if node.source is None or not is_block(node):
         return {}
     try:
-        return {id(child): (i, place) for i, (child, place) in enumerate(zip(node.children, chunks(node), strict=True))}
+        places = zip(node.children, known_chunks(node), strict=True)
+        return {id(child): (index, place) for index, (child, place) in enumerate(places) if place is not None}
     except CannotEdit:
         # Comments that cannot be told from the rest stay behind.
         return {}

@@ -29,7 +29,9 @@ def indents_of(root: Node) -> Indents:
             pending.extend(reversed(node.items))
         if not isinstance(node, Mapping) or not is_block(node):
             continue
-        column = source_of(node).column(node.entries[0].key.start)
+        source = source_of(node)
+        # A complex key stands behind its question mark.
+        column = min(source.column(entry.key.start) for entry in node.entries)
         for entry in node.entries:
             if not is_block(entry.value):
                 continue

@@ -110,12 +110,21 @@ def block_scalar_indent(node: Scalar) -> int:
 
 def chunks(collection: Collection) -> list[Chunk]:
     """The chunks of the children of a block collection, in the order of the text. Raises CannotEdit."""
+    found = known_chunks(collection)
+    result = [chunk for chunk in found if chunk is not None]
+    if len(result) < len(found):
+        raise CannotEdit("a mapping with complex keys")
+    return result
+
+
+def known_chunks(collection: Collection) -> list[Chunk | None]:
+    """The chunks of a block collection; None for an entry with a complex key. Raises CannotEdit."""
     source = source_of(collection)
     if not is_block(collection):
         raise CannotEdit("a collection whose children have no lines of their own")
     if source.odd_breaks:
         raise CannotEdit("a text with line breaks that only YAML 1.1 knows")
-    result: list[Chunk] = []
+    result: list[Chunk | None] = []
     # What stands above this belongs to others: a line in a quoted scalar may look like a comment.
     floor = 0
     position = collection.start
@@ -126,20 +135,21 @@ def chunks(collection: Collection) -> list[Chunk]:
             dash = _find_dash(source, position)
             chunk = _item_chunk(source, dash, child, index == 0, floor)
         result.append(chunk)
-        floor = position = chunk.value_end
+        floor = position = chunk.value_end if chunk else content_end(value_of(child))
     return result
 
 
-def _entry_chunk(source: Source, entry: Entry, first: bool, floor: int) -> Chunk:
+def _entry_chunk(source: Source, entry: Entry, first: bool, floor: int) -> Chunk | None:
     key, value = entry.key, entry.value
     line = source.line_start(key.start)
     before = source.text[line : key.start]
     inline = bool(before.strip(" "))
     is_simple = isinstance(key, Scalar | Alias) and key.end <= source.line_end(key.start)
-    if not is_simple or "?" in before or (inline and not first):
-        raise CannotEdit("a mapping with complex keys")
+    colon = _find_colon(source, key.end)
+    if not is_simple or "?" in before or (inline and not first) or colon < 0:
+        return None
     column = key.start - line
-    colon_end = _find_colon(source, key.end) + 1
+    colon_end = colon + 1
     end = max(content_end(value), colon_end)
     return Chunk(
         start=key.start if inline else head_start(source, line, column, floor),
@@ -175,9 +185,7 @@ def _find_colon(source: Source, position: int) -> int:
     text = source.text
     while position < len(text) and text[position] in " \t":
         position += 1
-    if text[position : position + 1] != ":":
-        raise CannotEdit("a key whose colon stands on another line")
-    return position
+    return position if text[position : position + 1] == ":" else -1
 
 
 def _find_dash(source: Source, position: int) -> int:

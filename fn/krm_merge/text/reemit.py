@@ -81,7 +81,12 @@ class _Reemitter:
     def __init__(self, text: str, editor: Editor) -> None:
         self._editor = editor
         self._newline = "\r\n" if "\r\n" in text else "\n"
-        self._text = text.replace("\r\n", "\n")
+        source = source_of(editor.root)
+        self._pad = " " * source.column(editor.root.start) if is_block(editor.root) else ""
+        # ruamel remembers columns and writes at column 0.
+        lines = text.replace("\r\n", "\n").split("\n")
+        lines = [line.removeprefix(self._pad) if line.startswith(self._pad) else line.lstrip(" ") for line in lines]
+        self._text = "\n".join(lines)
         self._indents = indents_of(editor.root)
         self._yaml = self._ruamel()
 
@@ -111,11 +116,9 @@ class _Reemitter:
         data = self._yaml.load(self._text)
         out = io.StringIO()
         self._yaml.dump(self._changed(root, self._editor.value(root), data), out)
-        source = source_of(root)
-        pad = " " * source.column(root.start) if is_block(root) else ""
         # ruamel ends a document after an open scalar; our own text has an end already.
         lines = out.getvalue().removesuffix("...\n").split("\n")
-        return self._newline.join(pad + line if line else line for line in lines)
+        return self._newline.join(self._pad + line if line else line for line in lines)
 
     def _changed(self, before: Node, after: Node, data: Any) -> Any:
         """What ruamel shall have in the place of `data`, which it read from `before`."""
