@@ -70,7 +70,7 @@ class Edit:
         *path: str | int,
         key: str | None = None,
         value: Value | Node,
-        after: str | int | None | object = END,
+        after: object = END,
         comments: Comments | None = None,
     ) -> Edit:
         """Adds a field or an item to the collection at the path, behind a child of it, by default at the end."""

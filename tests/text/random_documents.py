@@ -27,16 +27,47 @@ from krm_merge.text.values import Value, from_value
 
 T = TypeVar("T")
 
-KEYS = ("a", "b", "name", "spec", "app.kubernetes.io/name", "'q k'", '"d\\tk"', "é", "0644", "yes", "k with space", "-x")
-PLAIN = ("1", "x", "0644", "yes", "1.10", "true", "nginx:1.25", "a b", "~", "null", "2024-01-01", "-1", "x#y", "😀", "1_000")
+KEYS = ("a", "b", "name", "spec", "app.kubernetes.io/name", "'q k'", '"d\\tk"', "é", "0644", "yes", "k with sp", "-x")
+PLAIN = ("1", "x", "0644", "yes", "1.10", "true", "nginx:1.25", "a b", "~", "null", "2024-01-01", "-1", "x#y", "😀")
 QUOTED = ("''", '""', "'it''s'", '"a\\nb"', '"# no comment"', "'a: b'", '"\\u00e9"', "'yes'", '"x" ', "'*a'")
-VALUES: tuple[Value, ...] = (
-    *("", "x", "yes", "on", "0644", "1.10", "null", "~", "2024-01-01", "12:30:45", "a: b", "a #b", "# c", "- x", "*a", "&a"),
-    *("line\nline", "line\n", "a\n\nb\n\n", "  lead\nx\n", "\n\nx\ny\n", "tab\tx", "\ttab\nx", "trail \nx", "\r\n", "\x85", "é\u2028"),
-    *(" ", "{}", "[", "it's", '"', "%x", "@x", "`x", "!x", "|", ">", "=", "<<", "-", "?", ":", "---", "...", "x:", "😀", "a\n b\nc"),
-    *(1, -1, 0, 1.5, 1e100, True, False, None, 10**18),
-    *([], {}, [1, "yes"], [[1], [2, []]], {"x": {"y": [1, {"z": "a\nb\n"}]}}, [{"a": 1, "b": "l\nm"}], {"k": "l\nm\n\n"}, [None, {}]),
+TEXTS = (
+    *("", "x", "yes", "on", "0644", "1.10", "null", "~", "2024-01-01", "12:30:45", "a: b", "a #b", "# c", "- x", "*a"),
+    *("line\nline", "line\n", "a\n\nb\n\n", "  lead\nx\n", "\n\nx\ny\n", "tab\tx", "\ttab\nx", "trail \nx", "\r\n"),
+    *(
+        " ",
+        "{}",
+        "[",
+        "it's",
+        '"',
+        "%x",
+        "@x",
+        "`x",
+        "!x",
+        "|",
+        ">",
+        "=",
+        "<<",
+        "-",
+        "?",
+        ":",
+        "---",
+        "...",
+        "x:",
+        "😀",
+    ),
+    *("a\n b\nc", "\x85", "é\u2028", "&a"),
 )
+COLLECTIONS: tuple[Value, ...] = (
+    [],
+    {},
+    [1, "yes"],
+    [[1], [2, []]],
+    {"x": {"y": [1, {"z": "a\nb\n"}]}},
+    [{"a": 1, "b": "l\nm"}],
+    {"k": "l\nm\n\n"},
+    [None, {}],
+)
+VALUES: tuple[Value, ...] = (*TEXTS, 1, -1, 0, 1.5, 1e100, True, False, None, 10**18, *COLLECTIONS)
 
 
 class Writer:
@@ -115,7 +146,9 @@ class Writer:
             self.value(column, depth, is_key=False)
 
     def line_end(self) -> str:
-        return (self.pick((" ", "   ", "\t")) + self.comment() if self.chance(4) else self.pick(("", "", "", " "))) + "\n"
+        if self.chance(4):
+            return self.pick((" ", "   ", "\t")) + self.comment() + "\n"
+        return self.pick(("\n", "\n", "\n", " \n"))
 
     def anchor(self, kind: str) -> str:
         if not self.chance(6):
@@ -165,18 +198,20 @@ class Writer:
             self.out.append(self.line_end())
         elif kind < 17:
             pad = " " * (column + self.random.randint(1, 3))
-            text = self.pick((f"one\n{pad}two\n\n{pad}three", f'"one\n\n{pad}# two \\\n{pad}three"', f"'one\n{pad}- two'"))
-            self.out.append(" " + text + self.line_end())
+            plain, double = f"one\n{pad}two\n\n{pad}three", f'"one\n\n{pad}# two \\\n{pad}three"'
+            self.out.append(" " + self.pick((plain, double, f"'one\n{pad}- two'")) + self.line_end())
         else:
             tag = self.pick((" !!str", " !!binary", " !")) if self.chance(20) else ""
             own_line = self.chance(25)
             before = self.line_end() + " " * (column + 2) if own_line else " " * self.pick((1, 1, 1, 2))
-            self.out.append(self.anchor("scalar") + tag + before + self.pick(self.pick((PLAIN, QUOTED))).rstrip() + self.line_end())
+            text = self.pick(self.pick((PLAIN, QUOTED))).rstrip()
+            self.out.append(self.anchor("scalar") + tag + before + text + self.line_end())
 
     def block_scalar(self, column: int) -> None:
         depth = self.random.randint(1, 4)
         header = self.pick(("|", "|", "|", ">")) + self.pick(("", "", "-", "+"))
-        lines = [self.pick(("x", "y z", "# not a comment", "- a", "k: v", "")) for _ in range(self.random.randint(0, 4))]
+        texts = ("x", "y z", "# not a comment", "- a", "k: v", "")
+        lines = [self.pick(texts) for _ in range(self.random.randint(0, 4))]
         if self.chance(4):
             lines = ["  more", *lines]
             header += str(depth)
@@ -204,7 +239,8 @@ class Writer:
                 text = f"*{self.pick(self.anchors)[0]} "
             if is_map:
                 key = keys.pop(self.random.randint(0, len(keys) - 1))
-                text = key if self.chance(12) else f"{key}:{text}" if key[0] == '"' and self.chance(2) else f"{key}: {text}"
+                colon = ":" if key[0] == '"' and self.chance(2) else ": "
+                text = key if self.chance(12) else key + colon + text
             elif self.chance(12):
                 text = f"k{self.pick((': v', ': '))}"
             parts.append(text)
@@ -266,15 +302,19 @@ class Edits:
                     pending.append(node.expansion)
             elif isinstance(node, Mapping | Sequence):
                 found.append(node)
-                children: list[Child] = [c for c in self.editor.children(node) if not (isinstance(c, Entry) and is_merge_key(c))]
+                children = self.children(node)
                 if isinstance(node, Mapping) and self.random.randint(0, 3) == 0:
                     children += [entry for entry in node.fields.values() if entry.inherited]
                 pending += [self.editor.value(child) for child in children]
         return found
 
+    def children(self, node: Collection) -> list[Child]:
+        """The children that an edit may name: merge keys are not edited themselves."""
+        return [c for c in self.editor.children(node) if not (isinstance(c, Entry) and is_merge_key(c))]
+
     def one(self) -> None:
         node = self.pick(self.collections())
-        children = [c for c in self.editor.children(node) if not (isinstance(c, Entry) and is_merge_key(c))]
+        children = self.children(node)
         if isinstance(node, Mapping):
             children += self.editor.inherited(node).values()
         op = self.pick(["replace", "replace", "insert", "insert", "remove", "remove", "move", "comment"])
@@ -358,14 +398,15 @@ class Edits:
 
     def insert(self, node: Collection, children: list[Child]) -> None:
         after = self.pick([None, *children])
-        child: Child = self.new_value()
+        value = self.new_value()
+        child: Child = value
         if isinstance(node, Mapping):
             taken = {c.key.canonical for c in self.editor.children(node) if isinstance(c, Entry)} | node.fields.keys()
             names = [from_value(name) for name in ("new", "yes", "1", "a", "b", "k: v", "n\nl", "")]
             free = [name for name in names if name.canonical not in taken]
             if not free:
                 return
-            child = Entry(self.pick(free), child)
+            child = Entry(self.pick(free), value)
         self.touch(node, None)
         self.log.append(f"insert in {self.text[node.start : node.end]!r}")
         self.editor.insert(node, child, after, self.pick([None, self.new_comments()]))

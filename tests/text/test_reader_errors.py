@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from random import Random
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from text.random_documents import Writer
 
 from krm_merge.text.nodes import TextError
 from krm_merge.text.reader import MAX_ALIASED_NODES, MAX_DEPTH, read, read_all
 from krm_merge.text.values import to_value
+from text.random_documents import Writer
 
 
 @contextmanager
@@ -108,11 +109,12 @@ def test_wide_documents_are_quick() -> None:
 
 def read_or_refuse(text: str) -> None:
     try:
-        for root in read_all(text):
-            to_value(root)
-            hash(root.canonical)
-    except TextError as error:
-        assert error.problem
+        roots = list(read_all(text))
+    except TextError:
+        return
+    for root in roots:
+        to_value(root)
+        hash(root.canonical)
 
 
 @settings(max_examples=1000)
@@ -133,8 +135,8 @@ def test_soup_of_bytes(data: bytes) -> None:
 
 
 @settings(max_examples=500)
-@given(st.randoms(use_true_random=False), st.integers(0, 2000), st.integers(0, 20), st.text("{}[]:-&*!'\"\n #", max_size=3))
-def test_damaged_documents(random, at: int, length: int, piece: str) -> None:  # type: ignore[no-untyped-def]
+@given(st.randoms(use_true_random=False), st.integers(0, 2000), st.integers(0, 20), st.text("{}[]:-&*!'\"\n #"))
+def test_damaged_documents(random: Random, at: int, length: int, piece: str) -> None:
     text = Writer(random).document()
     at %= len(text) + 1
     read_or_refuse(text[:at] + piece + text[at + length :])

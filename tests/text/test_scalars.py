@@ -9,12 +9,12 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
-from text.editing import Edit, tree
 
 from krm_merge.text.nodes import Scalar
 from krm_merge.text.reader import read
 from krm_merge.text.scalars import plain_is_safe, resolve, scalar_text
 from krm_merge.text.values import Value, to_value
+from text.editing import Edit, tree
 
 # From yaml.v3's resolve.go; what its tests call a timestamp reaches Kubernetes as a string.
 RESOLVED: list[tuple[str, object]] = [
@@ -23,7 +23,8 @@ RESOLVED: list[tuple[str, object]] = [
     *((text, False) for text in ("false", "False", "FALSE")),
     *((text, text) for text in ("yes", "Yes", "on", "ON", "no", "off", "y", "n", "tRUE", "nULL", "truee")),
     ("0", 0), ("-0", 0), ("+1", 1), ("685230", 685230), ("1_000", 1000), ("1__0_", 10),
-    ("0644", 420), ("-0644", -420), ("0o14", 12), ("-0o14", -12), ("0x1F", 31), ("0X1f", 31), ("-0x_1", -1), ("0b101", 5),
+    ("0644", 420), ("-0644", -420), ("0o14", 12), ("-0o14", -12), ("0x1F", 31), ("0X1f", 31),
+    ("-0x_1", -1), ("0b101", 5),
     ("08", 8.0), ("0o8", "0o8"), ("0x", "0x"), ("0b2", "0b2"), ("_1", "_1"), ("1-2", "1-2"), ("1 2", "1 2"),
     ("9223372036854775807", 9223372036854775807), ("-9223372036854775808", -9223372036854775808),
     ("18446744073709551615", 18446744073709551615), ("18446744073709551616", 18446744073709551616.0),
@@ -33,7 +34,7 @@ RESOLVED: list[tuple[str, object]] = [
     (".", "."), ("+", "+"), ("-", "-"), (".e3", ".e3"), ("1e", "1e"), ("._5", "._5"), ("1.2.3", "1.2.3"),
     (".inf", float("inf")), ("+.Inf", float("inf")), ("-.INF", float("-inf")), ("inf", "inf"), (".iNf", ".iNf"),
     ("2024-01-01", "2024-01-01"), ("2001-12-14t21:59:43.10-05:00", "2001-12-14t21:59:43.10-05:00"),
-    ("190:20:30", "190:20:30"), ("1:30", "1:30"), ("1,000", "1,000"), ("=", "="), ("0.0.1", "0.0.1"), ("١", "١"),
+    ("190:20:30", "190:20:30"), ("1:30", "1:30"), ("1,000", "1,000"), ("=", "="), ("\u0661", "\u0661"),
 ]  # fmt: skip
 
 
@@ -67,12 +68,13 @@ def test_not_a_number_equals_itself() -> None:
 def test_quotes_and_tags(text: str, value: object) -> None:
     read_value = to_value(tree(f"a: {text}"))
     assert read_value == {"a": value}
-    assert type(read_value["a"]) is type(value)  # type: ignore[index]
+    assert type(read_value["a"]) is type(value)
 
 
 def test_type_and_value_make_the_difference() -> None:
     same = [("1", "0x1"), ("1.5", "1.50"), ("true", "True"), ("null", "~"), ("'a'", "a"), ("0o17", "017")]
-    different = [("1", "'1'"), ("1", "1.0"), ("true", "'true'"), ("null", "''"), ("yes", "true"), ("!!binary YQ==", "YQ==")]
+    different = [("1", "'1'"), ("1", "1.0"), ("true", "'true'"), ("null", "''"), ("yes", "true")]
+    different.append(("!!binary YQ==", "YQ=="))
     assert all(tree(f"- {a}").canonical == tree(f"- {b}").canonical for a, b in same)
     assert all(tree(f"- {a}").canonical != tree(f"- {b}").canonical for a, b in different)
     assert tree("- !!binary YQ==").canonical == tree("- !!binary |\n  YQ\n  ==").canonical
@@ -86,13 +88,29 @@ def test_order_of_keys_makes_none() -> None:
 # ---- writing -------------------------------------------------------------------------------------------------------
 
 AMBIGUOUS = [
-    *"yes no on off y n Y N Yes NO On OFF true null ~ = << - ? : -_ ._".split(),
-    *"1 0644 0o14 1_000 1e3 .5 .inf 0x1F 12:30:45 1:30 2024-01-01 2001-1-1 1,000 +1 -0 --- ... 2001-12-14t21:59:43.10-05:00".split(),
-    *("", " ", " a", "a ", "a: b", "a:", "a #b", "# a", "- a", "? a", "[a", "{a", "]", "a, b", "!a", "&a", "*a", "|", ">"),
-    *("%a", "@a", "`a", "'a", '"a', "it's", 'say "x"', "a\\b", "a\tb", "\ta", "a\nb", "a\n", "\n", "a\rb", "\x00", "\x7f", "\x85"),
-    *("\u2028", "\ufeff", "é", "😀", "a\u00a0b", "x?", "?x", ":x", "a::b", "http://x:80/?a=b#c", "x:y", "$(x)", "${x}", "a=b"),
-]  # fmt: skip
-PLAIN = ["x", "nginx:1.25", "app.kubernetes.io/name", "a b", "-x", "x-1", "1Gi", "100m", "gcr.io/a/b:v1", "a#b", "--flag=1"]
+    *("yes", "no", "on", "off", "y", "n", "Y", "N", "Yes", "NO", "On", "OFF", "true", "null", "~", "=", "<<", "-", "?"),
+    *(":", "-_", "._", "1", "0644", "0o14", "1_000", "1e3", ".5", ".inf", "0x1F", "12:30:45", "1:30", "2024-01-01"),
+    *("2001-1-1", "1,000", "+1", "-0", "---", "...", "2001-12-14t21:59:43.10-05:00", "", " ", " a", "a ", "a: b", "a:"),
+    *("a #b", "# a", "- a", "? a", "[a", "{a", "]", "a, b", "!a", "&a", "*a", "|", ">", "%a", "@a", "`a", "'a", '"a'),
+    *(
+        "it's",
+        'say "x"',
+        "a\\b",
+        "a\tb",
+        "\ta",
+        "a\nb",
+        "a\n",
+        "\n",
+        "a\rb",
+        "\x00",
+        "\x7f",
+        "\x85",
+        "\u2028",
+        "\ufeff",
+    ),
+    *("é", "😀", "a\u00a0b", "x?", "?x", ":x", "a::b", "http://x:80/?a=b#c", "x:y", "$(x)", "${x}", "a=b"),
+]
+PLAIN = ["x", "nginx:1.25", "app.kubernetes.io/name", "a b", "-x", "x-1", "1Gi", "100m", "gcr.io/a/b:v1", "a#b", "-a=1"]
 
 
 @pytest.mark.parametrize("text", PLAIN)
@@ -118,17 +136,23 @@ def test_ambiguous_text_stays_text_for_every_reader(text: str) -> None:
 
 def check_text(text: str) -> None:
     block, flow = scalar_text(text), scalar_text(text, flow=True)
-    for document, value in ((f"k: {block}\n", {"k": text}), (f"- {block}\n", [text]), (f"[{flow}, {{k: {flow}}}]\n", [text, {"k": text}])):
+    cases: list[tuple[str, Value]] = [
+        (f"k: {block}\n", {"k": text}),
+        (f"- {block}\n", [text]),
+        (f"[{flow}, {{k: {flow}}}]\n", [text, {"k": text}]),
+    ]
+    for document, value in cases:
         assert to_value(tree(document)) == value
         assert second_opinions(document) == [value] * 3
-    if len(flow) < 100:
-        assert to_value(tree(f"{flow}: 1\n")) == {text: 1}
-        assert yaml.safe_load(f"{flow}: 1\n") == {text: 1}
+    assert to_value(tree(f"{flow}: 1\n")) == {text: 1}
+    assert yaml.safe_load(f"{flow}: 1\n") == {text: 1}
 
 
+texts = st.text(max_size=8) | st.sampled_from(AMBIGUOUS)
+numbers = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text(max_size=12) | st.sampled_from(AMBIGUOUS),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6) | st.sampled_from(AMBIGUOUS), inner, max_size=3),
+    st.none() | st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
 
@@ -137,6 +161,7 @@ values = st.recursive(
 @given(values)
 @example({"a": "\n \n"})
 @example(["  x\n", {"": [[], {}]}])
+@example({"<<": None})
 def test_values_are_written_and_read_again(value: Value) -> None:
     text = Edit("x:\n- 1\n").set("x", to=value).text()
     assert to_value(read(text)) == {"x": value}

@@ -15,7 +15,7 @@ FieldPath: TypeAlias = tuple[Step, ...]
 ANY = "*"
 
 _BARE_FIELD = re.compile(r"[^.\[\]=\"',\s]+\Z")
-_BARE_VALUE = re.compile(r"[^\[\]\"',\s]+\Z")
+_BARE_VALUE = re.compile(r"[^\[\]\"',\s](?:[^\[\]\"',\n\t]*[^\[\]\"',\s])?\Z")
 _TOKEN = re.compile(
     r"""(?P<dot>\.)?(?:
         (?P<field>[^.\[\]"'\s]+)

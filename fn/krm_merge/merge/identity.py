@@ -142,7 +142,11 @@ def _join_moved(matches: list[Match], sides: Sequence[Sequence[Function]]) -> li
         if len(upstreams) > 1 or len(locals_) > 1:
             continue
         upstream, local = next(iter(upstreams), None), next(iter(locals_), None)
-        step = sides[2][local].step(local) if local is not None else match.step
+        step = match.step
+        for side, position in ((2, local), (1, upstream)):
+            if position is not None:
+                step = sides[side][position].step(position)
+                break
         joined = [m for m in joined if m not in parts]
         joined[joined.index(match)] = Match(match.original, upstream, local, step, moved_registry=True)
     return joined

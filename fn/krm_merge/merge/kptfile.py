@@ -34,6 +34,9 @@ def faults(root: Mapping) -> list[Fault]:
             continue
         read = read_functions(functions.items)
         names = Counter(function.name for function in read if function.name)
+        for name, count in names.items():
+            if count > 1:
+                found.append(Fault(f"has a name that {count} functions have", path, name))
         for position, function in enumerate(read):
             step = function.step(position)
             at = (*path, step if sum(1 for i, f in enumerate(read) if f.step(i) == step) == 1 else position)
@@ -47,8 +50,6 @@ def faults(root: Mapping) -> list[Fault]:
                 found.append(Fault("has both image and exec", at, function.label))
             if node.get("configPath") is not None and node.get("configMap") is not None:
                 found.append(Fault("has both configPath and configMap", at, function.label))
-            if names[function.name] > 1:
-                found.append(Fault(f"has the name {function.name}, which stands more than once", at, function.label))
     return found
 
 

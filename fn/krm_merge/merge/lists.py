@@ -129,7 +129,7 @@ def _functions_as_one_value(
     if settled := sides.settled():
         return replace(settled, rule="F3")
     verdict = merge.conflict(path, sides, "F3", f"{reason}, so the list is one value")
-    if verdict.node is sides.local:
+    if verdict.node is sides.local or verdict.severity == "error":
         return verdict
     kept = {item.canonical for side in items[:2] for item in side}
     functions = read_functions(items[2])

@@ -149,34 +149,25 @@ class TreeMerge:
         held = [tuple(key for key in keys if key in side) for side in fields]
         if held[1] == held[2]:
             return {}
-        states = [
-            {key: side[key].value.canonical for key in holding} for side, holding in zip(fields, held, strict=True)
-        ]
-        if states[1] == states[0]:
-            winner, severity, message = 2, "info", ""
-        elif states[2] == states[0]:
-            winner, severity, message = 1, "info", ""
+        choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
+        sides = Sides(*choices)
+        settled = sides.settled()
+        if settled is not None:
+            winner = 2 if settled.node is sides.local else 1
         else:
-            at = (*path, _text(held[1] or held[2]))
-            winner = 2 if self.policy.conflict(at) == "local" else 1
-            severity = self.severity(at)
-            has = [" and ".join(str(key[1]) for key in holding) or "none of them" for holding in held]
-            stands = "upstream's" if winner == 1 else "local's"
+            winner = 2 if self.policy.conflict(path) == "local" else 1
+            has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
             message = (
                 f"of {', '.join(group)} upstream has {has[1]}, local has {has[2]}, both changed it; "
-                f"{stands} choice stands"
+                f"{'upstream' if winner == 1 else 'local'}'s choice stands"
             )
+            self.record(Verdict(choices[winner], "V7", "both", self.severity(path), message), path, sides, ())
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
-        # The conflict is told once, at the field that wins it, or at one of those that lost it.
-        at_key = next(iter([*held[winner], *held[1], *held[2]]), None)
         for key in keys:
-            sides = _sides(fields, key)
-            if sides.upstream is None and sides.local is None:
-                continue
-            node = sides.local if winner == 2 else sides.upstream
-            told = message if key == at_key else ""
-            side: Side = "both" if message else "local" if winner == 2 else "upstream"
-            verdicts[key] = sides, Verdict(node, "V7", side, severity if told else "info", told)  # type: ignore[arg-type]
+            field = _sides(fields, key)
+            if field.upstream is not None or field.local is not None:
+                node, side = (field.local, "local") if winner == 2 else (field.upstream, "upstream")
+                verdicts[key] = field, Verdict(node, "V7", side)  # type: ignore[arg-type]
         return verdicts
 
     def _record_fields(
@@ -276,6 +267,11 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 def _sides(fields: Series[dict[Canonical, Entry]], key: Canonical) -> Sides:
     entries = (side.get(key) for side in fields)
     return Sides(*(None if entry is None else resolved(entry.value) for entry in entries))
+
+
+def _chosen(side: dict[Canonical, Entry], keys: Series[Canonical]) -> Mapping | None:
+    """The alternatives that a side has, as a value; None where it has none."""
+    return Mapping(None, 0, 0, True, [side[key] for key in keys]) if keys else None
 
 
 def _text(key: Canonical) -> str:

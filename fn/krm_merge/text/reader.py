@@ -107,25 +107,25 @@ class _Open:
     def __init__(self, node: Mapping | Sequence) -> None:
         self.node = node
         self.key: Node | None = None
-        self.seen: set[Canonical] = set()
+        self.seen: set[Canonical] | None = None if type(node) is Sequence else set()
         self.size = 1
         self.height = 1
 
     def add(self, child: Node) -> None:
-        node = self.node
-        if isinstance(node, Sequence):
-            node.items.append(child)
-        elif self.key is None:
+        key = self.key
+        if self.seen is None:
+            self.node.children.append(child)  # type: ignore[arg-type]  # a sequence
+        elif key is None:
             self.key = child
         else:
-            entry = Entry(self.key, child)
-            if not is_merge_key(entry):
-                canonical = self.key.canonical
-                if canonical in self.seen:
-                    raise _error_at(self.key, f"the key {_shown(self.key)} stands twice; keep one")
-                self.seen.add(canonical)
-            node.entries.append(entry)
             self.key = None
+            entry = Entry(key, child)
+            self.node.children.append(entry)  # type: ignore[arg-type]  # a mapping
+            if not is_merge_key(entry):
+                canonical = key.canonical
+                if canonical in self.seen:
+                    raise _error_at(key, f"the key {_shown(key)} stands twice; keep one")
+                self.seen.add(canonical)
 
 
 def _documents(source: Source) -> Iterator[Node]:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import re
-
 from krm_merge.text.editor import Editor
 from krm_merge.text.emit import Emitter
+from krm_merge.text.endings import Endings, without_leading_blanks
 from krm_merge.text.flow import FlowWriter
 from krm_merge.text.indents import indents_of
 from krm_merge.text.layout import (
     CannotEdit,
     Chunk,
     Comments,
-    block_scalar_header,
     chunks,
     comments_of,
     has_dash_comment,
     is_block,
     is_block_scalar,
     line_comment_span,
-    source_indent,
     source_of,
 )
 from krm_merge.text.nodes import Child, Collection, Entry, Mapping, Node, Scalar, Sequence, value_of
 from krm_merge.text.order import longest_rising
 from krm_merge.text.plan import Plan
-from krm_merge.text.scalar_text import needs_block
-
-_LEADING_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
 
 Splice = tuple[int, int, str]
 
@@ -57,6 +51,7 @@ class _Renderer:
         indents = indents_of(root)
         self._emitter = Emitter(self._plan, indents.sequence, indents.mapping)
         self._flow = FlowWriter(self._plan, self._emitter)
+        self._endings = Endings(self._source, self._plan, self._emitter)
 
     def render(self) -> str:
         root, text = self._root, self._text
@@ -66,9 +61,9 @@ class _Renderer:
             body = self._block(root)
             rest = text[places[-1].end :]
             if self._last_is_changed(root):
-                rest = self._settled(rest, children[-1], places[0].column)
+                rest = self._endings.settled(rest, children[-1], places[0].column)
             if rest and not body.endswith("\n"):
-                body = self._terminated(body, children[-1])
+                body = self._endings.terminated(body, children[-1])
             result = text[: places[0].start] + body + rest
         elif is_block(root):
             places = chunks(root)
@@ -81,7 +76,7 @@ class _Renderer:
             result = text[:line] + block + text[self._source.line_end(root.end) :]
         else:
             result = text[: root.start] + self._flow.text(root) + text[root.end :]
-        if not text.endswith("\n") and not (children and self._is_open(children[-1])):
+        if not text.endswith("\n") and not (children and self._endings.is_open(children[-1])):
             return result.removesuffix(self._newline)
         return result
 
@@ -110,23 +105,23 @@ class _Renderer:
                 if places[index].inline:
                     piece = " " * column + piece
             if above is not None and not out[-1].endswith("\n"):
-                out[-1] = self._terminated(out[-1], above)
+                out[-1] = self._endings.terminated(out[-1], above)
             if index is not None and index in steady:
                 gap = self._gaps(places, position, index)
                 neighbours = index == position and index > 0 and above is node.children[index - 1]
                 if above is None:
-                    gap = _without_leading_blanks(gap)
+                    gap = without_leading_blanks(gap)
                 elif not neighbours or self._plan.is_touched(above):
-                    gap = self._settled(gap, above, column)
+                    gap = self._endings.settled(gap, above, column)
                 out.append(gap)
                 position = index + 1
             out.append(piece)
             above = child
         rest = self._gaps(places, position, len(places))
         if rest and above is not None:
-            rest = self._settled(rest, above, column)
+            rest = self._endings.settled(rest, above, column)
             if not out[-1].endswith("\n"):
-                out[-1] = self._terminated(out[-1], above)
+                out[-1] = self._endings.terminated(out[-1], above)
         result = "".join([*out, rest])
         # The dash or key of the parent stands before the first line.
         return result.lstrip(" ") if places[0].inline else result
@@ -143,44 +138,6 @@ class _Renderer:
     def _last_is_changed(self, node: Collection) -> bool:
         children = self._plan.children(node)
         return children[-1] is not node.children[-1] or self._plan.is_touched(children[-1])
-
-    def _settled(self, gap: str, above: Child, column: int) -> str:
-        """A gap that comes to stand below another child: a block scalar must not take in any of it."""
-        last = self._last_scalar(above)
-        if not gap or last is None or (not needs_block(last) and not is_block_scalar(last)):
-            return gap
-        if last.text.endswith("\n\n") or (last.source is not None and "+" in block_scalar_header(last)):
-            gap = _without_leading_blanks(gap)
-        lines = gap.split("\n")
-        return "\n".join(
-            (" " * column if line.strip() else "") + line.lstrip(" ") if source_indent(line, 0) > column else line
-            for line in lines
-        )
-
-    def _last_scalar(self, child: Child) -> Scalar | None:
-        """The scalar that ends a child, if its text does not end with a bracket."""
-        node = self._emitter.resolved(self._plan.value(child))
-        while isinstance(node, Mapping | Sequence):
-            if self._emitter.is_flow(node):
-                return None
-            node = self._emitter.resolved(self._plan.value(self._emitter.children(node)[-1]))
-        return node if isinstance(node, Scalar) else None
-
-    def _is_open(self, child: Child) -> bool:
-        """Whether the last newline of a child's text is part of its value."""
-        last = self._last_scalar(child)
-        return last is not None and (needs_block(last) or is_block_scalar(last))
-
-    def _terminated(self, piece: str, child: Child) -> str:
-        """A piece from the end of a text without a last newline, with one; it must not become part of a value."""
-        last = self._last_scalar(child)
-        if last is not None and is_block_scalar(last) and last.source is self._source and not last.text.endswith("\n"):
-            header = block_scalar_header(last)
-            content = len(self._text) - self._source.line_end(last.start)
-            at = piece.rfind(header, 0, len(piece) - content)
-            if "-" not in header:
-                piece = piece[:at] + header.replace("+", "") + "-" + piece[at + len(header) :]
-        return piece + self._newline
 
     # ---- one child ---------------------------------------------------------------------------------------------
 
@@ -279,17 +236,13 @@ class _Renderer:
                 lead = text[self._source.line_end(start) : places[0].start]
                 kept = (lead if "#" in lead else "") + self._gaps(places, 0, len(places))
         tail = kept + text[tail_start : chunk.end]
-        splices.append((chunk.own_end, chunk.end, value + self._settled(tail, child, chunk.column + 1)))
+        splices.append((chunk.own_end, chunk.end, value + self._endings.settled(tail, child, chunk.column + 1)))
         return _splice(text, chunk.start, chunk.end, splices)
 
 
 def is_block_form(node: Node, emitter: Emitter) -> bool:
     """Whether a node will be written as lines of its own below a key."""
     return isinstance(node, Mapping | Sequence) and not emitter.is_flow(node)
-
-
-def _without_leading_blanks(gap: str) -> str:
-    return gap[blank.end() :] if (blank := _LEADING_BLANK_LINES.match(gap)) else gap
 
 
 def _splice(text: str, start: int, end: int, splices: list[Splice]) -> str:

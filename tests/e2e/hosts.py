@@ -1,0 +1,79 @@
+"""Running the function as users do: under kpt, in a container, or on its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 120
+GIT_ENVIRONMENT = {
+    "GIT_AUTHOR_NAME": "test",
+    "GIT_AUTHOR_EMAIL": "test@example.com",
+    "GIT_COMMITTER_NAME": "test",
+    "GIT_COMMITTER_EMAIL": "test@example.com",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+}
+
+Run = subprocess.CompletedProcess[str]
+
+
+def installed_program() -> str:
+    """The installed krm-merge: the one beside this Python, else the one on PATH."""
+    beside = Path(sys.executable).parent / "krm-merge"
+    found = str(beside) if beside.exists() else shutil.which("krm-merge")
+    if found is None:
+        pytest.skip("krm-merge is not installed; run the tests with: make test")
+    return found
+
+
+def run(*command: str | Path, cwd: Path | None = None, stdin: str | None = None) -> Run:
+    """Runs a command; what it wrote and its exit code are the caller's to judge."""
+    return subprocess.run(
+        [str(word) for word in command],
+        cwd=cwd,
+        input=stdin,
+        env={**os.environ, **GIT_ENVIRONMENT},
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+        timeout=SECONDS,
+    )
+
+
+def git(cwd: Path, *arguments: str) -> str:
+    """Runs git, which must succeed, and gives what it wrote."""
+    done = run("git", *arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def write_package(folder: Path, files: dict[str, str]) -> Path:
+    """Writes the files of a package as they are given, line ends included."""
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode())
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, byte for byte."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def read_results(folder: Path) -> list[dict[str, Any]]:
+    """All results that kpt saved, of one run of one function."""
+    saved = yaml.safe_load((folder / "results.yaml").read_text(encoding="utf-8"))
+    assert saved["kind"] == "FunctionResultList"
+    (item,) = saved["items"]
+    results: list[dict[str, Any]] = item.get("results", [])
+    return results

@@ -1,0 +1,159 @@
+"""The examples, run as kpt's own test runner does (kpt's pkg/test/runner): twice, in a git repository of their own.
+
+An example is a directory with `.expected/config.yaml`. `KPT_E2E_UPDATE_EXPECTED=true` rewrites diff.patch and
+results.yaml from the first run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from e2e.hosts import ROOT, contents, git, installed_program, run
+
+EXAMPLES = ROOT / "examples"
+UPDATE = os.environ.get("KPT_E2E_UPDATE_EXPECTED", "").lower() == "true"
+CASES = sorted(config.parent.parent.name for config in EXAMPLES.glob("*/.expected/config.yaml"))
+FIELDS = {"testType", "exitCode", "image", "fnConfig", "args", "stdErr", "stdErrRegEx", "allowExec", "skip"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """What `.expected/config.yaml` says, in the words of kpt's runner."""
+
+    folder: Path
+    image: str
+    is_render: bool = False
+    exit_code: int = 0
+    fn_config: str = ""
+    args: dict[str, str] = field(default_factory=dict)
+    stderr: str = ""
+    stderr_pattern: str = ""
+
+    @classmethod
+    def read(cls, case: str) -> Config:
+        folder = EXAMPLES / case / ".expected"
+        given: dict[str, Any] = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+        assert given.keys() <= FIELDS, f"{case}: fields that this runner does not know: {given.keys() - FIELDS}"
+        return cls(
+            folder,
+            given["image"],
+            given.get("testType", "render") == "render",
+            given.get("exitCode", 0),
+            given.get("fnConfig", ""),
+            given.get("args", {}),
+            given.get("stdErr", ""),
+            given.get("stdErrRegEx", ""),
+        )
+
+    def command(self, function: Sequence[str], package: Path, results: Path) -> list[str | Path]:
+        verb = "render" if self.is_render else "eval"
+        command: list[str | Path] = ["kpt", "fn", verb, package, "--results-dir", results, "--truncate-output=false"]
+        if not self.is_render:
+            command += function
+        if self.fn_config:
+            command += ["--fn-config", (self.folder / self.fn_config).resolve()]
+        if self.args:
+            command += ["--", *(f"{name}={value}" for name, value in self.args.items())]
+        return command
+
+
+def run_example(case: str, function: Sequence[str], tmp_path: Path) -> None:
+    config = Config.read(case)
+    package, results = tmp_path / case, tmp_path / "results"
+    shutil.copytree(EXAMPLES / case, package)
+    git(package, "init", "--quiet", "--initial-branch=main")
+    git(package, "add", "--all")
+    git(package, "commit", "--quiet", "--message=first")
+    for count in (1, 2):
+        if (config.folder / "setup.sh").exists():
+            setup = run("bash", config.folder / "setup.sh", cwd=package)
+            assert setup.returncode == 0, setup.stderr
+        done = run(*config.command(function, package, results))
+        assert done.returncode == config.exit_code, done.stderr
+        assert "Traceback" not in done.stderr
+        git(package, "add", "--all")
+        diff = git(package, "diff", "--cached", "--find-renames").strip() + "\n"
+        if count == 1:
+            saved = said_of(config.image, (results / "results.yaml").read_text(encoding="utf-8"))
+            if UPDATE:
+                (config.folder / "diff.patch").write_text(diff, encoding="utf-8")
+                (config.folder / "results.yaml").write_text(saved, encoding="utf-8")
+            assert config.stderr in done.stderr
+            assert re.search(config.stderr_pattern, done.stderr)
+            assert saved == (config.folder / "results.yaml").read_text(encoding="utf-8")
+        assert diff == (config.folder / "diff.patch").read_text(encoding="utf-8"), f"run {count}"
+        if config.exit_code:
+            break
+
+
+def said_of(image: str, results: str) -> str:
+    """The results with the function named as config.yaml names it, whatever ran."""
+    text, count = re.subn(r"^(  - )(?:exec|image): .*$", rf"\1image: {image}", results, flags=re.MULTILINE)
+    assert count == 1, results
+    return text
+
+
+def test_there_are_examples() -> None:
+    assert {"setters", "conflict-fail", "named-functions", "subpackages", "smart-identity"} <= set(CASES)
+
+
+@pytest.mark.kpt
+@pytest.mark.parametrize("case", CASES)
+def test_example(case: str, tmp_path: Path) -> None:
+    run_example(case, ["--exec", installed_program()], tmp_path)
+
+
+@pytest.mark.kpt
+@pytest.mark.parametrize("case", ["setters", "conflict-fail"])
+def test_example_in_the_container(case: str, image: str, tmp_path: Path) -> None:
+    if UPDATE:
+        pytest.skip("what is expected is rewritten by the runs without a container")
+    run_example(case, ["--image", image, "--image-pull-policy", "never"], tmp_path)
+
+
+@pytest.mark.kpt
+def test_an_example_can_be_fetched_with_kpt(tmp_path: Path) -> None:
+    """As the examples' READMEs say: kpt pkg get, setup.sh, kpt fn eval."""
+    repository, package = tmp_path / "krm-merge.git", tmp_path / "setters"
+    shutil.copytree(EXAMPLES, repository / "examples")
+    git(repository, "init", "--quiet", "--initial-branch=main")
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message=first")
+    fetched = run("kpt", "pkg", "get", f"file://{repository}/examples/setters@main", cwd=tmp_path)
+    assert fetched.returncode == 0, fetched.stderr
+    setup = run("bash", ".expected/setup.sh", cwd=package)
+    assert setup.returncode == 0, setup.stderr
+    done = run("kpt", "fn", "eval", "--exec", installed_program(), "--fn-config", "merge.yaml", cwd=package)
+    assert done.returncode == 0, done.stderr
+    merged = (package / "Kptfile").read_text(encoding="utf-8")
+    assert "tag: 1.2.0 # ours, waits for the security review" in merged
+    assert 'replicas: "3"' in merged
+
+
+@pytest.mark.kpt
+def test_rendering_above_the_examples_runs_none_of_their_pipelines(tmp_path: Path) -> None:
+    """`kpt fn render` finds each file called Kptfile, also below what .krmignore names."""
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    shutil.copyfile(ROOT / "Kptfile", tmp_path / "Kptfile")
+    shutil.copyfile(ROOT / ".krmignore", tmp_path / ".krmignore")
+    before = contents(tmp_path)
+    done = run("kpt", "fn", "render", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "executed 0 function(s) in 1 package(s)" in done.stderr
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_readme_has_the_sections_of_the_catalog(case: str) -> None:
+    readme = (EXAMPLES / case / "README.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## (.*)$", readme, re.MULTILINE)
+    assert sections == ["Overview", "Fetch the example package", "Function invocation", "Expected result"]
+    assert ".expected" in (EXAMPLES / case / ".krmignore").read_text(encoding="utf-8").split()

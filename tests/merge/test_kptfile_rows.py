@@ -1,0 +1,99 @@
+"""The tables of testdata/kptfile: how a Kptfile merges, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import kptfiles
+import pytest
+from kptfiles import Case
+
+from krm_merge.functions import process
+
+Finding = dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One case under one way to tell functions apart."""
+
+    case: Case
+    smart: bool
+
+    @property
+    def name(self) -> str:
+        return self.case["name"] + (" (smart)" if self.smart else "")
+
+    @property
+    def expected(self) -> Any:
+        """What the run must give: the fields of the case, or those of its smart block."""
+        return self.case["smart"] if self.smart else self.case
+
+    @property
+    def options(self) -> dict[str, str]:
+        return {"functionIdentity": "smart"} if self.smart else {}
+
+    @property
+    def exit_code(self) -> int:
+        return int(self.expected.get("exit", 0))
+
+
+CASES = kptfiles.cases()
+RUNS = [Run(case, smart) for case in CASES for smart in (False, True) if not smart or "smart" in case]
+all_runs = pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+written_runs = pytest.mark.parametrize("run", [run for run in RUNS if run.exit_code == 0], ids=lambda run: run.name)
+
+
+def test_names_of_cases_are_unique() -> None:
+    names = [case["name"] for case in CASES]
+    assert sorted(names) == sorted(set(names))
+
+
+@all_runs
+def test_row(run: Run) -> None:
+    done = process(kptfiles.request(run.case, **run.options))
+    reported = kptfiles.results(done.output)
+    merged = kptfiles.item_text(done.output)
+    wanted = kptfiles.kptfile(run.expected["expected"], run.case.get("expected_metadata", kptfiles.NAME))
+    assert kptfiles.values(merged) == kptfiles.values(wanted), merged
+    if run.expected.get("exact"):
+        assert kptfiles.body_text(merged) == run.expected["expected"]
+    serious = [finding for finding in reported if finding["severity"] != "info"]
+    assert told(serious, run.expected.get("results", [])) == by_text(run.expected.get("results", []))
+    infos = {finding["rule"] for finding in reported if finding["severity"] == "info"}
+    assert set(run.expected.get("infos", [])) <= infos
+    assert done.exit_code == run.exit_code
+
+
+@written_runs
+def test_second_run_changes_no_byte(run: Run) -> None:
+    first = kptfiles.item_text(process(kptfiles.request(run.case, **run.options)).output)
+    again = process(kptfiles.request(run.case, local=first, **run.options))
+    assert kptfiles.item_text(again.output) == first
+    assert again.exit_code == 0
+
+
+@written_runs
+def test_merging_makes_no_shells(run: Run) -> None:
+    merged = kptfiles.item_text(process(kptfiles.request(run.case, **run.options)).output)
+    inputs = [kptfiles.kptfile(run.case[side] or "") for side in ("original", "upstream", "local")]
+    if not any(map(kptfiles.empty_mappings, inputs)):
+        assert kptfiles.empty_mappings(merged) == 0
+    if not any(map(kptfiles.bare_functions, inputs)):
+        assert kptfiles.bare_functions(merged) == 0
+
+
+def told(reported: list[Finding], expected: list[Finding]) -> list[str]:
+    """The findings as text, each cut down to the fields of the expectation it meets; whole where it meets none."""
+    left, cut = list(reported), []
+    for wanted in sorted(expected, key=len, reverse=True):
+        met = next((finding for finding in left if wanted.items() <= finding.items()), None)
+        if met is not None:
+            left.remove(met)
+            cut.append(wanted)
+    return by_text(cut + left)
+
+
+def by_text(findings: list[Finding]) -> list[str]:
+    return sorted(" ".join(f"{key}={value}" for key, value in sorted(finding.items())) for finding in findings)
