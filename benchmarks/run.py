@@ -258,9 +258,13 @@ def main() -> int:
             print(error, file=sys.stderr)
             return 1
     if arguments.json:
-        print(
-            json.dumps({"measured": [asdict(m) for m in measured], "imports": [asdict(i) for i in imported]}, indent=2)
-        )
+        numbers = {
+            "python": platform.python_version(),
+            "cores": cores(),
+            "measured": [asdict(one) for one in measured],
+            "imports": [asdict(one) for one in imported],
+        }
+        print(json.dumps(numbers, indent=2))
     else:
         print(report(measured, imported), end="")
     return 0

@@ -136,10 +136,18 @@ def field(node: yaml.Node | None, name: str) -> yaml.Node | None:
 
 
 def canonical(node: yaml.Node | None) -> Any:
-    """A document as values that know their type: 1, "1" and true differ; the order of fields does not count."""
+    """A document as values that know their type: 1, "1" and true differ; the order of fields does not count, and
+    aliases and merge keys are what they stand for."""
     if isinstance(node, yaml.MappingNode):
-        pairs = [(canonical(key), canonical(value)) for key, value in node.value]
-        return dict(sorted((f"{tag} {key}", value) for (tag, key), value in pairs))
+        merged: dict[str, Any] = {}
+        own: dict[str, Any] = {}
+        for key, value in node.value:
+            if key.tag == "tag:yaml.org,2002:merge":
+                for source in reversed(value.value) if isinstance(value, yaml.SequenceNode) else [value]:
+                    merged |= canonical(source)
+            else:
+                own[" ".join(canonical(key))] = canonical(value)
+        return dict(sorted((merged | own).items()))
     if isinstance(node, yaml.SequenceNode):
         return [canonical(element) for element in node.value]
     return None if node is None else (node.tag.removeprefix("tag:yaml.org,2002:"), node.value)

@@ -27,10 +27,6 @@ def main() -> int:
         return run(dispatch, argv, docs=_docs)
     except BrokenPipeError:
         return 1
-    except Exception as error:
-        # W4: on an internal error nothing is written, and no traceback reaches a user.
-        print(f"internal error, no file was changed: {type(error).__name__}: {error}", file=sys.stderr)
-        return 1
 
 
 def _docs() -> Docs:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import kptfiles
 import pytest
-from kptfiles import Case
 
+import kptfiles
+from kptfiles import Case
 from krm_merge.functions import process
 
 Finding = dict[str, str | None]
@@ -23,7 +23,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        return self.case["name"] + (" (smart)" if self.smart else "")
+        return f"{self.case['name']} (smart)" if self.smart else str(self.case["name"])
 
     @property
     def expected(self) -> Any:

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from generated_kptfiles import triples
+from kptfiles import resource_list
 from krm_merge.functions import process
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.merge.kptfile import faults
@@ -39,19 +40,9 @@ def tree(text: str) -> Mapping:
     return root
 
 
-def indented(text: str, by: int) -> str:
-    return "".join(" " * by + line for line in text.splitlines(keepends=True))
-
-
 def merge(original: str, upstream: str, local: str, identity: str = "document", policy: str = "upstream") -> Merged:
-    data = (
-        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-        f"- {indented(local, 2)[2:]}"
-        "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  metadata:\n    name: merge\n"
-        f"  functionIdentity: {identity}\n  onConflict: {policy}\n"
-        f"  original: |\n{indented(original, 4)}  upstream: |\n{indented(upstream, 4)}"
-    )
-    outcome = process(data.encode())
+    data = resource_list([local], original, upstream, functionIdentity=identity, onConflict=policy)
+    outcome = process(data)
     output = outcome.output.decode()
     assert outcome.exit_code == 0, outcome.message
     results = to_value(tree(output).get("results"))

@@ -130,3 +130,8 @@ def test_into_another_text_they_come_written_out() -> None:
         "a:\n  base: # base\n    cpu: 1 # cpu\n    mem: 2\n  one:\n    cpu: 1\n    mem: 3\n"
         "  two:\n    cpu: 1\n    mem: 2\n"
     )
+
+
+def test_an_alias_of_a_block_scalar_ends_the_text() -> None:
+    assert Edit("a: &z |+\nb: 1\nc: *z").remove("a").move("c", after="b").text() == 'b: 1\nc: ""'
+    assert Edit("a: &z |\n  x\nb: *z").remove("a").add(key="c", value=1).text() == "b: |\n  x\nc: 1"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from krm_merge.krm.fieldpath import FieldPath, parse_path
+from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.package import ListKeys
 from krm_merge.merge.policy import Policy, Rule
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, resolved
 from krm_merge.text.values import Value, key_text, to_value
@@ -18,16 +19,6 @@ API_VERSION = "fn.kpt.dev/v1alpha1"
 _PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
 _PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
 _CHOICES = {"onConflict": ("upstream", "local", "fail"), "functionIdentity": ("document", "smart")}
-
-
-@dataclass(frozen=True, slots=True)
-class ListKeys:
-    """Merge keys of a list that the schema does not know."""
-
-    api_version: str
-    kind: str
-    path: FieldPath
-    keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ Original and upstream come from the functionConfig, local is the items.
 
 from __future__ import annotations
 
+import sys
+
 from krm_merge.functions.config import read_settings
 from krm_merge.functions.report import results_of
 from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, read_sides
@@ -26,7 +28,7 @@ def merge_package(resource_list: ResourceList) -> None:
     sides = read_sides(resource_list, settings) if settings is not None else None
     if settings is None or sides is None:
         return
-    merge = PackageMerge(settings.policy, settings.smart)
+    merge = PackageMerge(settings.policy, settings.smart, settings.list_keys)
     for outcome in merge.kptfiles(sides.original, sides.upstream, sides.local):
         _carry_out(resource_list, sides, outcome)
     for number, rule in enumerate(settings.policy.rules):
@@ -36,7 +38,7 @@ def merge_package(resource_list: ResourceList) -> None:
                 path=f"rules[{number}]",
             )
     if others := sum(len(kinds) for kinds in sides.others.values()):
-        resource_list.results.warning(
+        resource_list.results.info(
             f"functionConfig: {others} objects that are no Kptfile are left out; only Kptfiles are merged"
         )
     _tell_if_declared(resource_list)
@@ -89,6 +91,9 @@ def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> 
     except TextError as error:
         resource_list.results.error(f"{file}: {error}", file=file)
         return
+    if resource.used_fallback:
+        # W2: never silently.
+        print(f"{file}: edited beyond what can be done in its text; written again by ruamel.yaml", file=sys.stderr)
     # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
     sides = [m.root for m in (outcome.original, outcome.upstream, outcome.local) if m is not None]
     inherited = {fault.identity for root in sides for fault in faults(root)}

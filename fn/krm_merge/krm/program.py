@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, TextIO, TypeAlias
 
 from krm_merge.krm.docs import Docs
+from krm_merge.krm.resource import ResourceError
 from krm_merge.krm.resource_list import InputError, ResourceList
 
 Function: TypeAlias = Callable[[ResourceList], None]
@@ -25,8 +26,8 @@ class Outcome:
 def process(function: Function, data: bytes) -> Outcome:
     """Runs a function on the bytes of a ResourceList.
 
-    The function changes the list and reports to its results. If it reports an error, or raises InputError, the items
-    leave as they came, with all results, and the exit code is 1: kpt then shows the results and writes no file. Only
+    The function changes the list and reports to its results. If it reports an error, or raises InputError or
+    ResourceError, the items leave as they came, with all results, and the exit code is 1: kpt then shows the results and writes no file. Only
     what is no ResourceList at all gives no output.
     """
     try:
@@ -35,6 +36,8 @@ def process(function: Function, data: bytes) -> Outcome:
         return Outcome(b"", 1, str(error))
     try:
         function(resource_list)
+    except ResourceError as error:
+        resource_list.results.error(str(error), file=error.file, path=error.path)
     except InputError as error:
         resource_list.results.error(str(error))
     errors = resource_list.results.errors
@@ -78,7 +81,11 @@ def run(
     if source.isatty():
         err.write(docs().text() or "a ResourceList is expected on stdin\n")
         return 2
-    outcome = process(function, source.read())
+    try:
+        outcome = process(function, source.read())
+    except Exception as error:
+        # W4: on an internal error nothing is written, and no traceback reaches a user.
+        outcome = Outcome(b"", 1, f"internal error, no file was changed: {type(error).__name__}: {error}")
     if outcome.message:
         err.write(outcome.message.replace("\n", " ") + "\n")
         err.flush()

@@ -125,11 +125,11 @@ class Resource:
     @property
     def annotations(self) -> dict[str, str]:
         """metadata.annotations."""
-        metadata = self.root.get("metadata")
-        node = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+        node = self._now(self._now(self.root, "metadata"), "annotations")
         if not isinstance(node, Mapping):
             return {}
-        return {key_text(entry.key): _scalar_text(entry.value) for entry in node.fields.values()}
+        children = self.editor.children(node) if self.is_changed else list(node.fields.values())
+        return {key_text(e.key): _scalar_text(self._value(e)) for e in children if isinstance(e, Entry)}
 
     @property
     def file(self) -> str | None:
@@ -159,13 +159,24 @@ class Resource:
         return to_value(read(self.text()))
 
     def _text_field(self, name: str) -> str:
-        node = self.root.get(name)
+        node = self._now(self.root, name)
         return _scalar_text(node) if node is not None else ""
 
     def _metadata_field(self, name: str) -> str:
-        metadata = self.root.get("metadata")
-        node = metadata.get(name) if isinstance(metadata, Mapping) else None
+        node = self._now(self._now(self.root, "metadata"), name)
         return _scalar_text(node) if node is not None else ""
+
+    def _now(self, node: Node | None, name: str) -> Node | None:
+        """The value of a field with the changes made so far."""
+        if not isinstance(node, Mapping):
+            return None
+        if self._editor is None:
+            return node.get(name)
+        entry = self._entry(node, name)
+        return None if entry is None else resolved(self._value(entry))
+
+    def _value(self, entry: Entry) -> Node:
+        return entry.value if self._editor is None else self._editor.value(entry)
 
     # ---- changing ----------------------------------------------------------------------------------------------
 
@@ -254,6 +265,8 @@ class Resource:
         if isinstance(holder, Sequence):
             raise KeyError(f"a list has no field {name}")
         entry = self._entry(holder, name)
+        if entry is not None and self.editor.value(entry).canonical == value.canonical:
+            return
         if entry is not None and not entry.inherited:
             self.editor.replace(entry, value)
             return
@@ -288,11 +301,16 @@ class Resource:
     def _drop_ids(self) -> None:
         # W3: while these are there, kpt copies the comments and the key order of the input back, lists by position.
         metadata = self.root.get("metadata")
-        annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-        if isinstance(annotations, Mapping):
-            for child in self.editor.children(annotations):
-                if isinstance(child, Entry) and key_text(child.key) in ID_ANNOTATIONS:
-                    self.editor.remove(annotations, child)
+        holder = self._entry(metadata, "annotations") if isinstance(metadata, Mapping) else None
+        annotations = None if holder is None else resolved(self._value(holder))
+        if not isinstance(metadata, Mapping) or holder is None or not isinstance(annotations, Mapping):
+            return
+        ids = [self._entry(annotations, name) for name in ID_ANNOTATIONS]
+        for entry in ids:
+            if entry is not None:
+                self.editor.remove(annotations, entry)
+        if any(ids) and not self.editor.children(annotations):
+            self.editor.remove(metadata, holder)
 
 
 def _scalar_text(node: Node) -> str:

@@ -6,7 +6,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.text.cut import Cut, cut
 from krm_merge.text.nodes import Mapping, TextError
-from krm_merge.text.values import from_value, to_value
+from krm_merge.text.values import Value, from_value, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 
@@ -81,6 +81,11 @@ class ResourceList:
                 raise InputError("stdin: functionConfig is not a mapping")
             self._function_config = node
         return self._function_config
+
+    @property
+    def config(self) -> Value:
+        """The functionConfig as plain values, None where there is none. Raises InputError."""
+        return to_value(self.function_config)
 
     def serialize(self, *, as_it_came: bool = False) -> bytes:
         """The list as bytes, with the results. `as_it_came` gives the items of the input, without any change."""

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from krm_merge.text.values import Value
+
+if TYPE_CHECKING:
+    from typing import TypedDict, Unpack
+
+    class About(TypedDict, total=False):
+        """The fields of Result by name."""
+
+        resource: ResourceRef | None
+        file: str | None
+        file_index: int
+        path: str | None
+        current: str | None
+        proposed: str | None
+        tags: dict[str, str]
+
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 
@@ -84,17 +99,17 @@ class Results:
         """Reports a result."""
         self._results.append(result)
 
-    def error(self, message: str, **about: object) -> None:
+    def error(self, message: str, **about: Unpack[About]) -> None:
         """Reports an error; takes the other fields of Result by name. The function then exits 1."""
-        self.add(Result("error", message, **about))  # type: ignore[arg-type]
+        self.add(Result("error", message, **about))
 
-    def warning(self, message: str, **about: object) -> None:
+    def warning(self, message: str, **about: Unpack[About]) -> None:
         """Reports a warning; takes the other fields of Result by name."""
-        self.add(Result("warning", message, **about))  # type: ignore[arg-type]
+        self.add(Result("warning", message, **about))
 
-    def info(self, message: str, **about: object) -> None:
+    def info(self, message: str, **about: Unpack[About]) -> None:
         """Reports a fact; takes the other fields of Result by name."""
-        self.add(Result("info", message, **about))  # type: ignore[arg-type]
+        self.add(Result("info", message, **about))
 
     @property
     def errors(self) -> list[Result]:

@@ -283,8 +283,10 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     """L3: both changed a list without identities."""
     if sides.upstream is None or sides.local is None:
         return merge.conflict(path, sides, "V4")
-    if not all(items):
+    if not items[0]:
         return merge.conflict(path, sides, "L3", "filled by both from nothing")
+    if not items[1] or not items[2]:
+        return merge.conflict(path, sides, "V4")
     keys = [[item.canonical for item in side] for side in items]
     runs = merge_sequences(keys[0], keys[1], keys[2], "upstream")
     if any(run.clash == "changed" for run in runs):

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from posixpath import dirname
 from typing import Literal, TypeAlias
 
+from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.decision import Decision
 from krm_merge.merge.policy import Policy, Subject
 from krm_merge.merge.tree import TreeMerge
-from krm_merge.schema import KptfileSchema, Schema
+from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
 from krm_merge.text.nodes import Canonical, Mapping, mapping_canonical, resolved
 
 KPTFILE = "Kptfile"
@@ -45,11 +46,22 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class ListKeys:
+    """Merge keys of a list that the schema does not know."""
+
+    api_version: str
+    kind: str
+    path: FieldPath
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class PackageMerge:
     """Merges the members of a package under one policy."""
 
     policy: Policy
     smart: bool = False
+    list_keys: tuple[ListKeys, ...] = ()
 
     def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
         """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""
@@ -115,9 +127,17 @@ class PackageMerge:
     def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> Outcome:
         if original is not None and original.root is upstream.root:
             return Outcome("kept", original, upstream, local, [])
+        known = [k for k in self.list_keys if (k.kind, k.api_version) == (local.subject.kind, _version(local.root))]
+        if known:
+            schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in known))
         merge = TreeMerge(schema, self.policy.of(local.subject), smart=self.smart)
         decisions = merge.merge(original.root if original else None, upstream.root, local.root)
         return Outcome("merged", original, upstream, local, decisions)
+
+
+def _version(root: Mapping) -> str:
+    node = root.get("apiVersion")
+    return str(node.canonical[-1]) if node is not None else ""
 
 
 def _is_other_package(reference: Member | None, local: Member) -> bool:

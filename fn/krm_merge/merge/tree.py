@@ -154,6 +154,9 @@ class TreeMerge:
         settled = sides.settled()
         if settled is not None:
             winner = 2 if settled.node is sides.local else 1
+        elif None in choices[1:] and _only_removes(choices[0], choices[1] or choices[2]):
+            # The one side removed the alternative, the other only fields of it: the removal stands.
+            winner = 1 if choices[1] is None else 2
         else:
             winner = 2 if self.policy.conflict(path) == "local" else 1
             has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
@@ -272,6 +275,24 @@ def _sides(fields: Series[dict[Canonical, Entry]], key: Canonical) -> Sides:
 def _chosen(side: dict[Canonical, Entry], keys: Series[Canonical]) -> Mapping | None:
     """The alternatives that a side has, as a value; None where it has none."""
     return Mapping(None, 0, 0, True, [side[key] for key in keys]) if keys else None
+
+
+def _only_removes(original: Mapping | None, side: Mapping | None) -> bool:
+    """Whether a side holds nothing but what the original's alternative has: the same mapping, less some fields."""
+    if original is None or side is None or original.fields.keys() != side.fields.keys():
+        return False
+    for key, entry in side.fields.items():
+        had, has = resolved(original.fields[key].value), resolved(entry.value)
+        if not isinstance(had, Mapping) or not isinstance(has, Mapping):
+            return False
+        if any(not same(_field(had, name), field.value) for name, field in has.fields.items()):
+            return False
+    return True
+
+
+def _field(node: Mapping, key: Canonical) -> Node | None:
+    entry = node.fields.get(key)
+    return None if entry is None else entry.value
 
 
 def _text(key: Canonical) -> str:

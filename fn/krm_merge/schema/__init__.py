@@ -2,5 +2,6 @@
 
 from krm_merge.schema.kptfile import KptfileSchema
 from krm_merge.schema.model import FUNCTIONS, ORDERED, SET, WHOLE, KeyedList, ListKind, Schema
+from krm_merge.schema.user import WithListKeys
 
-__all__ = ["FUNCTIONS", "ORDERED", "SET", "WHOLE", "KeyedList", "KptfileSchema", "ListKind", "Schema"]
+__all__ = ["FUNCTIONS", "ORDERED", "SET", "WHOLE", "KeyedList", "KptfileSchema", "ListKind", "Schema", "WithListKeys"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from krm_merge.text.scalars import resolve
+from krm_merge.text.scalars import FIRST_OF_TYPED, resolve
 
 # A hashable stand-in for a value: equal exactly when the values are equal as yaml.v3 reads them (type and value).
 Canonical: TypeAlias = tuple[object, ...]
@@ -65,7 +65,11 @@ class Scalar:
     def canonical(self) -> Canonical:
         """Type and value."""
         if self._canonical is None:
-            self._canonical = resolve(self.text, self.style, self.tag)
+            # Most scalars: this is worth a shortcut.
+            if self.tag is None and (self.style or self.text[:1] not in FIRST_OF_TYPED):
+                self._canonical = ("str", self.text)
+            else:
+                self._canonical = resolve(self.text, self.style, self.tag)
         return self._canonical
 
 

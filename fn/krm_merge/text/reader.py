@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import yaml
@@ -102,30 +102,15 @@ class _Open:
     `size` counts nodes and `height` the levels below, both with aliases written out.
     """
 
-    __slots__ = ("height", "key", "node", "seen", "size")
+    __slots__ = ("append", "height", "is_mapping", "key", "node", "size")
 
     def __init__(self, node: Mapping | Sequence) -> None:
         self.node = node
+        self.is_mapping = type(node) is Mapping
+        self.append: Callable[[Any], None] = node.children.append
         self.key: Node | None = None
-        self.seen: set[Canonical] | None = None if type(node) is Sequence else set()
         self.size = 1
         self.height = 1
-
-    def add(self, child: Node) -> None:
-        key = self.key
-        if self.seen is None:
-            self.node.children.append(child)  # type: ignore[arg-type]  # a sequence
-        elif key is None:
-            self.key = child
-        else:
-            self.key = None
-            entry = Entry(key, child)
-            self.node.children.append(entry)  # type: ignore[arg-type]  # a mapping
-            if not is_merge_key(entry):
-                canonical = key.canonical
-                if canonical in self.seen:
-                    raise _error_at(key, f"the key {_shown(key)} stands twice; keep one")
-                self.seen.add(canonical)
 
 
 def _documents(source: Source) -> Iterator[Node]:
@@ -156,6 +141,8 @@ def _documents(source: Source) -> Iterator[Node]:
             closed = stack.pop()
             node, size, height = closed.node, closed.size, closed.height + 1
             node.end = event.end_mark.index
+            if isinstance(node, Mapping):
+                _check_keys(node)
             if node.anchor is not None:
                 closed_anchors[id(node)] = closed
         elif kind is AliasEvent:
@@ -179,7 +166,13 @@ def _documents(source: Source) -> Iterator[Node]:
             continue
         if stack:
             above = stack[-1]
-            above.add(node)
+            if not above.is_mapping:
+                above.append(node)
+            elif above.key is None:
+                above.key = node
+            else:
+                above.append(Entry(above.key, node))
+                above.key = None
             above.size += size
             if height > above.height:
                 above.height = height
@@ -190,9 +183,9 @@ def _documents(source: Source) -> Iterator[Node]:
 def _collection(source: Source, event: Event) -> Mapping | Sequence:
     if event.tag is not None:
         _check_tag(event)
-    cls = Mapping if type(event) is MappingStartEvent else Sequence
+    kind = Mapping if type(event) is MappingStartEvent else Sequence
     start, end = event.start_mark.index, event.end_mark.index
-    return cls(source, start, end, bool(event.flow_style), tag=event.tag, anchor=event.anchor)
+    return kind(source, start, end, bool(event.flow_style), [], event.tag, event.anchor)
 
 
 def _target(event: Event, anchors: dict[str, Node], stack: list[_Open]) -> Node:
@@ -204,6 +197,22 @@ def _target(event: Event, anchors: dict[str, Node], stack: list[_Open]) -> Node:
     return target
 
 
+def _check_keys(mapping: Mapping) -> None:
+    """Raises TextError where a key stands twice; several merge keys may."""
+    if len({entry.key.canonical for entry in mapping.entries}) == len(mapping.entries):
+        return
+    seen: set[Canonical] = set()
+    for entry in mapping.entries:
+        key = entry.key
+        if is_merge_key(entry):
+            continue
+        if key.canonical in seen:
+            shown = key.text if isinstance(key, Scalar) else "of a mapping"
+            place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
+            raise TextError(f"the key {shown} stands twice; keep one", *place)
+        seen.add(key.canonical)
+
+
 def _check_tag(event: Event) -> None:
     tag = event.tag
     if tag != "!" and tag not in CORE_TAGS:
@@ -212,14 +221,3 @@ def _check_tag(event: Event) -> None:
 
 def _mark_error(event: Event, problem: str) -> TextError:
     return TextError(problem, event.start_mark.line + 1, event.start_mark.column + 1)
-
-
-def _error_at(node: Node, problem: str) -> TextError:
-    source = node.source
-    if source is None:
-        return TextError(problem)
-    return TextError(problem, source.text.count("\n", 0, node.start) + 1, source.column(node.start) + 1)
-
-
-def _shown(key: Node) -> str:
-    return key.text if isinstance(key, Scalar) else "of a mapping"

@@ -22,6 +22,7 @@ from krm_merge.text.layout import (
 from krm_merge.text.nodes import Child, Collection, Entry, Mapping, Node, Scalar, Sequence, value_of
 from krm_merge.text.order import longest_rising
 from krm_merge.text.plan import Plan
+from krm_merge.text.scalar_text import in_quotes_of
 
 Splice = tuple[int, int, str]
 
@@ -153,7 +154,9 @@ class _Renderer:
         if stays and isinstance(before, Mapping | Sequence):
             splice = self._inside(before, chunk)
         elif not stays and not is_block(before) and not is_block_scalar(before):
-            text = self._emitter.inline(after, chunk.column, self._newline)
+            text = in_quotes_of(before, self._emitter.resolved(after))
+            if text is None:
+                text = self._emitter.inline(after, chunk.column, self._newline)
             if text is not None:
                 space = "" if self._text[chunk.value - 1] in " \t\n" else " "
                 splice = chunk.value, chunk.value_end, space + text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from krm_merge.text.layout import block_scalar_header, block_scalar_indent, content_end, is_block_scalar, source_of
-from krm_merge.text.nodes import Scalar
+from krm_merge.text.nodes import Node, Scalar
 from krm_merge.text.scalars import literal_is_safe, plain_is_safe, quoted
 
 _PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s+|\Z))+")
@@ -65,6 +65,19 @@ def block_text(node: Scalar, column: int, step: int, comment: str) -> str:
     pad = " " * (column + step)
     content = "".join(f"{pad}{line}\n" if line else "\n" for line in lines)
     return f" {tag}{' ' if tag else ''}{style}{indicator}{chomp}{comment}\n{content}"
+
+
+def in_quotes_of(before: Node, after: Node) -> str | None:
+    """A text of one line in the quotes that it had before; None where they were others, or none, or do not fit."""
+    if not isinstance(before, Scalar) or not isinstance(after, Scalar) or before.tag or after.tag:
+        return None
+    if before.style not in ("'", '"') or after.style == before.style or after.canonical[0] != "str":
+        return None
+    if "\n" in after.text:
+        return None
+    if before.style == '"':
+        return quoted(after.text)
+    return "'" + after.text.replace("'", "''") + "'" if after.text.isprintable() else None
 
 
 def _own_text(node: Scalar) -> str:

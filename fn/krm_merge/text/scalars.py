@@ -14,6 +14,8 @@ CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _CORE_NAMES)
 
 _NULLS = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_FIRST_OF_NUMBERS = frozenset("0123456789+-.")
+FIRST_OF_TYPED = _FIRST_OF_NUMBERS | frozenset(("", *"~nNtTfF"))
 _SPECIAL_FLOATS = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "inf"),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-inf"),
@@ -57,12 +59,12 @@ def resolve(text: str, style: str, tag: str | None) -> tuple[object, ...]:
 
 def resolve_plain(text: str) -> tuple[object, ...]:
     """Type and value of a plain scalar without a tag."""
+    first = text[:1]
     if text in _NULLS:
         return ("null",)
     if text in _BOOLS:
         return ("bool", _BOOLS[text])
-    first = text[0]
-    if first.isdigit() or first in "+-.":
+    if first in _FIRST_OF_NUMBERS:
         if text in _SPECIAL_FLOATS:
             return ("float", _SPECIAL_FLOATS[text])
         # Go takes no underscores behind a leading point.

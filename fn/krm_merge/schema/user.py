@@ -1,0 +1,32 @@
+"""Merge keys that the user knows and the schema does not (`listKeys`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.schema.model import Alternatives, KeyedList, ListKind, Schema
+
+
+@dataclass(frozen=True, slots=True)
+class WithListKeys:
+    """A schema with the user's own merge keys; paths of `lists` leave out the steps into list elements."""
+
+    schema: Schema
+    lists: tuple[tuple[FieldPath, KeyedList], ...]
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """The user's keys where there are any, else what the schema says."""
+        fields = tuple(step for step in path if isinstance(step, str))
+        for at, keyed in self.lists:
+            if at == fields:
+                return keyed
+        return self.schema.list_kind(path)
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """As the schema says."""
+        return self.schema.alternatives(path)
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """As the schema says."""
+        return self.schema.stays_local(path)

@@ -1,0 +1,284 @@
+"""The docs say what the code does: generated files are current, rules exist, examples hold, fields are described."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from krm_merge import __version__
+from krm_merge.functions import process
+from krm_merge.functions.models import ConfigMapData, MergePackage
+from krm_merge.merge.identity import SIMILARITY_THRESHOLD
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+SCHEMA = json.loads((ROOT / "docs" / "schemas" / "merge-package.json").read_text(encoding="utf-8"))
+DEFINITION = yaml.safe_load((ROOT / "docs" / "krm-function-definition.yaml").read_text(encoding="utf-8"))
+OPENAPI = DEFINITION["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+RULE = re.compile(r"\b[VLFKRW][0-9]\b")
+RULE_RANGE = re.compile(r"\b([VLFKRW])([0-9])[-\u2013]\1?([0-9])\b")
+HEADING = re.compile(r"^### ([A-G]|[VLFKRW][0-9])\. ", re.MULTILINE)
+YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
+
+FULL = """\
+apiVersion: fn.kpt.dev/v1alpha1
+kind: MergePackage
+metadata:
+  name: merge
+  annotations: {config.kubernetes.io/local-config: "true"}
+original: |
+  apiVersion: kpt.dev/v1
+  kind: Kptfile
+upstream:
+- apiVersion: kpt.dev/v1
+  kind: Kptfile
+onConflict: upstream
+rules:
+- {group: apps, kind: Deployment, namespace: web, name: web, path: spec.replicas, onConflict: local, onDelete: local}
+listKeys:
+- {apiVersion: example.com/v1, kind: Widget, path: spec.parts, keys: [name, side]}
+functionIdentity: document
+"""
+
+
+# ---- generated files ---------------------------------------------------------------------------------------------
+
+
+def generate(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tools" / "generate_docs.py"), *arguments]
+    env = os.environ | {"PYTHONPATH": str(ROOT / "fn")}
+    return subprocess.run(command, capture_output=True, check=False, env=env, text=True, timeout=60)
+
+
+def test_generated_files_are_current() -> None:
+    run = generate("--check")
+    assert run.returncode == 0, run.stderr
+
+
+def test_check_tells_a_stale_file_and_writes_nothing(tmp_path: Path) -> None:
+    assert generate("--docs", str(tmp_path)).returncode == 0
+    definition = tmp_path / "krm-function-definition.yaml"
+    definition.write_text("stale\n", encoding="utf-8")
+    run = generate("--check", "--docs", str(tmp_path))
+    assert run.returncode == 1
+    assert run.stderr == "docs/krm-function-definition.yaml is out of date; run `make docs`\n"
+    assert definition.read_text(encoding="utf-8") == "stale\n"
+
+
+# ---- the JSON schema ---------------------------------------------------------------------------------------------
+
+TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "null": type(None)}
+
+
+def violations(schema: dict[str, Any], value: Any, at: str = "") -> Iterator[str]:
+    """What a value breaks of a schema, for the keywords that our schemas use."""
+    if "anyOf" in schema and all(list(violations(branch, value, at)) for branch in schema["anyOf"]):
+        yield f"{at}: no branch fits"
+    if value is None and schema.get("nullable"):
+        return
+    if "type" in schema and not isinstance(value, TYPES[schema["type"]]):
+        yield f"{at}: not of type {schema['type']}"
+        return
+    if "const" in schema and value != schema["const"]:
+        yield f"{at}: not {schema['const']}"
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{at}: none of {schema['enum']}"
+    if isinstance(value, list):
+        if len(value) < schema.get("minItems", 0):
+            yield f"{at}: too short"
+        for number, item in enumerate(value):
+            yield from violations(schema.get("items", {}), item, f"{at}[{number}]")
+    if isinstance(value, dict):
+        fields = schema.get("properties", {})
+        yield from (f"{at}.{name}: missing" for name in schema.get("required", []) if name not in value)
+        for name, field in value.items():
+            if name in fields:
+                yield from violations(fields[name], field, f"{at}.{name}")
+            elif schema.get("additionalProperties") is False:
+                yield f"{at}.{name}: unknown"
+
+
+def nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The schema and all schemas inside."""
+    yield schema
+    inside = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
+    for child in [*inside, *([schema["items"]] if "items" in schema else [])]:
+        yield from nodes(child)
+
+
+def configs() -> list[str]:
+    """Every whole functionConfig that the README shows, and one with every field."""
+    blocks = [block for block in YAML_BLOCK.findall(README) if re.search(r"^kind: MergePackage$", block, re.MULTILINE)]
+    return [FULL, *blocks]
+
+
+@pytest.mark.parametrize("config", configs())
+def test_examples_are_valid(config: str) -> None:
+    value = yaml.safe_load(config)
+    MergePackage.model_validate(value)
+    assert list(violations(SCHEMA, value)) == []
+    assert list(violations(OPENAPI, value)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"onConflicts": "local"}, ".onConflicts"),
+        ({"onConflict": "ours"}, ".onConflict"),
+        ({"onConflict": None}, ".onConflict"),
+        ({"kind": "MergePackages"}, ".kind"),
+        ({"original": 1}, ".original"),
+        ({"original": [1]}, ".original"),
+        ({"metadata": []}, ".metadata"),
+        ({"rules": [{"paths": "a"}]}, ".rules[0].paths"),
+        ({"rules": [{"onDelete": "fail"}]}, ".rules[0].onDelete"),
+        ({"listKeys": [{"apiVersion": "v1", "kind": "A", "path": "a", "keys": []}]}, ".listKeys[0].keys"),
+        ({"listKeys": [{"apiVersion": "v1", "kind": "A", "keys": ["a"]}]}, ".listKeys[0].path"),
+    ],
+)
+def test_model_and_schema_refuse_the_same(change: dict[str, Any], where: str) -> None:
+    value = yaml.safe_load(FULL) | change
+    with pytest.raises(ValidationError):
+        MergePackage.model_validate(value)
+    assert [problem.partition(":")[0] for problem in violations(SCHEMA, value)] == [where]
+
+
+@pytest.mark.parametrize("change", [{"original": None}, {"rules": [{"path": None, "onDelete": None}]}, {"rules": [{}]}])
+def test_model_and_schemas_take_the_same_nulls(change: dict[str, Any]) -> None:
+    value = yaml.safe_load(FULL) | change
+    MergePackage.model_validate(value)
+    assert list(violations(SCHEMA, value)) == []
+    assert list(violations(OPENAPI, value)) == []
+
+
+def test_schema_says_what_it_is() -> None:
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert SCHEMA["$id"].endswith("/docs/schemas/merge-package.json")
+    assert SCHEMA["title"] == "MergePackage"
+    assert SCHEMA["properties"].keys() == MergePackage.model_fields.keys()
+
+
+# ---- the KRMFunctionDefinition -----------------------------------------------------------------------------------
+
+
+def test_function_definition_names_the_function() -> None:
+    metadata = yaml.safe_load((ROOT / "metadata.yaml").read_text(encoding="utf-8"))
+    spec = DEFINITION["spec"]
+    version = spec["versions"][0]
+    assert (DEFINITION["apiVersion"], DEFINITION["kind"]) == (
+        "config.kubernetes.io/v1alpha1",
+        "KRMFunctionDefinition",
+    )
+    group_version = f"{spec['group']}/{version['name']}"
+    assert (group_version, spec["names"]["kind"]) == (FULL.split()[1], FULL.split()[3])
+    assert version["runtime"]["container"]["image"] == f"{metadata['image']}:v{__version__.rpartition('.')[0]}"
+    assert (spec["description"], spec["tags"]) == (metadata["description"], metadata["tags"])
+    assert version["license"] == metadata["license"]
+
+
+def test_openapi_schema_is_structural() -> None:
+    forbidden = {"$ref", "$defs", "const", "anyOf", "additionalProperties", "title"}
+    for node in nodes(OPENAPI):
+        assert not forbidden & node.keys(), node
+        assert "type" in node or node.get("x-kubernetes-preserve-unknown-fields"), node
+    assert OPENAPI["properties"]["metadata"] == {"type": "object"}
+    assert OPENAPI["properties"].keys() == MergePackage.model_fields.keys()
+
+
+# ---- docs/rules.md -----------------------------------------------------------------------------------------------
+
+
+def cited(text: str) -> set[str]:
+    """The rules that a text names, those within a range included."""
+    ranges = RULE_RANGE.findall(text)
+    return {*RULE.findall(text), *(f"{a}{n}" for a, first, last in ranges for n in range(int(first), int(last) + 1))}
+
+
+@pytest.mark.parametrize(
+    "file", ["README.md", *(str(f.relative_to(ROOT)) for f in sorted((ROOT / "fn").rglob("*.py")))]
+)
+def test_every_rule_that_is_cited_exists(file: str) -> None:
+    assert cited((ROOT / file).read_text(encoding="utf-8")) <= set(HEADING.findall(RULES))
+
+
+def test_the_threshold_is_the_one_of_the_code() -> None:
+    assert f"The threshold is **{SIMILARITY_THRESHOLD}**" in " ".join(RULES.split())
+
+
+def test_rules_stand_once_and_in_order() -> None:
+    headings = HEADING.findall(RULES)
+    assert headings[:7] == list("ABCDEFG")
+    assert headings[7:] == sorted(headings[7:], key=lambda rule: ("VLFKRW".index(rule[0]), rule[1]))
+    assert len(headings) == len(set(headings))
+    assert cited(RULES) == set(headings[7:])
+
+
+def examples() -> Iterator[Any]:
+    """The examples of the rules, each by the number of its rule."""
+    for section in RULES.split("\n### ")[1:]:
+        yield from (pytest.param(block, id=section.partition(".")[0]) for block in YAML_BLOCK.findall(section))
+
+
+@pytest.mark.parametrize("block", list(examples()))
+def test_examples_of_the_rules_hold(block: str) -> None:
+    example = yaml.safe_load(block)
+    original, upstream, local, merged = (
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n" + example.pop(side)
+        for side in ("original", "upstream", "local", "merged")
+    )
+    config = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "original": original, "upstream": upstream}
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+    tail = "functionConfig: " + json.dumps(config | example) + "\n"
+    outcome = process((head + as_item(local) + tail).encode())
+    assert outcome.exit_code == 0, outcome.message
+    assert outcome.output.decode().startswith(head + as_item(merged) + tail), outcome.output.decode()
+
+
+def as_item(text: str) -> str:
+    return "- " + "".join(f"  {line}" for line in text.splitlines(keepends=True))[2:]
+
+
+def test_examples_of_the_rules_are_found() -> None:
+    assert len(list(examples())) == RULES.count("```yaml") > 0
+
+
+# ---- README ------------------------------------------------------------------------------------------------------
+
+
+def fields_of(model: type[BaseModel]) -> set[str]:
+    """The fields of a model and of the models in it."""
+    found = set(model.model_fields)
+    pending = [field.annotation for field in model.model_fields.values()]
+    while pending:
+        annotation = pending.pop()
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            found |= fields_of(annotation)
+        else:
+            pending.extend(get_args(annotation))
+    return found
+
+
+def section_on(title: str) -> str:
+    """The README's section of this title, to the next heading of its level or above."""
+    found = re.search(rf"^(##+) {title}$", README, re.MULTILINE | re.IGNORECASE)
+    assert found, f"README.md has no section {title}"
+    return re.split(rf"^##{{1,{len(found[1]) - 1}}} ", README[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+@pytest.mark.parametrize("field", sorted(fields_of(MergePackage) | fields_of(ConfigMapData)))
+def test_readme_documents_every_field(field: str) -> None:
+    code = "\n".join(CODE.findall(section_on("functionConfig")))
+    assert re.search(rf"\b{field}\b", code), f"README.md, functionConfig: {field} is not documented"
