@@ -197,9 +197,7 @@ def test_eval_with_arguments_and_a_policy(package: Package) -> None:
 
 def test_eval_with_a_config_map_file(package: Package) -> None:
     data = f"  original: |\n{indent(ORIGINAL, 4)}  upstream: |\n{indent(UPSTREAM, 4)}"
-    succeed(
-        package.eval(function_config=f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: merge\ndata:\n{data}")
-    )
+    succeed(package.eval(function_config=f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: merge\ndata:\n{data}"))
     assert package.read() == MERGED
 
 
@@ -396,7 +394,9 @@ def test_a_kptfile_with_a_key_twice_is_refused(make: Make) -> None:
 
 def pipeline(*functions: str, name: str = "web", info: str = "") -> str:
     """A Kptfile whose functions need no container, so that the pipeline can run."""
-    text = f"{HEAD}metadata:\n  name: {name} # name of {name}\n" + (f"info:\n  description: {info} # info\n" if info else "")
+    text = f"{HEAD}metadata:\n  name: {name} # name of {name}\n" + (
+        f"info:\n  description: {info} # info\n" if info else ""
+    )
     return text + ("pipeline:\n  mutators:\n" + "".join(functions) if functions else "")
 
 

@@ -139,9 +139,10 @@ def resource_list(rng: Random) -> Generated:
         text += texts[name]
         if rng.random() < 0.1:
             text += rng.choice(["# between fields\n", "\n", "\n# x - 'y\n"])
-    if rng.random() < 0.1:
+    ending = rng.random()
+    if ending < 0.1:
         text = text.rstrip("\n")
-    if rng.random() < 0.1:
+    elif ending < 0.2:
         text += rng.choice(["...\n", "---\n", "---\na: 1\n", "# end\n", "\n\n"])
     if rng.random() < 0.15:
         text = text.replace("\n", "\r\n")
@@ -165,7 +166,7 @@ def slices_by_marks(data: bytes) -> list[bytes] | None:
         return None
     first, end = value.start_mark.index, len(text)
     if position + 1 < len(fields):
-        end = head_of_comments(text, fields[position + 1][0].start_mark.index)
+        end = text.rfind("\n", 0, fields[position + 1][0].start_mark.index) + 1
     column = value.start_mark.column
     dashes = [
         token.start_mark.index
@@ -177,11 +178,6 @@ def slices_by_marks(data: bytes) -> list[bytes] | None:
     assert len(dashes) == len(value.value)
     starts = [text.rfind("\n", 0, dash) + 1 for dash in dashes]
     return [text[a:b].encode() for a, b in zip(starts, [*starts[1:], end], strict=True)]
-
-
-def head_of_comments(text: str, position: int) -> int:
-    """The start of the line of a position."""
-    return text.rfind("\n", 0, position) + 1
 
 
 def one_document(text: str) -> Any:

@@ -355,7 +355,7 @@ def test_line_breaks_of_yaml_1_1(mark: str) -> None:
 
 def test_values_on_lines_of_their_own() -> None:
     before = "a:\n  # why\n  'x' # c\nb: 1\n"
-    assert Edit(before).set("a", to="z").text() == "a:\n  # why\n  z # c\nb: 1\n"
+    assert Edit(before).set("a", to="z").text() == "a:\n  # why\n  'z' # c\nb: 1\n"
     assert Edit(before).set("a", to={"z": 1}).text() == "# why\na: # c\n  z: 1\nb: 1\n"
 
 
@@ -375,6 +375,14 @@ def test_complex_keys(text: str) -> None:
 def test_complex_keys_elsewhere_are_in_nobodys_way() -> None:
     before = "x:\n  ? [a]\n  : 1\ny: 1\n"
     assert Edit(before).set("y", to=2).text() == "x:\n  ? [a]\n  : 1\ny: 2\n"
+
+
+def test_quotes_stay_around_a_new_text() -> None:
+    before = "a: \"x\"\nb: 'x' # c\nc: {\"d\":\"x\", e: 'x'}\n"
+    edit = Edit(before).set("a", to="say \"y\"").set("b", to="it's").set("c", "d", to="z").set("c", "e", to="z")
+    assert edit.text() == "a: \"say \\\"y\\\"\"\nb: 'it''s' # c\nc: {\"d\":\"z\", e: 'z'}\n"
+    other = Edit(before).set("a", to=1).set("b", to=None).set("c", "e", to=True)
+    assert other.text() == 'a: 1\nb: null # c\nc: {"d":"x", e: true}\n'
 
 
 def test_document_marks_stay() -> None:

@@ -27,8 +27,8 @@ def process(function: Function, data: bytes) -> Outcome:
     """Runs a function on the bytes of a ResourceList.
 
     The function changes the list and reports to its results. If it reports an error, or raises InputError or
-    ResourceError, the items leave as they came, with all results, and the exit code is 1: kpt then shows the results and writes no file. Only
-    what is no ResourceList at all gives no output.
+    ResourceError, the items leave as they came, with all results, and the exit code is 1: kpt then shows the results
+    and writes no file. Only what is no ResourceList at all gives no output.
     """
     try:
         resource_list = ResourceList.parse(data)

@@ -51,8 +51,11 @@ class Resource:
     @classmethod
     def from_document(cls, text: str) -> Resource:
         """A new resource from the text of one YAML document."""
-        lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
-        indented = "\n".join(f"  {line}" if line.strip() else line for line in lines)
+        lines = text.removeprefix("\ufeff").replace("\r\n", "\n").removesuffix("\n").split("\n")
+        if lines[0].rstrip() == "---":
+            del lines[0]
+        # Lines of white space may be content of a block scalar.
+        indented = "\n".join(f"  {line}" if line else line for line in lines)
         return cls(Slice(f"-{indented[1:]}\n".encode(), proved=False))
 
     @classmethod

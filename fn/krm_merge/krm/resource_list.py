@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.text.cut import Cut, cut
@@ -96,11 +98,9 @@ class ResourceList:
                 pieces.extend(self._items_as_they_came() if as_it_came else self._items(self.items))
             elif name != "results":
                 pieces.append(region)
-            if not pieces[-1].endswith(b"\n"):
-                pieces.append(parts.newline)
         if len(self.results):
             pieces.append(self._results())
-        return b"".join(pieces)
+        return _in_lines(pieces, parts.newline)
 
     def _items_as_they_came(self) -> list[bytes]:
         if not self._input:
@@ -111,15 +111,12 @@ class ResourceList:
         parts = self._parts
         if not items:
             return [b"items: []" + parts.newline]
-        head = parts.items_head
-        pieces = [head if head.endswith(b"\n") else head + parts.newline]
+        pieces = [parts.items_head]
         for item in items:
             data = item.data()
             # Resources made here stand at column 0; a list that is indented takes them in at its own column.
             if item._dash != parts.dash:
                 data = _indented(data, parts.dash - item._dash)
-            if not pieces[-1].endswith(b"\n"):
-                pieces.append(parts.newline)
             pieces.append(data)
         return pieces
 
@@ -133,8 +130,23 @@ class ResourceList:
         return emitter.child(Entry(from_value("results"), values), 0, None, self._parts.newline.decode()).encode()
 
 
+def _in_lines(pieces: list[bytes], newline: bytes) -> bytes:
+    """The pieces one behind the other; only the last may end without a newline, as it came."""
+    out: list[bytes] = []
+    for piece in pieces:
+        if out and not out[-1].endswith(b"\n"):
+            out.append(newline)
+        if piece:
+            out.append(piece)
+    return b"".join(out)
+
+
 def _indented(data: bytes, by: int) -> bytes:
+    """The lines moved right, or left as far as there are spaces; empty ones stay empty.
+
+    Lines of white space move along: in a block scalar they may be content.
+    """
     lines = data.split(b"\n")
     if by < 0:
-        return data
-    return b"\n".join(b" " * by + line if line.strip() else line for line in lines)
+        return b"\n".join(re.sub(rb"\A {0,%d}" % -by, b"", line) for line in lines)
+    return b"\n".join(b" " * by + line if line.strip(b"\r") else line for line in lines)

@@ -12,21 +12,26 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from krm_merge.text.layout import chunks
+from krm_merge.text.layout import CannotEdit, chunks
 from krm_merge.text.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
 from krm_merge.text.values import key_text
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
 _SINGLE = rb"'(?:[^'\n]|'')*'"
-_FLAT = rb"(?:[^\n\"'\[\]{}#&!]|" + _DOUBLE + rb"|" + _SINGLE + rb")*"
-_FLOW = rb"[\[{]" + _FLAT + rb"(?:[\[{]" + _FLAT + rb"[\]}]" + _FLAT + rb")*[\]}]"
+# Possessive: `'a''b'` could also be read as two texts, and trying all readings of many takes for ever.
+_FLAT = rb"(?:[^\n\"'\[\]{}#&!]|" + _DOUBLE + rb"|" + _SINGLE + rb"(?!'))*+"
+# What follows a bracket that opens: one more level of brackets, closed before the line ends.
+_FLOW_REST = _FLAT + rb"(?:[\[{]" + _FLAT + rb"[\]}]" + _FLAT + rb")*[\]}]"
+
+
+# A character that may open something, where a value may start (behind a key, a dash or an indentation; more places than
+# values start at, none less), and that is not closed on its line. One set of characters first makes the search fast.
 _DOUBTFUL = re.compile(
-    rb"(?:^ *(?:- +)*|: +|- +)(?:"
-    rb'"(?!(?:[^"\\\n]|\\[^\n])*")|'
-    rb"'(?!(?:[^'\n]|'')*')|"
-    rb"(?=[\[{])(?!" + _FLOW + rb")|"
-    rb"[!&?\t%@`])|:\t|-\t",
-    re.MULTILINE,
+    rb"[\"'\[{!&?\t](?:(?<=[:\-? \n] .)|(?<=\n.)|(?<=[:\-? ]\t))(?:"
+    rb'(?<=")(?!(?:[^"\\\n]|\\[^\n])*")|'
+    rb"(?<=')(?!(?:[^'\n]|'')*')|"
+    rb"(?<=[\[{])(?!" + _FLOW_REST + rb")|"
+    rb"(?<=[!&?\t]))"
 )
 _TOP_LEVEL = re.compile(rb"\n(?=[^ \t\-#\r\n])")
 _FIELD = re.compile(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
@@ -64,7 +69,10 @@ def cut(data: bytes) -> Cut:
     """Cuts the text of a ResourceList. Raises TextError where it is not YAML or not a mapping."""
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-    return _cut_fast(data) or _cut_by_marks(data)
+    try:
+        return _cut_fast(data) or _cut_by_marks(data)
+    except CannotEdit as error:
+        raise TextError(f"the list cannot be taken apart: {error}") from None
 
 
 def _cut_fast(data: bytes) -> Cut | None:
@@ -73,6 +81,8 @@ def _cut_fast(data: bytes) -> Cut | None:
     skipped = _SKIPPED.match(data)
     position = skipped.end() if skipped else 0
     result.before = data[:position]
+    if data.find(b"\n---", position) >= 0 or data.find(b"\n...", position) >= 0:
+        return None  # perhaps a second document
     while position < len(data):
         end_match = _TOP_LEVEL.search(data, position)
         end = end_match.start() + 1 if end_match else len(data)
@@ -129,8 +139,6 @@ def _cut_items(region: bytes, result: Cut) -> bool:
     while position >= 0:
         if region[position + len(dash) : position + len(dash) + 1] in (b" ", b"\n", b"\r"):
             starts.append(position + 1)
-        elif region.startswith(b"--", position + len(dash)) and result.dash == 0:
-            return False  # a second document
         position = region.find(dash, position + 1)
     starts.append(len(region))
     result.items = []

@@ -9,6 +9,7 @@ from krm_merge.text.emit import Emitter
 from krm_merge.text.layout import CannotEdit, source_of
 from krm_merge.text.nodes import Child, Collection, Entry, Mapping, Node, Sequence, value_of
 from krm_merge.text.plan import Plan
+from krm_merge.text.scalar_text import in_quotes_of
 
 _SEPARATOR = re.compile(r"\s*,\s*\Z")
 _EDGE = re.compile(r"\s*(?:,\s*)?\Z")
@@ -68,7 +69,7 @@ class FlowWriter:
             return self.text(before)
         if after is before and not self._plan.is_touched(before):
             return source_of(before).text[before.start : before.end]
-        return self._emitter.flow(after)
+        return in_quotes_of(before, self._emitter.resolved(after)) or self._emitter.flow(after)
 
 
 def _opening(node: Collection) -> int:

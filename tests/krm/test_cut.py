@@ -1,0 +1,196 @@
+"""The cut of a ResourceList into slices: the same ones as by libyaml's tokens, whatever the items hold."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm.resource_lists import HEAD, TRAPS, item, one_document, resource_list, slices_by_marks
+from krm_merge.text.cut import Slice, cut
+from krm_merge.text.nodes import TextError
+
+SEEDS = st.integers(0, 2**48)
+MANY = 10_000
+
+
+def listed(items: str, tail: str = "") -> bytes:
+    return f"{HEAD}items:\n{items}{tail}".encode()
+
+
+def slices(data: bytes) -> list[bytes]:
+    return [part.data for part in cut(data).items or []]
+
+
+def settled(parts: list[bytes] | None) -> list[bytes] | None:
+    """Without comments and blank lines behind the last item: to which neighbour those belong is no matter of YAML."""
+    return parts and [*parts[:-1], re.sub(rb"(?:\n[ \t\r]*(?:#[^\n]*)?)*\Z", b"", parts[-1])]
+
+
+@given(SEEDS)
+def test_slices_are_those_of_libyaml(seed: int) -> None:
+    generated = resource_list(Random(seed))
+    if one_document(generated.data.decode()) is None:
+        return
+    parts = cut(generated.data)
+    expected = slices_by_marks(generated.data)
+    assert settled([part.data for part in parts.items or []] or None) == settled(expected)
+    assert [name for name in parts.fields if name in generated.fields] == list(generated.fields)
+
+
+@given(SEEDS)
+def test_slices_and_fields_make_up_the_text(seed: int) -> None:
+    data = resource_list(Random(seed)).data.removeprefix(b"\xef\xbb\xbf")
+    if one_document(data.decode()) is None or not (parts := cut(data)).items:
+        return
+    pieces = [parts.before]
+    for name, region in parts.fields.items():
+        pieces += [parts.items_head, *(part.data for part in parts.items)] if name == "items" else [region]
+    assert b"".join(pieces) == data
+
+
+@given(SEEDS)
+def test_a_proved_slice_has_every_value_on_its_line(seed: int) -> None:
+    data = resource_list(Random(seed)).data
+    if one_document(data.decode()) is None:
+        return
+    for part in cut(data).items or []:
+        if not part.proved:
+            continue
+        text = re.sub(r"\A( *)-", r"\1 ", part.data.decode())
+        for token in yaml.scan(text, Loader=yaml.CLoader):
+            if isinstance(token, yaml.ScalarToken) and token.style in ("'", '"'):
+                assert token.start_mark.line == token.end_mark.line
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+@pytest.mark.parametrize("column", [0, 2, 4])
+def test_a_trap_does_not_end_an_item(trap: str, column: int) -> None:
+    pad, inner = " " * column, " " * (column + 2)
+    lines = f"{inner}name: n\n{inner}{trap}".replace("\n=", f"\n{inner}").replace("\n_", f"\n{pad}")
+    lines = lines.replace(f"{inner}_", pad)
+    first = f"{pad}-{lines[column + 1 :]}\n"
+    last = f"{pad}- name: o\n"
+    data = listed(first + last, "extra: 1\n")
+    assert one_document(data.decode()) is not None
+    assert slices(data) == [first.encode(), last.encode()]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "---\n", "# head\n", "\ufeff# head\n---\n", "--- # head\n", "%YAML 1.1\n---\n"])
+def test_what_stands_above_the_list(start: str, newline: str) -> None:
+    text = f"{start}{HEAD}items:\n- a: 1\n- b: 2\nfunctionConfig: {{}}\n".replace("\n", newline)
+    parts = cut(text.encode())
+    assert [part.data for part in parts.items or []] == [f"- a: 1{newline}".encode(), f"- b: 2{newline}".encode()]
+    assert parts.before == start.removeprefix("\ufeff").replace("\n", newline).encode()
+    assert list(parts.fields) == ["apiVersion", "kind", "items", "functionConfig"]
+    assert parts.newline == newline.encode()
+
+
+@pytest.mark.parametrize("value", [" []", "", " null", " ~", " [ ]", " [] # none", "\n  # none\n", " Null", " !!seq []"])
+@pytest.mark.parametrize("tail", ["", "extra: 1\n"])
+def test_no_items(value: str, tail: str) -> None:
+    parts = cut(f"{HEAD}items:{value}\n{tail}".encode())
+    assert parts.items == []
+
+
+def test_without_the_field_items_there_is_no_list_of_them() -> None:
+    assert cut(HEAD.encode()).items is None
+
+
+@pytest.mark.parametrize("value", [" {}", " a", "\n  a: 1", " 1", " 'x'", " |\n  - a"])
+def test_items_that_are_no_list_are_refused(value: str) -> None:
+    with pytest.raises(TextError, match="items is not a list"):
+        cut(f"{HEAD}items:{value}\n".encode())
+
+
+SECOND = {
+    "after a list": listed("- a: 1\n---\nx: 1\n"),
+    "after an indented list": listed("  - a: 1\n---\nx: 1\n"),
+    "after another field": listed("- a: 1\n", "extra:\n  x: 1\n---\nx: 1\n"),
+    "after the end of a document": listed("- a: 1\n...\n---\nx: 1\n"),
+    "behind the mark": listed("- a: 1\n--- {x: 1}\n"),
+}
+
+
+@pytest.mark.parametrize("data", SECOND.values(), ids=SECOND)
+def test_a_second_document_is_refused(data: bytes) -> None:
+    with pytest.raises(TextError, match="2 documents"):
+        cut(data)
+
+
+@pytest.mark.parametrize("end", ["---\n", "...\n", "---\n# nothing\n", "# end\n", "\n\n"])
+def test_what_ends_a_document_is_no_second_one(end: str) -> None:
+    assert len(slices(listed("- a: 1\n- b: 2\n", end))) == 2
+
+
+NOT_YAML = {
+    "an open quote": listed("- a: 'open\n- b: 1\n"),
+    "an open bracket": listed("- a: [open\n- b: 1\n"),
+    "a tab behind a dash": listed("- a: 1\n-\tb: 1\n"),
+    "a document mark in a quoted text": listed('- a: "x\n---\n  y"\n- b: 1\n'),
+    "no UTF-8 where libyaml has to look": listed("- a: 1\n...\n").replace(b"1", b"\xff"),
+    "a complex key at the top": listed("- a: 1\n", "? x\n: y\n"),
+    "a field that stands twice": listed("- a: 1\n", "kind: ResourceList\n"),
+    "a list": b"- a\n",
+    "a word": b"a\n",
+    "nothing but a comment": b"# x\n",
+    "a line break that only YAML 1.1 knows where libyaml has to look": listed("- a: x\u2028  y\n...\n"),
+}
+
+
+@pytest.mark.parametrize("data", NOT_YAML.values(), ids=NOT_YAML)
+def test_what_cannot_be_cut_is_refused(data: bytes) -> None:
+    with pytest.raises(TextError):
+        cut(data)
+
+
+def test_texts_in_quotes_that_can_be_read_in_many_ways_take_no_time() -> None:
+    many = "''b" * 5000
+    first = f"- a: ['a{many}' #\n  ]\n"
+    assert slices(listed(first + "- b: 1\n")) == [first.encode(), b"- b: 1\n"]
+
+
+@pytest.mark.parametrize("line", ["a: [" * 3000, "a: " + "[" * 3000, "- " * 3000 + "'", "a: " + "'x" * 3001, "a:" + " " * 9000 + "["])
+def test_long_lines_take_no_time(line: str) -> None:
+    with pytest.raises(TextError):
+        cut(listed(f"- {line}\n- b: 1\n"))
+
+
+def test_many_items() -> None:
+    rng = Random(1)
+    items = [item(rng, 0, f"n{number}") for number in range(MANY)]
+    assert slices(listed("".join(items))) == [text.encode() for text in items]
+
+
+@pytest.mark.parametrize("gap", ["# about b\n", "\n# about b\n\n", "  # deeper\n", "# - no item\n", "# 'open [\n"])
+def test_what_stands_between_items_goes_with_the_one_above(gap: str) -> None:
+    assert slices(listed(f"- a: 1\n{gap}- b: 2\n")) == [f"- a: 1\n{gap}".encode(), b"- b: 2\n"]
+
+
+FLOW = {
+    "compact JSON": '{"kind":"ResourceList","items":[{"a":"x\\n- y","b":[1,"2"]},{"c":{}}],"functionConfig":{"d":1}}',
+    "pretty JSON": '{\n  "kind": "ResourceList",\n  "items": [\n    {\n      "a": "x\\n- y",\n      "b": [\n        1,\n'
+    '        "2"\n      ]\n    },\n    {\n      "c": {}\n    }\n  ],\n  "functionConfig": {\n    "d": 1\n  }\n}\n',
+    "a list between brackets": 'kind: ResourceList\nitems: [{a: "x\\n- y", b: [1, "2"]}, {c: {}}]\nfunctionConfig: {d: 1}\n',
+}
+
+
+@pytest.mark.parametrize("text", FLOW.values(), ids=FLOW)
+def test_items_between_brackets_become_items_of_a_block(text: str) -> None:
+    parts = cut(text.encode())
+    assert [yaml.safe_load(part.data) for part in parts.items or []] == [[{"a": "x\n- y", "b": [1, "2"]}], [{"c": {}}]]
+    assert yaml.safe_load(parts.fields["functionConfig"]) == {"functionConfig": {"d": 1}}
+
+
+def test_plain_items_are_proved_and_others_are_not() -> None:
+    parts = cut(listed("- a: 'x'\n  b: [1, {c: d}]\n- a: 'x\n    y'\n- a: &b 1\n"))
+    assert parts.items == [
+        Slice(b"- a: 'x'\n  b: [1, {c: d}]\n", True),
+        Slice(b"- a: 'x\n    y'\n", False),
+        Slice(b"- a: &b 1\n", False),
+    ]
