@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from e2e.hosts import ROOT, Run, installed_program
 
 TOOLS = ("bash", "env", "cat", "cp", "dirname", "git", "mkdir", "mktemp", "rm", "sed")

@@ -394,9 +394,9 @@ def test_a_kptfile_with_a_key_twice_is_refused(make: Make) -> None:
 
 def pipeline(*functions: str, name: str = "web", info: str = "") -> str:
     """A Kptfile whose functions need no container, so that the pipeline can run."""
-    text = f"{HEAD}metadata:\n  name: {name} # name of {name}\n" + (
-        f"info:\n  description: {info} # info\n" if info else ""
-    )
+    text = f"{HEAD}metadata:\n  name: {name} # name of {name}\n"
+    if info:
+        text += f"info:\n  description: {info} # info\n"
     return text + ("pipeline:\n  mutators:\n" + "".join(functions) if functions else "")
 
 

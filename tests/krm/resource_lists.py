@@ -85,10 +85,16 @@ OTHERS = {
 
 @dataclass(frozen=True)
 class Generated:
-    """A text and the order of its top-level fields."""
+    """A text, the same without byte order mark and the mark that ends the document, and its fields in order."""
 
     data: bytes
+    body: bytes
     fields: tuple[str, ...]
+
+    @property
+    def is_yaml(self) -> bool:
+        """Whether it is one document of YAML."""
+        return one_document(self.data.decode()) is not None
 
 
 def item(rng: Random, column: int, name: str) -> str:
@@ -139,16 +145,17 @@ def resource_list(rng: Random) -> Generated:
         text += texts[name]
         if rng.random() < 0.1:
             text += rng.choice(["# between fields\n", "\n", "\n# x - 'y\n"])
+    start, end = "\ufeff" if rng.random() < 0.05 else "", ""
     ending = rng.random()
     if ending < 0.1:
         text = text.rstrip("\n")
     elif ending < 0.2:
-        text += rng.choice(["...\n", "---\n", "---\na: 1\n", "# end\n", "\n\n"])
-    if rng.random() < 0.15:
-        text = text.replace("\n", "\r\n")
-    if rng.random() < 0.05:
-        text = "\ufeff" + text
-    return Generated(text.encode(), tuple(fields))
+        end = rng.choice(["...\n", "---\n", "---\na: 1\n"])
+    elif ending < 0.3:
+        text += rng.choice(["# end\n", "\n\n"])
+    newline = "\r\n" if rng.random() < 0.15 else "\n"
+    data, body = (part.replace("\n", newline).encode() for part in (start + text + end, text))
+    return Generated(data, body, tuple(fields))
 
 
 def slices_by_marks(data: bytes) -> list[bytes] | None:

@@ -34,31 +34,31 @@ def settled(parts: list[bytes] | None) -> list[bytes] | None:
 @given(SEEDS)
 def test_slices_are_those_of_libyaml(seed: int) -> None:
     generated = resource_list(Random(seed))
-    if one_document(generated.data.decode()) is None:
+    if not generated.is_yaml:
         return
     parts = cut(generated.data)
-    expected = slices_by_marks(generated.data)
+    expected = slices_by_marks(generated.body)
     assert settled([part.data for part in parts.items or []] or None) == settled(expected)
     assert [name for name in parts.fields if name in generated.fields] == list(generated.fields)
 
 
 @given(SEEDS)
 def test_slices_and_fields_make_up_the_text(seed: int) -> None:
-    data = resource_list(Random(seed)).data.removeprefix(b"\xef\xbb\xbf")
-    if one_document(data.decode()) is None or not (parts := cut(data)).items:
+    generated = resource_list(Random(seed))
+    if not generated.is_yaml or not (parts := cut(generated.data)).items:
         return
     pieces = [parts.before]
     for name, region in parts.fields.items():
         pieces += [parts.items_head, *(part.data for part in parts.items)] if name == "items" else [region]
-    assert b"".join(pieces) == data
+    assert b"".join(pieces) == generated.body
 
 
 @given(SEEDS)
 def test_a_proved_slice_has_every_value_on_its_line(seed: int) -> None:
-    data = resource_list(Random(seed)).data
-    if one_document(data.decode()) is None:
+    generated = resource_list(Random(seed))
+    if not generated.is_yaml:
         return
-    for part in cut(data).items or []:
+    for part in cut(generated.data).items or []:
         if not part.proved:
             continue
         text = re.sub(r"\A( *)-", r"\1 ", part.data.decode())
@@ -155,10 +155,13 @@ def test_texts_in_quotes_that_can_be_read_in_many_ways_take_no_time() -> None:
     assert slices(listed(first + "- b: 1\n")) == [first.encode(), b"- b: 1\n"]
 
 
-@pytest.mark.parametrize("line", ["a: [" * 3000, "a: " + "[" * 3000, "- " * 3000 + "'", "a: " + "'x" * 3001, "a:" + " " * 9000 + "["])
+LONG = ["a: [" * 3000, "a: " + "[" * 3000, "- " * 3000 + "'", "a: " + "'x " * 3001, "a:" + " " * 9000 + "["]
+
+
+@pytest.mark.parametrize("line", LONG, ids=range(len(LONG)))
 def test_long_lines_take_no_time(line: str) -> None:
     with pytest.raises(TextError):
-        cut(listed(f"- {line}\n- b: 1\n"))
+        cut(listed(f"- {line}\n- b: 1\n- c: [\n"))
 
 
 def test_many_items() -> None:

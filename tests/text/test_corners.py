@@ -378,9 +378,9 @@ def test_complex_keys_elsewhere_are_in_nobodys_way() -> None:
 
 
 def test_quotes_stay_around_a_new_text() -> None:
-    before = "a: \"x\"\nb: 'x' # c\nc: {\"d\":\"x\", e: 'x'}\n"
-    edit = Edit(before).set("a", to="say \"y\"").set("b", to="it's").set("c", "d", to="z").set("c", "e", to="z")
-    assert edit.text() == "a: \"say \\\"y\\\"\"\nb: 'it''s' # c\nc: {\"d\":\"z\", e: 'z'}\n"
+    before = 'a: "x"\nb: \'x\' # c\nc: {"d":"x", e: \'x\'}\n'
+    edit = Edit(before).set("a", to='say "y"').set("b", to="it's").set("c", "d", to="z").set("c", "e", to="z")
+    assert edit.text() == 'a: "say \\"y\\""\nb: \'it\'\'s\' # c\nc: {"d":"z", e: \'z\'}\n'
     other = Edit(before).set("a", to=1).set("b", to=None).set("c", "e", to=True)
     assert other.text() == 'a: 1\nb: null # c\nc: {"d":"x", e: true}\n'
 

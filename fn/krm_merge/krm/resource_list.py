@@ -31,7 +31,7 @@ class ResourceList:
     @classmethod
     def parse(cls, data: bytes) -> ResourceList:
         """Reads a ResourceList; nothing at all is an empty one. The items are not parsed. Raises InputError."""
-        if not data.strip():
+        if not data or data.isspace():
             data = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError("stdin: not UTF-8; a ResourceList is UTF-8 text")

@@ -12,7 +12,7 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from krm_merge.text.layout import CannotEdit, chunks
+from krm_merge.text.layout import CannotEdit, chunks, content_end
 from krm_merge.text.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
 from krm_merge.text.values import key_text
 
@@ -38,6 +38,7 @@ _FIELD = re.compile(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
 _FIELD_WITH_VALUE = re.compile(rb"([A-Za-z][A-Za-z0-9]*):[ \t]")
 _SKIPPED = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---[ \t]*\r?\n)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 _FIRST_DASH = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-(?=[ \r\n])")
+_END_OF_DOCUMENT = re.compile(r"^(?:\.\.\.|---)", re.MULTILINE)
 _NO_ITEMS = re.compile(rb"items:[ \t]*(?:\[[ \t]*\]|null|~)?[ \t]*(?:#[^\n]*)?\r?\n?\Z")
 
 
@@ -168,7 +169,10 @@ def _cut_by_marks(data: bytes) -> Cut:
         return _cut_by_marks(_in_block_style(root).encode())
     result = Cut(b"", {}, None, b"items:" + newline, 0, newline)
     places = chunks(root)
-    result.before = text[: places[0].start].encode() if places else data
+    # Without the mark that ends the document: fields are written behind the last one.
+    end_mark = _END_OF_DOCUMENT.search(text, content_end(root))
+    text = text[: end_mark.start()] if end_mark else text
+    result.before = text[: places[0].start].encode()
     for entry, place, following in zip(root.entries, places, [*places[1:], None], strict=True):
         name = key_text(entry.key)
         region = text[place.start : following.start if following else len(text)].encode()
