@@ -228,7 +228,6 @@ def test_eval_with_tagged_documents_in_the_kptfile(make: Make) -> None:
     assert contents(package.folder) == {"Kptfile": MERGED.encode(), "resources/other.yaml": OTHER.encode()}
 
 
-@pytest.mark.xfail(reason="a tagged Kptfile in a file of its own is taken for that of a subpackage")
 @pytest.mark.parametrize(
     ("original", "updated"),
     [("update/original.yaml", "update/updated.yaml"), ("original/Kptfile", "updated/Kptfile")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from random import Random
 
@@ -81,7 +82,9 @@ def test_a_trap_does_not_end_an_item(trap: str, column: int) -> None:
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("start", ["", "\ufeff", "---\n", "# head\n", "\ufeff# head\n---\n", "--- # head\n", "%YAML 1.1\n---\n"])
+@pytest.mark.parametrize(
+    "start", ["", "\ufeff", "---\n", "# head\n", "\ufeff# head\n---\n", "--- # head\n", "%YAML 1.1\n---\n"]
+)
 def test_what_stands_above_the_list(start: str, newline: str) -> None:
     text = f"{start}{HEAD}items:\n- a: 1\n- b: 2\nfunctionConfig: {{}}\n".replace("\n", newline)
     parts = cut(text.encode())
@@ -91,7 +94,9 @@ def test_what_stands_above_the_list(start: str, newline: str) -> None:
     assert parts.newline == newline.encode()
 
 
-@pytest.mark.parametrize("value", [" []", "", " null", " ~", " [ ]", " [] # none", "\n  # none\n", " Null", " !!seq []"])
+@pytest.mark.parametrize(
+    "value", [" []", "", " null", " ~", " [ ]", " [] # none", "\n  # none\n", " Null", " !!seq []"]
+)
 @pytest.mark.parametrize("tail", ["", "extra: 1\n"])
 def test_no_items(value: str, tail: str) -> None:
     parts = cut(f"{HEAD}items:{value}\n{tail}".encode())
@@ -175,11 +180,12 @@ def test_what_stands_between_items_goes_with_the_one_above(gap: str) -> None:
     assert slices(listed(f"- a: 1\n{gap}- b: 2\n")) == [f"- a: 1\n{gap}".encode(), b"- b: 2\n"]
 
 
+OBJECT = {"kind": "X", "items": [{"a": "x\n- y", "b": [1, "2"]}, {"c": {}}], "functionConfig": {"d": 1}}
 FLOW = {
-    "compact JSON": '{"kind":"ResourceList","items":[{"a":"x\\n- y","b":[1,"2"]},{"c":{}}],"functionConfig":{"d":1}}',
-    "pretty JSON": '{\n  "kind": "ResourceList",\n  "items": [\n    {\n      "a": "x\\n- y",\n      "b": [\n        1,\n'
-    '        "2"\n      ]\n    },\n    {\n      "c": {}\n    }\n  ],\n  "functionConfig": {\n    "d": 1\n  }\n}\n',
-    "a list between brackets": 'kind: ResourceList\nitems: [{a: "x\\n- y", b: [1, "2"]}, {c: {}}]\nfunctionConfig: {d: 1}\n',
+    "compact JSON": json.dumps(OBJECT, separators=(",", ":")),
+    "pretty JSON": json.dumps(OBJECT, indent=2),
+    "JSON indented with tabs": json.dumps(OBJECT, indent="\t"),
+    "a list between brackets": 'items: [{a: "x\\n- y", b: [1, "2"]}, {c: {}}]\nkind: X\nfunctionConfig: {d: 1}\n',
 }
 
 

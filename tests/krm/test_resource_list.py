@@ -214,7 +214,7 @@ ODD = [
     "- dash",
     "# no comment",
     "a # neither",
-    "it's \"quoted\"",
+    'it\'s "quoted"',
     "'",
     '"',
     "yes",
@@ -296,6 +296,10 @@ def test_results_in_order_and_by_severity() -> None:
     results.info("a")
     results.error("b", path="x")
     results.warning("c", file="f")
-    assert [(result.severity, result.message) for result in results] == [("info", "a"), ("error", "b"), ("warning", "c")]
+    assert [(result.severity, result.message) for result in results] == [
+        ("info", "a"),
+        ("error", "b"),
+        ("warning", "c"),
+    ]
     assert [result.message for result in results.errors] == ["b"]
     assert len(results) == 3

@@ -18,6 +18,7 @@ from krm_merge.text.values import Value, key_text, to_value
 API_VERSION = "fn.kpt.dev/v1alpha1"
 _PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
 _PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
+_PACKAGES = ("original", "upstream")
 _CHOICES = {"onConflict": ("upstream", "local", "fail"), "functionIdentity": ("document", "smart")}
 
 
@@ -32,8 +33,8 @@ class Settings:
     smart: bool = False
 
 
-def read_settings(resource_list: ResourceList) -> Settings | None:
-    """Reads the functionConfig; reports all its errors to the results and returns None where there are any."""
+def read_settings(resource_list: ResourceList) -> Settings:
+    """Reads the functionConfig and reports all its errors to the results; what can be read is there all the same."""
     config = resource_list.function_config
     if config is None:
         return Settings()
@@ -56,7 +57,7 @@ def _plain(holder: Mapping, is_config_map: bool) -> Settings | None:
             return None
         if metadata is not None and not isinstance(metadata, Mapping):
             return None
-    for name in ("original", "upstream"):
+    for name in _PACKAGES:
         if name in fields and not _is_package(fields[name], lists=not is_config_map):
             return None
     for name, choices in _CHOICES.items():
@@ -80,7 +81,7 @@ def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys
     return Settings(fields.get("original"), fields.get("upstream"), policy, list_keys, smart)
 
 
-def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is_config_map: bool) -> Settings | None:
+def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is_config_map: bool) -> Settings:
     from pydantic import ValidationError
 
     from krm_merge.functions.models import ConfigMapData, MergePackage
@@ -95,7 +96,8 @@ def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is
         for problem in error.errors(include_url=False):
             path = prefix + _path(problem["loc"])
             resource_list.results.error(_message(path, problem), path=path, file=file, tags={"rule": "W4"})
-        return None
+        usable = {n: fields[n] for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map)}
+        return Settings(usable.get("original"), usable.get("upstream"))
     rules: tuple[Rule, ...] = ()
     list_keys: tuple[ListKeys, ...] = ()
     if isinstance(model, MergePackage):
@@ -117,7 +119,7 @@ def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is
 
 def _shallow(name: str, node: Node) -> Value:
     """The value of a field; packages need no more than their shape to be checked."""
-    if name in ("original", "upstream") and isinstance(node, Sequence):
+    if name in _PACKAGES and isinstance(node, Sequence):
         return [{} if isinstance(resolved(item), Mapping) else to_value(item) for item in node.items]
     return to_value(node)
 

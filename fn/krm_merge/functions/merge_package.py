@@ -25,12 +25,14 @@ def merge_package(resource_list: ResourceList) -> None:
     if _has_nothing_to_do(resource_list):
         return
     settings = read_settings(resource_list)
-    sides = read_sides(resource_list, settings) if settings is not None else None
-    if settings is None or sides is None:
+    sides = read_sides(resource_list, settings)
+    if sides is None:
         return
     merge = PackageMerge(settings.policy, settings.smart, settings.list_keys)
-    for outcome in merge.kptfiles(sides.original, sides.upstream, sides.local):
-        _carry_out(resource_list, sides, outcome)
+    outcomes = merge.kptfiles(sides.original, sides.upstream, sides.local)
+    refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
+    for outcome in outcomes:
+        _carry_out(resource_list, sides, outcome, refused=refused)
     for number, rule in enumerate(settings.policy.rules):
         if not reaches(rule, [*sides.original, *sides.upstream, *sides.local]):
             resource_list.results.warning(
@@ -61,31 +63,30 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     return True
 
 
-def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome) -> None:
+def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, refused: bool) -> None:
+    """Changes the list as decided, unless something in the package is refused, and tells."""
     member = outcome.member
-    if outcome.local is not None:
-        resource = sides.resource(outcome.local)
-        if outcome.fate == "deleted":
+    resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
+    if not refused:
+        if outcome.fate == "added":
+            resource = new_resource(member, sides.folder)
+            resource_list.items.append(resource)
+        elif outcome.fate == "deleted":
             resource_list.items.remove(resource)
         elif outcome.fate == "merged":
             _edit(resource_list, resource, outcome)
-    else:
-        resource = Resource.from_tree(member.root)
-        if outcome.fate == "added":
-            resource = new_resource(member)
-            resource_list.items.append(resource)
-    for result in results_of(outcome.decisions, member, resource.ref, member.place, resource.index):
+    for result in results_of(outcome.decisions, member, resource.ref, resource.index, refused=refused):
         resource_list.results.add(result)
     told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
-    if told and not any(decision.told for decision in outcome.decisions):
+    if told and not refused and not outcome.decisions:
         resource_list.results.info(
-            f"{resource.ref}: {told}", resource=resource.ref, file=member.place, tags={"rule": "R2", "side": "upstream"}
+            f"{resource.ref}: {told}", resource=resource.ref, file=member.file, tags={"rule": "R2", "side": "upstream"}
         )
 
 
 def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> None:
     apply(outcome.decisions, resource.editor)
-    file = outcome.member.place
+    file = outcome.member.file
     try:
         merged = resource.merged()
     except TextError as error:

@@ -15,12 +15,13 @@ _REDACTED = "(redacted)"
 
 
 def results_of(
-    decisions: list[Decision], member: Member, ref: ResourceRef, file: str | None, index: int
+    decisions: list[Decision], member: Member, ref: ResourceRef, index: int, *, refused: bool
 ) -> list[Result]:
-    """A result for every decision that is worth one, and one that sums up the changes."""
+    """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
+    file = member.file
     results = [_told(decision, member, ref, file, index) for decision in decisions if decision.told]
     changes = [decision for decision in decisions if decision.edits]
-    if changes:
+    if changes and not refused:
         paths = list(dict.fromkeys(decision.path for decision in changes))
         shown = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
         more = f" and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else ""
@@ -41,6 +42,8 @@ def _told(decision: Decision, member: Member, ref: ResourceRef, file: str | None
         if not secret and all(node is None or _is_short(node) for _, node in sides):
             had = [f"{name} {as_text(node)}" for name, node in sides if node is not None]
             values = f" ({', '.join(had)})" if had else ""
+    # A refused conflict leaves everything as local has it.
+    stands = decision.local if decision.severity == "error" else decision.merged
     return Result(
         decision.severity,
         f"{_thing(decision.path) or ref}: {decision.message}{values}",
@@ -49,7 +52,7 @@ def _told(decision: Decision, member: Member, ref: ResourceRef, file: str | None
         index,
         path or None,
         None if decision.local is None else as_text(decision.local, secret),
-        None if decision.merged is None else as_text(decision.merged, secret),
+        None if stands is None else as_text(stands, secret),
         tags,
     )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from posixpath import basename, join, normpath, relpath
+from dataclasses import dataclass, field, replace
+from posixpath import basename, dirname, join, normpath, relpath
 
 from krm_merge.functions.config import Settings
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
@@ -28,38 +28,44 @@ FORMS = (
 
 @dataclass(slots=True)
 class Sides:
-    """The members of each side. `others` are the kinds of the objects that are no Kptfile."""
+    """The members of each side. `others` are the kinds of the objects that are no Kptfile.
+
+    `folder` is where the local package stands among the items, when items of other packages stand beside it.
+    """
 
     original: list[Member] = field(default_factory=list)
     upstream: list[Member] = field(default_factory=list)
     local: list[Member] = field(default_factory=list)
     resources: dict[int, Resource] = field(default_factory=dict)
     others: dict[str, list[str]] = field(default_factory=lambda: {"original": [], "upstream": []})
+    folder: str = ""
 
     def resource(self, member: Member) -> Resource:
         """The item of a local member."""
-        return self.resources[id(member)]
+        return self.resources[id(member.root)]
 
 
 def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
     """Reads the Kptfiles of all three sides; tagged items are taken out of the list.
 
-    Reports every error to the results and returns None where there are any.
+    Reports every error to the results and returns None where there are any, those of the settings included.
     """
     sides = Sides()
-    known_errors = len(resource_list.results.errors)
     root = _root_package(resource_list)
     tagged = _take_tagged(resource_list, sides, root)
+    for members in (sides.original, sides.upstream):
+        _from_own_folder(members)  # so far these hold tagged items only
     for name, node in (("original", settings.original), ("upstream", settings.upstream)):
         if node is not None:
             _read_package(resource_list, sides, name, node)
-        elif name not in tagged:
+        elif name not in tagged and not any((r.path or "").endswith(name) for r in resource_list.results.errors):
             resource_list.results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
     _read_local(resource_list, sides, root)
-    if len(resource_list.results.errors) > known_errors:
-        return None
-    _check(resource_list, sides)
-    return None if len(resource_list.results.errors) > known_errors else sides
+    if "local" in tagged:
+        sides.folder = _from_own_folder(sides.local)
+    if not resource_list.results.errors:
+        _check(resource_list, sides)
+    return None if resource_list.results.errors else sides
 
 
 def has_tagged_items(resource_list: ResourceList) -> bool:
@@ -114,6 +120,16 @@ def place_of(annotations: dict[str, str], root: str | None) -> str | None:
     return normpath(join(relpath(package, root), path) if package and root else path)
 
 
+def _from_own_folder(members: list[Member]) -> str:
+    """Places the Kptfiles of a side of tagged items from the folder of the outermost one, which is returned."""
+    folders = [dirname(member.file) for member in members]
+    outermost = min(folders, key=lambda folder: (folder.count("/") + bool(folder), folder), default="")
+    for at, (member, folder) in enumerate(zip(members, folders, strict=True)):
+        place = normpath(join(relpath(folder or ".", outermost or "."), KPTFILE))
+        members[at] = replace(member, place=place)
+    return outermost
+
+
 def _annotations(root: Mapping) -> dict[str, str]:
     metadata = root.get("metadata")
     node = metadata.get("annotations") if isinstance(metadata, Mapping) else None
@@ -142,6 +158,7 @@ def _take_tagged(resource_list: ResourceList, sides: Sides, root: str | None) ->
             if side is None or side == "local":
                 kept.append(item)
                 if side == "local":
+                    found.add(side)
                     item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
                 continue
         except ResourceError as error:
@@ -160,7 +177,7 @@ def _add(sides: Sides, side: str, root: Mapping, place: str | None) -> None:
         sides.others[side].append(subject.kind)
         return
     members = sides.original if side == "original" else sides.upstream
-    members.append(Member(place or KPTFILE, subject, root))
+    members.append(Member(place or KPTFILE, subject, root, place or KPTFILE))
 
 
 def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: Node) -> None:
@@ -200,13 +217,13 @@ def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> 
             place = place_of(item.annotations, root)
             if place is not None and basename(place) != KPTFILE:
                 continue
-            member = Member(place or KPTFILE, subject_of(item.root), item.root)
+            member = Member(place or KPTFILE, subject_of(item.root), item.root, place or KPTFILE)
         except ResourceError as error:
             if error.file is None or basename(error.file) == KPTFILE:
                 resource_list.results.error(str(error), file=error.file)
             continue
         sides.local.append(member)
-        sides.resources[id(member)] = item
+        sides.resources[id(item.root)] = item
 
 
 def _check(resource_list: ResourceList, sides: Sides) -> None:
@@ -217,7 +234,7 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
             if member.place in seen:
                 what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
                 side = "the items" if name == "local" else f"functionConfig: {name}"
-                results.error(f"{member.place}: {side} hold {what}; each package has one", file=member.place, path=None)
+                results.error(f"{member.file}: {side} hold {what}; each package has one", file=member.file)
             seen.add(member.place)
     for name, members in (("original", sides.original), ("upstream", sides.upstream)):
         if not members and not all(sides.others.values()):
@@ -231,8 +248,8 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
         )
 
 
-def new_resource(member: Member) -> Resource:
-    """A resource of upstream's text, placed where upstream has it."""
+def new_resource(member: Member, folder: str) -> Resource:
+    """A resource of upstream's text, placed in the local package's folder where upstream has it."""
     from krm_merge.schema.model import is_bookkeeping
     from krm_merge.text.cut import Slice
     from krm_merge.text.editor import Editor
@@ -243,6 +260,7 @@ def new_resource(member: Member) -> Resource:
     for name in resource.annotations:
         if is_bookkeeping(name):
             resource.remove(f'metadata.annotations["{name}"]')
-    for name, value in ((PATH, member.place), (INDEX, "0"), (LEGACY_PATH, member.place), (LEGACY_INDEX, "0")):
+    path = join(folder, member.place)
+    for name, value in ((PATH, path), (INDEX, "0"), (LEGACY_PATH, path), (LEGACY_INDEX, "0")):
         resource.set(f'metadata.annotations["{name}"]', value)
     return resource

@@ -21,6 +21,10 @@ LEGACY_INDEX = "config.kubernetes.io/index"
 ID_ANNOTATIONS = ("internal.config.kubernetes.io/id", "config.k8s.io/id")
 
 _PATH_LINE = re.compile(rb"""^ *(?:internal\.)?config\.kubernetes\.io/path: *['"]?([^'"#\r\n]+)""", re.MULTILINE)
+# The value ends with its line: the next one stands no deeper.
+_KIND_LINE = (
+    rb"^[ -]{%d}kind:[ \t]+(?!Null\b|NULL\b)([A-Z][A-Za-z0-9]*)(?:[ \t]+#[^\n]*|[ \t]*\r?)(?:\n {0,%d}[^ \n\r]|\n?\Z)"
+)
 
 
 class ResourceError(ValueError):
@@ -103,9 +107,7 @@ class Resource:
                 - len(self.slice.data[self._dash + 1 :].lstrip(b" "))
                 + 1
             )
-            match = re.search(
-                rb"^[ -]{%d}kind:[ \t]*([A-Za-z0-9]+)[ \t]*(?:#|\r?$)" % column, self.slice.data, re.MULTILINE
-            )
+            match = re.search(_KIND_LINE % (column, column), self.slice.data, re.MULTILINE)
             if match:
                 return match.group(1).decode()
         return self._text_field("kind")
@@ -259,7 +261,8 @@ class Resource:
             for item in items:
                 value = resolved(self.editor.value(item))
                 if isinstance(value, Mapping) and all(
-                    (field := value.get(name)) is not None and _scalar_text(field) == wanted for name, wanted in step
+                    (field := self._now(value, name)) is not None and _scalar_text(field) == wanted
+                    for name, wanted in step
                 ):
                     return item
         raise KeyError(format_path(steps))

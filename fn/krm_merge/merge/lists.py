@@ -203,17 +203,15 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     deleter: Side = "upstream" if upstream is None else "local"
     if same(original, local if upstream is None else upstream):
         return Verdict(None, "F5", deleter)
-    wanted = merge.policy.delete(path)
-    severity = merge.severity(path)
+    policy = merge.policy
+    upstream_decides = policy.delete(path) == "upstream"
     if deleter == "upstream":
-        if wanted == "upstream":
-            return Verdict(None, "F5", "both", severity, "upstream removed it, local changed it; the removal stands")
-        return Verdict(local, "F5", "both", severity, "upstream removed it, local changed it; local's stays")
-    if wanted == "upstream":
-        return Verdict(
-            upstream, "F5", "both", severity, "local removed it, upstream changed it; upstream's is added again"
-        )
-    return Verdict(None, "F5", "both", severity, "local removed it, upstream changed it; it stays removed")
+        node, stands = (None, "the removal stands") if upstream_decides else (local, "local's stays")
+    else:
+        node, stands = (upstream, "upstream's is added again") if upstream_decides else (None, "it stays removed")
+    other: Side = "local" if deleter == "upstream" else "upstream"
+    story = policy.story(path, f"{deleter} removed it, {other} changed it", stands)
+    return Verdict(node, "F5", "both", policy.severity(path), story)
 
 
 def _nodes(sides: Sides) -> tuple[Node | None, Node | None, Node | None]:
@@ -308,10 +306,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     edits = [Remove(local, item) for item in local.items if id(item) not in kept]
     all_edits = (*edits, *(edit for item in wanted for edit in placed.get(id(item), ())))
     inserted = any(run.clash == "inserted" for run in runs)
-    message = (
-        "upstream and local inserted at the same place; local's elements stand before upstream's" if inserted else ""
-    )
-    verdict = Verdict(local, "L3", "both", merge.severity(path) if inserted else "info", message)
+    what, stands = "upstream and local inserted at the same place", "local's elements stand before upstream's"
+    message = merge.policy.story(path, what, stands) if inserted else ""
+    verdict = Verdict(local, "L3", "both", merge.policy.severity(path) if inserted else "info", message)
     merge.record(verdict, path, sides, all_edits)
     return Verdict(local, "L3", "both")
 

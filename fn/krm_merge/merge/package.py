@@ -20,11 +20,12 @@ Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A resource of one side. `place` is its file, from the root of the package."""
+    """A resource of one side. `place` is where it stands in the package, `file` where the host has it."""
 
     place: str
     subject: Subject
     root: Mapping
+    file: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class PackageMerge:
         schema = KptfileSchema(root=False)
         if local is not None and _is_other_package(original or upstream, local):
             decisions = []
-            if upstream is not None and not _same(schema, original, upstream):
+            if upstream is not original and (upstream is None or not _same(schema, original, upstream)):
                 message = f"the subpackage {dirname(local.place)} follows another upstream locally; it is left alone"
                 decisions.append(Decision("R3", ("upstream",), message, "upstream", "warning", told=True))
             return Outcome("kept", original, upstream, local, decisions)
@@ -105,23 +106,20 @@ class PackageMerge:
             return Outcome("kept", original, upstream, local, [])
         holder = local or upstream
         assert holder is not None
-        deleted = "upstream" if upstream is None else "local"
         if _same(schema, original, holder):
             return Outcome("deleted" if local is not None else "kept", original, upstream, local, [])
         policy = self.policy.of(holder.subject)
-        stands = policy.delete(())
-        severity = "error" if policy.conflict(()) == "fail" else "warning"
-        if deleted == "upstream":
-            fate: Fate = "deleted" if stands == "upstream" else "kept"
-            what = "upstream removed it, local changed it; " + (
-                "the removal stands" if fate == "deleted" else "local's stays"
-            )
+        upstream_decides = policy.delete(()) == "upstream"
+        fate: Fate = "kept"
+        if upstream is None:
+            what, stands = "upstream removed it, local changed it", "local's stays"
+            if upstream_decides:
+                fate, stands = "deleted", "the removal stands"
         else:
-            fate = "added" if stands == "upstream" else "kept"
-            what = "local removed it, upstream changed it; " + (
-                "upstream's is added again" if fate == "added" else "it stays removed"
-            )
-        decision = Decision("F5", (), what, "both", severity, told=True)  # type: ignore[arg-type]
+            what, stands = "local removed it, upstream changed it", "it stays removed"
+            if upstream_decides:
+                fate, stands = "added", "upstream's is added again"
+        decision = Decision("F5", (), policy.story((), what, stands), "both", policy.severity(()), told=True)
         return Outcome(fate, original, upstream, local, [decision])
 
     def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> Outcome:

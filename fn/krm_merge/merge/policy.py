@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath, covers
+from krm_merge.merge.decision import Severity
 
 OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
 OnDelete: TypeAlias = Literal["upstream", "local"]
@@ -63,6 +64,14 @@ class Policy:
             if rule.on_conflict is not None and (rule.path is None or covers(rule.path, path)):
                 return rule.on_conflict
         return self.on_conflict
+
+    def severity(self, path: FieldPath) -> Severity:
+        """How a conflict here is reported."""
+        return "error" if self.conflict(path) == "fail" else "warning"
+
+    def story(self, path: FieldPath, what: str, stands: str) -> str:
+        """A conflict in words: what happened, and what stands unless the policy refuses it."""
+        return f"{what}; " + ("refused by onConflict: fail" if self.conflict(path) == "fail" else stands)
 
     def delete(self, path: FieldPath) -> OnDelete:
         """Whose deletion or change stands where one side deleted what the other changed (F5)."""

@@ -59,11 +59,8 @@ class TreeMerge:
         if rule == "V5":
             did += " to another kind of value"
         stands = f"{winner}'s {'removal' if node is None else 'value'} stands"
-        return Verdict(node, rule, "both", self.severity(path), f"{why + ': ' if why else ''}{did}; {stands}")
-
-    def severity(self, path: FieldPath) -> Severity:
-        """How a conflict is reported."""
-        return "error" if self.policy.conflict(path) == "fail" else "warning"
+        story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", stands)
+        return Verdict(node, rule, "both", self.policy.severity(path), story)
 
     def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V6: strings of more than one line on all three sides.
@@ -84,7 +81,11 @@ class TreeMerge:
         stands = "local's" if policy == "local" else "upstream's"
         lines = "the same lines" if merged.conflicts == 1 else f"the same lines in {merged.conflicts} places"
         return Verdict(
-            node, "V6", "both", self.severity(path), f"upstream and local changed {lines}; {stands} lines stand"
+            node,
+            "V6",
+            "both",
+            self.policy.severity(path),
+            self.policy.story(path, f"upstream and local changed {lines}", f"{stands} lines stand"),
         )
 
     # ---- mappings ----------------------------------------------------------------------------------------------
@@ -160,11 +161,9 @@ class TreeMerge:
         else:
             winner = 2 if self.policy.conflict(path) == "local" else 1
             has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
-            message = (
-                f"of {', '.join(group)} upstream has {has[1]}, local has {has[2]}, both changed it; "
-                f"{'upstream' if winner == 1 else 'local'}'s choice stands"
-            )
-            self.record(Verdict(choices[winner], "V7", "both", self.severity(path), message), path, sides, ())
+            what = f"upstream has {has[1]}, local has {has[2]}, and only one of {' and '.join(group)} may stand"
+            message = self.policy.story(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice stands")
+            self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for key in keys:
             field = _sides(fields, key)

@@ -1,0 +1,293 @@
+"""How a function runs: exit codes, what stands on stdout and stderr, the docs."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from krm_merge import __version__
+from krm_merge.krm import InputError, ResourceList, process, run
+from krm_merge.krm.docs import Docs
+
+SOURCES = Path(__file__).resolve().parents[2] / "fn"
+DATA = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n  spec: {a: 1}\n- kind: B\n"
+SECONDS = 30
+README = """\
+# Title
+
+<!--mdtogo:Short-->
+Short text: é
+<!--mdtogo-->
+
+<!--mdtogo:Long-->
+Long
+text
+<!--mdtogo:End-->
+
+<!--mdtogo:Examples-->
+example
+<!--mdtogo-->
+"""
+METADATA = (
+    "image: example.com/x\ndescription: d\ntags: [a]\nsourceURL: u\nexamplePackageURLs: []\nlicense: l\nother: o\n"
+)
+
+
+class Terminal(io.BytesIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def edit(resource_list: ResourceList) -> None:
+    resource_list.items[0].set("spec.a", 2)
+
+
+def fail(resource_list: ResourceList) -> None:
+    edit(resource_list)
+    del resource_list.items[1]
+    resource_list.results.info("all\nis well")
+    resource_list.results.error("first\nline", file="a.yaml")
+    resource_list.results.error("second")
+
+
+def refuse(resource_list: ResourceList) -> None:
+    edit(resource_list)
+    raise InputError("not like this")
+
+
+def break_down(resource_list: ResourceList) -> None:
+    edit(resource_list)
+    raise RuntimeError("a\nbug")
+
+
+def called(*argv: str, data: bytes = DATA, docs: Docs | None = None, terminal: bool = False) -> tuple[int, bytes, str]:
+    """Runs `edit`: exit code, stdout, stderr."""
+    out, err = io.BytesIO(), io.StringIO()
+    stdin = Terminal(data) if terminal else io.BytesIO(data)
+    code = run(edit, argv, docs=lambda: docs or Docs(), stdin=stdin, stdout=out, stderr=err)
+    return code, out.getvalue(), err.getvalue()
+
+
+def test_a_function_that_edits() -> None:
+    outcome = process(edit, DATA)
+    assert (outcome.exit_code, outcome.message) == (0, "")
+    assert outcome.output == DATA.replace(b"a: 1", b"a: 2")
+    assert called() == (0, outcome.output, "")
+
+
+def test_errors_leave_the_items_as_they_came() -> None:
+    outcome = process(fail, DATA)
+    assert outcome.exit_code == 1
+    assert outcome.output.startswith(DATA)
+    assert [result["message"] for result in yaml.safe_load(outcome.output)["results"]] == [
+        "all\nis well",
+        "first\nline",
+        "second",
+    ]
+    assert outcome.message == "a.yaml: first\nline (and 1 more)"
+
+
+def test_an_error_that_names_its_file_itself_is_not_given_it_twice() -> None:
+    outcome = process(lambda given: given.results.error("a.yaml: bad", file="a.yaml"), DATA)
+    assert outcome.message == "a.yaml: bad"
+
+
+def test_input_errors_are_results() -> None:
+    outcome = process(refuse, DATA)
+    assert (outcome.exit_code, outcome.message) == (1, "not like this")
+    assert outcome.output.startswith(DATA)
+    assert yaml.safe_load(outcome.output)["results"] == [{"message": "not like this", "severity": "error"}]
+
+
+def test_an_unreadable_item_is_a_result_with_its_file() -> None:
+    data = DATA + b"- a: 1\n  a: 2\n  config.kubernetes.io/path: x.yaml\n"
+    outcome = process(lambda given: print(given.items[2].name), data)
+    assert outcome.exit_code == 1
+    assert outcome.output.startswith(data)
+    (result,) = yaml.safe_load(outcome.output)["results"]
+    assert result["file"] == {"path": "x.yaml"}
+    assert outcome.message.count("x.yaml") == 1
+
+
+def test_warnings_are_no_failure() -> None:
+    outcome = process(lambda given: given.results.warning("careful"), DATA)
+    assert outcome.exit_code == 0
+    assert b"careful" in outcome.output
+
+
+@pytest.mark.parametrize("data", [b"hello", b"kind: X\n", b"\xff\xfe", b"a: [\n"])
+def test_what_is_no_list_gives_no_output(data: bytes) -> None:
+    outcome = process(edit, data)
+    assert (outcome.exit_code, outcome.output) == (1, b"")
+    assert outcome.message.startswith("stdin: ")
+
+
+def test_stderr_is_one_line() -> None:
+    err = io.StringIO()
+    assert run(fail, [], stdin=io.BytesIO(DATA), stdout=io.BytesIO(), stderr=err) == 1
+    assert err.getvalue() == "a.yaml: first line (and 1 more)\n"
+
+
+def test_an_internal_error_writes_one_line_and_nothing_else() -> None:
+    out, err = io.BytesIO(), io.StringIO()
+    assert run(break_down, [], stdin=io.BytesIO(DATA), stdout=out, stderr=err) == 1
+    assert out.getvalue() == b""
+    assert err.getvalue() == "internal error, no file was changed: RuntimeError: a bug\n"
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help(flag: str) -> None:
+    code, out, err = called(flag, docs=Docs(README, METADATA))
+    assert (code, err) == (0, "")
+    assert out.decode() == "Short text: é\n\nLong\ntext\n\nExamples:\n\nexample\n"
+
+
+def test_doc() -> None:
+    code, out, err = called("--doc", docs=Docs(README, METADATA))
+    assert (code, err) == (0, "")
+    assert json.loads(out) == {
+        "short": "Short text: é",
+        "long": "Long\ntext",
+        "examples": "example",
+        "image": "example.com/x",
+        "description": "d",
+        "tags": ["a"],
+        "sourceURL": "u",
+        "examplePackageURLs": [],
+        "license": "l",
+    }
+
+
+def test_docs_that_are_not_there() -> None:
+    assert called("--help") == (0, b"\n", "")
+    assert json.loads(called("--doc")[1]) == {"short": "", "long": "", "examples": ""}
+    assert json.loads(Docs("", "- a\n").json()) == {"short": "", "long": "", "examples": ""}
+
+
+def test_docs_beside_a_package(tmp_path: Path) -> None:
+    package = tmp_path / "fn" / "package"
+    package.mkdir(parents=True)
+    assert Docs.beside(package) == Docs()
+    for folder, text in ((tmp_path, "checkout"), (package, "installed")):
+        (folder / "README.md").write_text(text)
+        (folder / "metadata.yaml").write_text(text)
+        assert Docs.beside(package) == Docs(text, text)
+
+
+def test_a_terminal_is_not_waited_for() -> None:
+    code, out, err = called(terminal=True, docs=Docs(README, METADATA))
+    assert (code, out) == (2, b"")
+    assert "Short text" in err
+
+
+def test_an_unknown_argument() -> None:
+    code, out, err = called("x", "--y")
+    assert (code, out) == (2, b"")
+    assert "unknown argument x" in err
+
+
+@pytest.mark.parametrize("data", [b"", b"\n \n"])
+def test_empty_stdin(data: bytes) -> None:
+    outcome = process(lambda given: given.results.info(str(len(given.items))), data)
+    assert outcome.exit_code == 0
+    assert yaml.safe_load(outcome.output)["items"] == []
+
+
+def test_the_real_streams_are_the_default(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["x"])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(DATA)))
+    assert run(edit) == 0
+    assert capfdbinary.readouterr().out == DATA.replace(b"a: 1", b"a: 2")
+
+
+# ---- the program -----------------------------------------------------------------------------------------------------
+
+
+def program(
+    *argv: str, data: bytes = DATA, code: str = "import runpy; runpy.run_module('krm_merge', run_name='__main__')"
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-c", code, *argv],
+        input=data,
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+        env={"PYTHONPATH": str(SOURCES)},
+    )
+
+
+def test_version() -> None:
+    done = program("--version")
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (0, f"krm-merge {__version__}\n", b"")
+
+
+def test_the_docs_of_the_program() -> None:
+    done = program("--help")
+    assert done.returncode == 0
+    assert b"functionConfig" in done.stdout
+    doc = json.loads(program("--doc").stdout)
+    assert {"short", "long", "examples", "image", "description", "tags", "sourceURL", "license"} <= doc.keys()
+    assert doc["short"]
+
+
+def test_an_internal_error_of_the_program() -> None:
+    broken = (
+        "import krm_merge.functions as f, krm_merge.__main__ as m, sys\n"
+        "def dispatch(given):\n    raise RecursionError('too\\ndeep')\n"
+        "f.dispatch = dispatch\nsys.exit(m.main())\n"
+    )
+    done = program(code=broken)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.count(b"\n") == 1
+    assert b"RecursionError: too deep" in done.stderr
+
+
+def test_a_broken_pipe_is_no_success() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    item = b"- kind: A\n  data: " + b"x" * 200_000 + b"\n"
+    with os.fdopen(writing, "wb") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-m", "krm_merge"],
+            input=DATA.replace(b"items:\n", b"items:\n" + item),
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS,
+            check=False,
+            env={"PYTHONPATH": str(SOURCES)},
+        )
+    assert done.returncode != 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_text_that_the_locale_cannot_write() -> None:
+    env = {"PYTHONPATH": str(SOURCES), "LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    config = "functionConfig:\n  apiVersion: v1\n  kind: é\n".encode()
+    command = [sys.executable, "-m", "krm_merge"]
+    done = subprocess.run(command, input=DATA + config, capture_output=True, timeout=SECONDS, check=False, env=env)
+    assert done.returncode == 1
+    assert done.stdout.startswith(DATA + config)
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.startswith(b"functionConfig: kind is ")
+
+
+def test_modules_that_a_merge_does_not_need_are_not_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys, pathlib\nfrom krm_merge.functions import process\n"
+        "process(pathlib.Path(sys.argv[1]).read_bytes())\n"
+        "print(sorted({'pydantic', 'ruamel', 'ruamel.yaml'} & set(sys.modules)))"
+    )
+    path = tmp_path / "list.yaml"
+    path.write_bytes(
+        DATA + b"functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  original: |\n    kind: X\n"
+    )
+    assert program(str(path), code=code).stdout == b"[]\n"

@@ -1,0 +1,138 @@
+"""Rule L3 (and V6, by lines): the laws on random sequences, the containment rule, conflicts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_merge.merge.lines import merge_lines
+from krm_merge.merge.sequence import Run, merge_sequences
+
+SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
+WINNERS: st.SearchStrategy[Literal["upstream", "local"]] = st.sampled_from(["upstream", "local"])
+Winner = Literal["upstream", "local"]
+
+
+def merged(original: str, upstream: str, local: str, winner: Winner = "upstream") -> tuple[str, list[str]]:
+    """The result and its clashes."""
+    return taken(merge_sequences(original, upstream, local, winner), original, upstream, local)
+
+
+def taken(runs: list[Run], original: str, upstream: str, local: str) -> tuple[str, list[str]]:
+    sides = {"original": original, "upstream": upstream, "local": local}
+    text = "".join(sides[run.side][run.start : run.stop] for run in runs)
+    return text, [run.clash for run in runs if run.clash]
+
+
+@given(SEQUENCES, SEQUENCES, WINNERS)
+def test_a_b_c(one: str, other: str, winner: Winner) -> None:
+    assert merged(one, other, one, winner) == (other, [])  # A
+    assert merged(one, one, other, winner) == (other, [])  # B
+    assert merged(one, other, other, winner) == (other, [])  # C
+
+
+@given(SEQUENCES, SEQUENCES, SEQUENCES, WINNERS)
+def test_runs_go_forward_and_say_what_clashed(original: str, upstream: str, local: str, winner: Winner) -> None:
+    runs = merge_sequences(original, upstream, local, winner)
+    for side in ("upstream", "local"):
+        own = [run for run in runs if run.side == side]
+        assert all(a.stop <= b.start for a, b in zip(own, own[1:], strict=False))
+    for run in runs:
+        assert run.stop > run.start or run.clash
+        if run.clash == "changed":
+            assert run.side == winner
+        if run.clash == "inserted":
+            assert run.side == "local"
+
+
+@given(SEQUENCES, SEQUENCES, SEQUENCES)
+def test_without_a_change_on_the_same_elements_the_winner_does_not_matter(o: str, u: str, l: str) -> None:  # noqa: E741
+    result, clashes = merged(o, u, l, "upstream")
+    if "changed" not in clashes:
+        assert merged(o, u, l, "local") == (result, clashes)
+
+
+EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
+    ("both removed different ones", "abcd", "abd", "bcd", "bd", []),
+    ("both appended", "a", "au", "al", "alu", ["inserted"]),
+    ("both appended the same", "a", "ax", "ax", "ax", []),
+    ("local's run contains upstream's", "a", "ax", "axl", "axl", []),
+    ("local's run contains upstream's in its middle", "a", "ax", "akxl", "akxl", []),
+    ("upstream's run contains local's", "a", "axuv", "au", "axuv", []),
+    ("no contiguous part", "a", "axy", "axly", "axlyxy", ["inserted"]),
+    ("at two places", "ab", "aubu", "albl", "alublu", ["inserted", "inserted"]),
+    ("both changed one", "abc", "auc", "alc", "auc", ["changed"]),
+    ("one removed what the other changed", "abc", "ac", "alc", "ac", ["changed"]),
+    ("one removed, the other inserted beside it", "abc", "ac", "abxc", "ac", ["changed"]),
+    ("from nothing", "", "u", "l", "lu", ["inserted"]),
+    ("from nothing, contained", "", "u", "ul", "ul", []),
+    ("far apart", "abcdef", "xbcdef", "abcdey", "xbcdey", []),
+    ("upstream removed all, local changed", "abc", "", "abx", "", ["changed"]),
+    ("nothing", "", "", "", "", []),
+]
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected", "clashes"), [e[1:] for e in EXAMPLES], ids=[e[0] for e in EXAMPLES]
+)
+def test_example(original: str, upstream: str, local: str, expected: str, clashes: list[str]) -> None:
+    assert merged(original, upstream, local) == (expected, clashes)
+
+
+def test_local_wins_where_it_is_told_to() -> None:
+    assert merged("abc", "auc", "alc", "local") == ("alc", ["changed"])
+    assert merged("abc", "ac", "alc", "local") == ("alc", ["changed"])
+    assert merged("abc", "auc", "ac", "local") == ("ac", ["changed"])
+
+
+# ---- lines -------------------------------------------------------------------------------------------------------
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=5).map("\n".join)
+
+
+@given(LINES, LINES, WINNERS)
+def test_lines_a_b_c(one: str, other: str, winner: Winner) -> None:
+    for original, upstream, local in ((one, other, one), (one, one, other), (one, other, other)):
+        result = merge_lines(original, upstream, local, winner)
+        assert result is not None
+        assert (result.text, result.conflicts) == (other, 0)
+
+
+@given(LINES, LINES, LINES, WINNERS)
+def test_lines_d(original: str, upstream: str, local: str, winner: Winner) -> None:
+    result = merge_lines(original, upstream, local, winner)
+    if result is not None:
+        again = merge_lines(original, upstream, result.text, winner)
+        assert again is not None
+        assert again.text == result.text
+
+
+def test_the_winners_lines_stand_in_each_place() -> None:
+    original, upstream, local = "a\nb\nc\nd\ne\n", "a\nU\nc\nV\ne\n", "a\nL\nc\nM\ne\n"
+    result = merge_lines(original, upstream, local, "upstream")
+    assert result is not None
+    assert (result.text, result.conflicts) == (upstream, 2)
+    result = merge_lines(original, upstream, local, "local")
+    assert result is not None
+    assert (result.text, result.conflicts) == (local, 2)
+
+
+JSON = '{\n  "a": 1,\n  "b": 2\n}\n'
+GUARDED = [
+    # The last entry without a comma: two insertions at one place make no JSON.
+    (JSON, JSON.replace("2\n", '2,\n  "u": 1\n'), JSON.replace("2\n", '2,\n  "l": 1\n'), None),
+    (JSON, JSON.replace("1,", "7,"), JSON.replace("2\n", "8\n"), '{\n  "a": 7,\n  "b": 8\n}\n'),
+    # No JSON on some side: nothing to guard.
+    (JSON + "x", JSON.replace("1,", "7,"), JSON.replace("2\n", "8\n"), '{\n  "a": 7,\n  "b": 8\n}\n'),
+    ("[\n1,\n2\n]", "[\n1,\n2,\n3\n]", "[\n0,\n1,\n2\n]", "[\n0,\n1,\n2,\n3\n]"),
+]
+
+
+@pytest.mark.parametrize(("original", "upstream", "local", "expected"), GUARDED)
+@pytest.mark.parametrize("winner", ["upstream", "local"])
+def test_json_stays_json(original: str, upstream: str, local: str, expected: str | None, winner: Winner) -> None:
+    result = merge_lines(original, upstream, local, winner)
+    assert (result and result.text) == expected
