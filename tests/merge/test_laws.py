@@ -68,18 +68,17 @@ def test_d_merging_again_changes_nothing(triple: Triple, identity: str, policy: 
 
 @given(triples(), POLICIES)
 def test_e_what_one_side_changed_stands_and_nothing_else_changes(triple: Triple, policy: str) -> None:
-    original, upstream, local = (leaves(tree(text)) for text in triple)
-    assume(original is not None and upstream is not None and local is not None)
+    original, upstream, local = (leaves_of(tree(text)) for text in triple)
     assume(identified_alike(original, upstream, local))
     merged = leaves(merge(*triple, "document", policy).root)
     assert merged is not None
-    elements = [{path[:3] for path in side if path[0] == "pipeline"} for side in (original, upstream, local)]  # type: ignore[union-attr]
+    elements = [{path[:3] for path in side if path[0] == "pipeline"} for side in (original, upstream, local)]
     everywhere = elements[0] & elements[1] & elements[2]
-    for path in set(original) | set(upstream) | set(local):  # type: ignore[arg-type]
+    for path in set(original) | set(upstream) | set(local):
         # Fields whose neighbours decide with them (V7) and elements that not all have (F5) have laws of their own.
         if path[0] == "pipeline" and (path[:3] not in everywhere or path[3] in ("configPath", "configMap")):
             continue
-        before, theirs, ours = (side.get(path) for side in (original, upstream, local))  # type: ignore[union-attr]
+        before, theirs, ours = (side.get(path) for side in (original, upstream, local))
         if theirs in (before, ours):
             assert merged.get(path) == ours, path
         elif ours == before:
@@ -90,11 +89,9 @@ def test_e_what_one_side_changed_stands_and_nothing_else_changes(triple: Triple,
 
 @given(triples(), POLICIES)
 def test_f_no_local_change_disappears_without_a_result(triple: Triple, policy: str) -> None:
-    original, upstream, local = (leaves(tree(text)) for text in triple)
-    assume(original is not None and upstream is not None and local is not None)
+    original, _, local = (leaves_of(tree(text)) for text in triple)
     result = merge(*triple, "document", policy)
-    merged = leaves(result.root)
-    assume(merged is not None)
+    merged = leaves_of(result.root)
     told = [parse_path(r["field"]["path"]) for r in result.results if r["severity"] == "warning" and "field" in r]
     told_steps = [tuple(str(dict(step)) if isinstance(step, tuple) else step for step in path) for path in told]
     for path, value in local.items():
@@ -125,6 +122,14 @@ def shells(root: Node) -> set[str]:
             pending.extend((key_text(entry.key), entry.value) for entry in node.fields.values())
         elif isinstance(node, Sequence):
             pending.extend((name, item) for item in node.items)
+    return found
+
+
+def leaves_of(root: Mapping) -> dict[tuple[Any, ...], object]:
+    """The leaves of a Kptfile; one without any that can be told apart is no example."""
+    found = leaves(root)
+    assume(found is not None)
+    assert found is not None
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from random import Random
 
 import pytest
@@ -71,7 +72,7 @@ def test_the_order_of_what_one_side_added_is_kept() -> None:
         for side in (upstream, local):
             own = [key for key in side if key in survivors and key not in original]
             only = [key for key in own if not (key in upstream and key in local)]
-            neighbours = [(a, b) for a, b in zip(only, only[1:], strict=False) if side.index(b) == side.index(a) + 1]
+            neighbours = [(a, b) for a, b in itertools.pairwise(only) if side.index(b) == side.index(a) + 1]
             for before, behind in neighbours:
                 assert merged.index(before) < merged.index(behind), seed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal
 
 import pytest
@@ -39,7 +40,7 @@ def test_runs_go_forward_and_say_what_clashed(original: str, upstream: str, loca
     runs = merge_sequences(original, upstream, local, winner)
     for side in ("upstream", "local"):
         own = [run for run in runs if run.side == side]
-        assert all(a.stop <= b.start for a, b in zip(own, own[1:], strict=False))
+        assert all(a.stop <= b.start for a, b in itertools.pairwise(own))
     for run in runs:
         assert run.stop > run.start or run.clash
         if run.clash == "changed":
@@ -120,13 +121,14 @@ def test_the_winners_lines_stand_in_each_place() -> None:
     assert (result.text, result.conflicts) == (local, 2)
 
 
-JSON = '{\n  "a": 1,\n  "b": 2\n}\n'
+JSON = '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n'
+BOTH = '{\n  "a": 7,\n  "b": 2,\n  "c": 8\n}\n'
 GUARDED = [
-    # The last entry without a comma: two insertions at one place make no JSON.
-    (JSON, JSON.replace("2\n", '2,\n  "u": 1\n'), JSON.replace("2\n", '2,\n  "l": 1\n'), None),
-    (JSON, JSON.replace("1,", "7,"), JSON.replace("2\n", "8\n"), '{\n  "a": 7,\n  "b": 8\n}\n'),
+    # Both wrapped it in an object of their own: two opening brackets, one closing.
+    ("[\n1\n]", '{\n"u":\n[\n1\n]\n}', '{\n"l":\n[\n1\n]\n}', None),
+    (JSON, JSON.replace("1,", "7,"), JSON.replace("3\n", "8\n"), BOTH),
     # No JSON on some side: nothing to guard.
-    (JSON + "x", JSON.replace("1,", "7,"), JSON.replace("2\n", "8\n"), '{\n  "a": 7,\n  "b": 8\n}\n'),
+    ("[\n1\n", '{\n"u":\n[\n1\n}', '{\n"l":\n[\n1\n}', '{\n"l":\n{\n"u":\n[\n1\n}'),
     ("[\n1,\n2\n]", "[\n1,\n2,\n3\n]", "[\n0,\n1,\n2\n]", "[\n0,\n1,\n2,\n3\n]"),
 ]
 
