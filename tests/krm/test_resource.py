@@ -77,7 +77,7 @@ def test_what_is_not_there_is_empty(text: str) -> None:
     assert item.ref.namespace is None
 
 
-@pytest.mark.parametrize("index", ["x", "-1", "", "1.5"])
+@pytest.mark.parametrize("index", ["x", "-1", "", "1.5", "²"])
 def test_an_index_that_is_none_is_the_first(index: str) -> None:
     item = resource(f"metadata:\n  annotations:\n    internal.config.kubernetes.io/index: '{index}'\n")
     assert item.index == 0

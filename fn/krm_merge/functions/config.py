@@ -19,7 +19,11 @@ API_VERSION = "fn.kpt.dev/v1alpha1"
 _PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
 _PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
 _PACKAGES = ("original", "upstream")
-_CHOICES = {"onConflict": ("upstream", "local", "fail"), "functionIdentity": ("document", "smart")}
+_CHOICES = {
+    "onConflict": ("upstream", "local", "fail"),
+    "functionIdentity": ("document", "smart"),
+    "function": ("MergePackage",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,10 @@ def _plain(holder: Mapping, is_config_map: bool) -> Settings | None:
     if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
         return None
     if not is_config_map:
-        version, metadata = fields.get("apiVersion"), fields.get("metadata")
-        if version is None or version.canonical != ("str", API_VERSION):
-            return None
+        for name, wanted in (("apiVersion", API_VERSION), ("kind", "MergePackage")):
+            if name not in fields or fields[name].canonical != ("str", wanted):
+                return None
+        metadata = fields.get("metadata")
         if metadata is not None and not isinstance(metadata, Mapping):
             return None
     for name in _PACKAGES:
@@ -78,7 +83,12 @@ def _choice(fields: dict[str, Node], name: str) -> str:
 
 def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> Settings:
     smart = _choice(fields, "functionIdentity") == "smart"
-    return Settings(fields.get("original"), fields.get("upstream"), policy, list_keys, smart)
+    original, upstream = (None if _is_null(fields.get(name)) else fields[name] for name in _PACKAGES)
+    return Settings(original, upstream, policy, list_keys, smart)
+
+
+def _is_null(node: Node | None) -> bool:
+    return node is None or node.canonical == ("null",)
 
 
 def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is_config_map: bool) -> Settings:

@@ -209,10 +209,10 @@ def _documents(node: Node) -> list[Node]:
 def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> None:
     for item in resource_list.items:
         # Untouched items are never parsed, whatever they hold.
-        if not _MAY_BE_KPTFILE.search(item.slice.data) or (item.slice.proved and item.kind != KPTFILE):
+        if not _MAY_BE_KPTFILE.search(item.slice.data):
             continue
         try:
-            if not _is_kptfile(subject_of(item.root)):
+            if item.kind != KPTFILE or not _is_kptfile(subject_of(item.root)):
                 continue
             place = place_of(item.annotations, root)
             if place is not None and basename(place) != KPTFILE:

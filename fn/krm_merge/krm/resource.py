@@ -147,7 +147,7 @@ class Resource:
         """Which document of its file it is."""
         annotations = self.annotations
         text = annotations.get(INDEX) or annotations.get(LEGACY_INDEX) or "0"
-        return int(text) if text.isdigit() else 0
+        return int(text) if text.isdecimal() else 0
 
     @property
     def ref(self) -> ResourceRef:

@@ -7,22 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from krm_merge.krm.fieldpath import Step
+from krm_merge.merge.matching import Match
 from krm_merge.text.nodes import Mapping, Node, resolved
 from krm_merge.text.values import key_text
 
 SIMILARITY_THRESHOLD = 0.5
 """Functions of one image that are less alike than this are different functions, where there is a choice (F6)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One element on the three sides, by its position there; None where a side lacks it. `step` names it in paths."""
-
-    original: int | None
-    upstream: int | None
-    local: int | None
-    step: Step
-    moved_registry: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Series
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from krm_merge.krm.fieldpath import FieldPath, Step
-from krm_merge.merge.decision import Edit, Insert, Move, Remove, Replace, Side
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.merge.decision import Edit, Insert, Move, Remove, Replace, Severity, Side
 from krm_merge.merge.identity import NotIdentified, match_functions, read_functions
+from krm_merge.merge.matching import Match, match_by_key, match_by_value
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.sequence import Run, merge_sequences
 from krm_merge.merge.verdict import Sides, Verdict, same
-from krm_merge.schema import FUNCTIONS, SET, WHOLE, KeyedList
+from krm_merge.schema import FUNCTIONS, ORDERED, SET, WHOLE, KeyedList
 from krm_merge.text.layout import NO_COMMENTS
-from krm_merge.text.nodes import Canonical, Mapping, Node, Sequence, resolved
+from krm_merge.text.nodes import Canonical, Node, Sequence, resolved
 from krm_merge.text.order import longest_rising
-from krm_merge.text.values import key_text
 
 if TYPE_CHECKING:
     from krm_merge.merge.tree import TreeMerge
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """One element on the three sides, by its position there; None where a side lacks it. `step` names it in paths."""
-
-    original: int | None
-    upstream: int | None
-    local: int | None
-    step: Step
 
 
 def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
@@ -40,71 +29,27 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
         return sides.settled() or merge.conflict(path, sides, "V4")
     if kind == FUNCTIONS:
         return _functions(merge, path, sides, items)
-    elements = None
+    matches = None
     if kind == SET:
-        elements = _by_value(items)
+        matches = match_by_value(items)
     elif isinstance(kind, KeyedList):
-        elements = _by_key(items, kind)
-    if elements is not None:
-        return _elements(merge, path, sides, items, elements)
+        matches = match_by_key(items, kind)
+    if matches is not None:
+        return _elements(merge, path, sides, items, matches)
     settled = sides.settled()
-    verdict = settled or _sequence(merge, path, sides, items)
-    if kind in ("ordered", WHOLE) or settled is not None:
+    if settled is not None and (settled.node is not sides.upstream or not all(items)):
+        return settled
+    verdict = _sequence(merge, path, sides, items)
+    if kind == ORDERED or settled is not None:
         return verdict
     # L1: a keyed list with duplicate keys is a sequence.
     message = "two elements with the same key: merged as a plain sequence; give each its own key"
-    return replace(
-        verdict, rule="L1", severity="warning" if verdict.severity == "info" else verdict.severity, message=message
-    )
+    severity: Severity = "error" if verdict.severity == "error" else "warning"
+    return replace(verdict, rule="L1", severity=severity, message=message)
 
 
 def _items(node: Node | None) -> list[Node]:
     return [resolved(item) for item in node.items] if isinstance(node, Sequence) else []
-
-
-# ---- identity ----------------------------------------------------------------------------------------------------
-
-
-def _by_value(items: Series[list[Node]]) -> list[Element] | None:
-    return _by_identity([[item.canonical for item in side] for side in items], lambda _, side, at: at)
-
-
-def _by_key(items: Series[list[Node]], kind: KeyedList) -> list[Element] | None:
-    keys: list[list[Canonical]] = []
-    for side in items:
-        if not all(isinstance(item, Mapping) for item in side):
-            return None
-        keys.append([_key(item, kind) for item in side])
-
-    def step(_key: Canonical, side: int, at: int) -> Step:
-        item = items[side][at]
-        assert isinstance(item, Mapping)
-        return tuple((name, key_text(value)) for name in kind.keys if (value := item.get(name)) is not None)
-
-    return _by_identity(keys, step)
-
-
-def _key(item: Node, kind: KeyedList) -> Canonical:
-    defaults = dict(kind.defaults)
-    assert isinstance(item, Mapping)
-    parts: list[object] = []
-    for name in kind.keys:
-        value = item.get(name)
-        parts.append(value.canonical if value is not None else ("str", defaults[name]) if name in defaults else None)
-    return tuple(parts)
-
-
-def _by_identity(keys: list[list[Canonical]], step) -> list[Element] | None:  # type: ignore[no-untyped-def]
-    """Pairs by key; None where a side has a key twice."""
-    places = [{key: at for at, key in enumerate(side)} for side in keys]
-    if any(len(place) < len(side) for place, side in zip(places, keys, strict=True)):
-        return None
-    elements = []
-    for key in dict.fromkeys(key for side in keys for key in side):
-        at = [place.get(key) for place in places]
-        side = next(s for s in (2, 1, 0) if at[s] is not None)
-        elements.append(Element(at[0], at[1], at[2], step(key, side, at[side])))
-    return elements
 
 
 # ---- functions ---------------------------------------------------------------------------------------------------
@@ -118,8 +63,7 @@ def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list
         if match.moved_registry:
             step = (*path, match.step)
             merge.note(step, "F4", "the same function, its image moved to another registry")
-    elements = [Element(m.original, m.upstream, m.local, m.step) for m in matches]
-    return _elements(merge, path, sides, items, elements)
+    return _elements(merge, path, sides, items, matches)
 
 
 def _functions_as_one_value(
@@ -153,7 +97,7 @@ def _functions_as_one_value(
 
 
 def _elements(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], elements: list[Element]
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], elements: list[Match]
 ) -> Verdict:
     base = sides.local if sides.local is not None else sides.upstream
     if base is None:
@@ -218,18 +162,18 @@ def _nodes(sides: Sides) -> tuple[Node | None, Node | None, Node | None]:
     return sides.original, sides.upstream, sides.local
 
 
-def _sides_of(items: list[list[Node]], element: Element) -> Sides:
-    at = (element.original, element.upstream, element.local)
-    return Sides(*(None if position is None else side[position] for side, position in zip(items, at, strict=True)))
+def _sides_of(items: list[list[Node]], element: Match) -> Sides:
+    places = zip(items, element.places, strict=True)
+    return Sides(*(None if position is None else side[position] for side, position in places))
 
 
-def _order(elements: list[Element], side: str) -> list[int]:
+def _order(elements: list[Match], side: str) -> list[int]:
     """The elements that a side has, by their number, in the side's order."""
     placed = [(getattr(element, side), number) for number, element in enumerate(elements)]
     return [number for position, number in sorted((p, n) for p, n in placed if p is not None)]
 
 
-def _child(base: Sequence, sides: Sides, element: Element, on_base: str) -> tuple[Node, bool]:
+def _child(base: Sequence, sides: Sides, element: Match, on_base: str) -> tuple[Node, bool]:
     """The element's item in the base list, or upstream's; whether it is the base's own."""
     position = getattr(element, on_base)
     if position is not None:
@@ -245,7 +189,7 @@ def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
     return verdict
 
 
-def _comments(merge: TreeMerge, path: FieldPath, sides: Sides, element: Element) -> None:
+def _comments(merge: TreeMerge, path: FieldPath, sides: Sides, element: Match) -> None:
     if element.upstream is None or element.local is None:
         return
     original, upstream, local = _nodes(sides)
@@ -305,6 +249,10 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     placed = arrange(local, wanted, merge, sides)
     edits = [Remove(local, item) for item in local.items if id(item) not in kept]
     all_edits = (*edits, *(edit for item in wanted for edit in placed.get(id(item), ())))
+    if same(sides.local, sides.original):
+        # Only upstream changed it: no conflict, but local's elements keep their text.
+        merge.record(Verdict(local), path, sides, all_edits)
+        return Verdict(local)
     inserted = any(run.clash == "inserted" for run in runs)
     what, stands = "upstream and local inserted at the same place", "local's elements stand before upstream's"
     message = merge.policy.story(path, what, stands) if inserted else ""

@@ -1,0 +1,376 @@
+"""MergePackage from bytes to bytes: where the sides come from, where the items stand, what is told."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+import yaml
+
+from krm_merge.functions import process
+from krm_merge.functions.report import as_text, results_of
+from krm_merge.functions.sides import place_of
+from krm_merge.krm import parse_path
+from krm_merge.krm.result import ResourceRef
+from krm_merge.merge.decision import Decision
+from krm_merge.merge.package import Member
+from krm_merge.merge.policy import Subject
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.reader import read
+
+ROOT = "/pkg"
+PATH = "internal.config.kubernetes.io/path"
+PACKAGE_PATH = "internal.config.kubernetes.io/package-path"
+SOURCE = "config.kubernetes.io/merge-source"
+ORIGINAL = {"info": {"site": "old", "description": "d"}}
+UPSTREAM = {"info": {"site": "new", "description": "d"}}
+LOCAL = {"info": {"site": "old", "description": "mine"}}
+MERGED = {"info": {"site": "new", "description": "mine"}}
+Value = dict[str, Any]
+
+
+def kptfile(body: Value, name: str = "pkg", **annotations: str) -> Value:
+    """A Kptfile; annotations by `path`, `package`, `source`."""
+    long = {"path": PATH, "package": PACKAGE_PATH, "source": SOURCE}
+    metadata: Value = {"name": name}
+    if annotations:
+        metadata["annotations"] = {long[key]: value for key, value in annotations.items()}
+    return {"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "metadata": metadata, **body}
+
+
+class Plain(yaml.SafeDumper):
+    """Writes a value that stands in two places twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def request(items: list[Value], function_config: Value | None = None) -> bytes:
+    data: Value = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items}
+    if function_config is not None:
+        data["functionConfig"] = function_config
+    return yaml.dump(data, Dumper=Plain, sort_keys=False).encode()
+
+
+def merge_package(original: Any, upstream: Any, **fields: Any) -> Value:
+    config = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "metadata": {"name": "merge"}}
+    return {**config, "original": original, "upstream": upstream, **fields}
+
+
+def text(*objects: Value) -> str:
+    return yaml.dump_all(objects, Dumper=Plain, sort_keys=False)
+
+
+class Done:
+    """What came out."""
+
+    def __init__(self, data: bytes) -> None:
+        outcome = process(data)
+        self.exit_code = outcome.exit_code
+        self.message = outcome.message
+        self.output: Value = yaml.safe_load(outcome.output)
+        self.items: list[Value] = self.output["items"]
+        self.results: list[Value] = self.output.get("results", [])
+
+    def said(self, severity: str) -> list[str]:
+        return [result["message"] for result in self.results if result["severity"] == severity]
+
+    def body(self, at: int = 0) -> Value:
+        return {key: value for key, value in self.items[at].items() if key not in ("apiVersion", "kind", "metadata")}
+
+
+FORMS: dict[str, Value] = {
+    "texts": merge_package(text(kptfile(ORIGINAL)), text(kptfile(UPSTREAM))),
+    "lists of objects": merge_package([kptfile(ORIGINAL)], [kptfile(UPSTREAM)]),
+    "a text and a list": merge_package(text(kptfile(ORIGINAL)), [kptfile(UPSTREAM)]),
+    "JSON": merge_package(
+        '{"apiVersion":"kpt.dev/v1","kind":"Kptfile","info":{"site":"old","description":"d"}}', [kptfile(UPSTREAM)]
+    ),
+    "a byte order mark": merge_package("\ufeff" + text(kptfile(ORIGINAL)), text(kptfile(UPSTREAM))),
+    "empty documents": merge_package(f"---\n---\n{text(kptfile(ORIGINAL))}---\n", text(kptfile(UPSTREAM))),
+    "a ConfigMap": {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "data": {"original": text(kptfile(ORIGINAL)), "upstream": text(kptfile(UPSTREAM))},
+    },
+    "a ConfigMap that names the function": {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "data": {"function": "MergePackage", "original": text(kptfile(ORIGINAL)), "upstream": text(kptfile(UPSTREAM))},
+    },
+}
+
+
+@pytest.mark.parametrize("config", FORMS.values(), ids=FORMS)
+def test_forms_of_the_function_config(config: Value) -> None:
+    done = Done(request([kptfile(LOCAL, path="Kptfile")], config))
+    assert (done.exit_code, done.body()) == (0, MERGED)
+    assert done.output["functionConfig"] == config
+
+
+TAGGED = [
+    {"original": "Kptfile", "updated": "Kptfile", "dest": "Kptfile"},
+    {"original": "original/Kptfile", "updated": "updated/Kptfile", "dest": "Kptfile"},
+    {"original": ".original/Kptfile", "updated": ".updated/Kptfile", "dest": "Kptfile"},
+]
+
+
+@pytest.mark.parametrize("paths", TAGGED)
+@pytest.mark.parametrize("config", [None, {"apiVersion": "v1", "kind": "ConfigMap", "data": {}}])
+def test_tagged_items(paths: dict[str, str], config: Value | None) -> None:
+    bodies = {"original": ORIGINAL, "updated": UPSTREAM, "dest": LOCAL}
+    items = [kptfile(body, path=paths[tag], source=tag) for tag, body in bodies.items()]
+    done = Done(request([*items, {"apiVersion": "v1", "kind": "Other"}], config))
+    assert (done.exit_code, done.body()) == (0, MERGED), done.results
+    assert [item["kind"] for item in done.items] == ["Kptfile", "Other"]
+    assert SOURCE not in done.items[0]["metadata"]["annotations"]
+
+
+def test_an_unknown_tag_is_refused() -> None:
+    items = [kptfile(LOCAL, path="Kptfile", source="mine")]
+    done = Done(request(items, FORMS["texts"]))
+    assert done.exit_code == 1
+    assert done.items == items
+    assert any("merge-source is mine" in message for message in done.said("error"))
+
+
+def test_a_side_that_is_missing_beside_tagged_items() -> None:
+    done = Done(request([kptfile(LOCAL, path="Kptfile"), kptfile(ORIGINAL, path="o/Kptfile", source="original")]))
+    assert done.exit_code == 1
+    assert any("upstream is missing" in message for message in done.said("error"))
+
+
+def test_packages_of_a_render_are_told_apart_by_their_folders() -> None:
+    items = [
+        kptfile(LOCAL, "sub", path="Kptfile", package=f"{ROOT}/sub"),
+        kptfile(LOCAL, "pkg", path="Kptfile", package=ROOT),
+    ]
+    both = [
+        [
+            kptfile(body, "pkg", path="Kptfile"),
+            kptfile({"info": {**body["info"], "sub": True}}, "sub", path="sub/Kptfile"),
+        ]
+        for body in (ORIGINAL, UPSTREAM)
+    ]
+    done = Done(request(items, merge_package(*both)))
+    assert done.exit_code == 0, done.results
+    assert [item["metadata"]["name"] for item in done.items] == ["sub", "pkg"]
+    # Local deleted the field that only the subpackage had.
+    assert [done.body(0), done.body(1)] == [MERGED, MERGED]
+    assert any("declared in a pipeline" in message for message in done.said("info"))
+
+
+def test_without_package_paths_nothing_is_said_of_a_pipeline() -> None:
+    done = Done(request([kptfile(LOCAL, path="Kptfile")], FORMS["texts"]))
+    assert not any("declared" in message for message in done.said("info"))
+
+
+def test_the_root_is_where_the_function_config_stands() -> None:
+    config = merge_package([kptfile(ORIGINAL)], [kptfile(UPSTREAM)])
+    config["metadata"]["annotations"] = {PACKAGE_PATH: f"{ROOT}/sub", PATH: "merge.yaml"}
+    items = [
+        kptfile(LOCAL, path="Kptfile", package=f"{ROOT}/sub/deep"),
+        kptfile(LOCAL, path="Kptfile", package=f"{ROOT}/sub"),
+    ]
+    done = Done(request(items, config))
+    assert done.exit_code == 0, done.results
+    assert [done.body(0), done.body(1)] == [LOCAL, MERGED]
+
+
+def test_a_subpackage_that_upstream_adds_and_one_that_it_removes() -> None:
+    items = [kptfile(LOCAL, path="Kptfile"), kptfile(ORIGINAL, "gone", path="gone/Kptfile")]
+    original = [kptfile(ORIGINAL, path="Kptfile"), kptfile(ORIGINAL, "gone", path="gone/Kptfile")]
+    upstream = [kptfile(UPSTREAM, path="Kptfile"), kptfile(UPSTREAM, "new", path="new/Kptfile")]
+    done = Done(request(items, merge_package(original, upstream)))
+    assert done.exit_code == 0
+    assert [(item["metadata"]["name"], item["metadata"]["annotations"][PATH]) for item in done.items] == [
+        ("pkg", "Kptfile"),
+        ("new", "new/Kptfile"),
+    ]
+    assert {result["file"]["path"] for result in done.results} == {"Kptfile", "gone/Kptfile", "new/Kptfile"}
+
+
+PLACES: list[tuple[dict[str, str], str | None, str | None]] = [
+    ({}, None, None),
+    ({}, ROOT, None),
+    ({PATH: "a.yaml"}, None, "a.yaml"),
+    ({"config.kubernetes.io/path": "a.yaml"}, None, "a.yaml"),
+    ({PATH: "a.yaml", "config.kubernetes.io/path": "b.yaml"}, None, "a.yaml"),
+    ({PATH: "./sub//a.yaml"}, None, "sub/a.yaml"),
+    ({PATH: "a.yaml", PACKAGE_PATH: ROOT}, ROOT, "a.yaml"),
+    ({PATH: "a.yaml", PACKAGE_PATH: f"{ROOT}/sub"}, ROOT, "sub/a.yaml"),
+    ({PATH: "x/a.yaml", PACKAGE_PATH: f"{ROOT}/sub/"}, ROOT, "sub/x/a.yaml"),
+    ({PATH: "a.yaml", PACKAGE_PATH: f"{ROOT}/sub"}, None, "a.yaml"),
+    ({PATH: "a.yaml"}, ROOT, "a.yaml"),
+    ({PATH: "a.yaml", PACKAGE_PATH: ROOT}, f"{ROOT}/sub", "../a.yaml"),
+]
+
+
+@pytest.mark.parametrize(("annotations", "root", "place"), PLACES)
+def test_places(annotations: dict[str, str], root: str | None, place: str | None) -> None:
+    assert place_of(annotations, root) == place
+
+
+DELETED = ({"name": "a", "image": "i"}, {"name": "b", "image": "j:1"})
+CHANGED = {"name": "b", "image": "j:2"}
+
+
+def pipeline(*functions: Value) -> Value:
+    return {"pipeline": {"mutators": list(functions)}}
+
+
+@pytest.mark.parametrize("deleted_by", ["upstream", "local"])
+@pytest.mark.parametrize("on_delete", ["upstream", "local"])
+def test_on_delete(deleted_by: str, on_delete: str) -> None:
+    sides = {"upstream": pipeline(DELETED[0], CHANGED), "local": pipeline(DELETED[0], CHANGED)}
+    sides[deleted_by] = pipeline(DELETED[0])
+    rules = [{"kind": "Kptfile", "path": "pipeline.mutators[name=b]", "onDelete": on_delete}]
+    config = merge_package([kptfile(pipeline(*DELETED))], [kptfile(sides["upstream"])], rules=rules)
+    done = Done(request([kptfile(sides["local"], path="Kptfile")], config))
+    assert done.exit_code == 0
+    stands = sides[on_delete]
+    assert done.body() == stands
+    assert len(done.said("warning")) == 1
+
+
+@pytest.mark.parametrize("on_conflict", ["upstream", "local", "fail"])
+def test_rules_narrow_the_policy(on_conflict: str) -> None:
+    def side(site: str) -> Value:
+        return {"info": {"site": site, "description": site}}
+
+    rules = [{"path": "info.site", "onConflict": on_conflict}]
+    config = merge_package([kptfile(side("o"))], [kptfile(side("u"))], rules=rules, onConflict="local")
+    done = Done(request([kptfile(side("l"), path="Kptfile")], config))
+    assert done.exit_code == (1 if on_conflict == "fail" else 0)
+    site = "u" if on_conflict == "upstream" else "l"
+    assert done.body() == {"info": {"site": site, "description": "l"}}
+
+
+def test_a_rule_that_matches_nothing_is_a_warning() -> None:
+    rules = [{"kind": "Kptfile"}, {"kind": "Deployment"}, {"path": "info.none"}]
+    done = Done(
+        request([kptfile(LOCAL, path="Kptfile")], merge_package([kptfile(ORIGINAL)], [kptfile(UPSTREAM)], rules=rules))
+    )
+    assert done.exit_code == 0
+    warned = [result["field"]["path"] for result in done.results if result["severity"] == "warning"]
+    assert warned == ["rules[1]", "rules[2]"]
+
+
+UNKNOWN: list[tuple[Value, str, str]] = [
+    ({"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackages"}, "kind", "MergePackages"),
+    ({"apiVersion": "fn.kpt.dev/v1alpha1"}, "kind", "missing"),
+    ({"kind": None}, "kind", "known are MergePackage"),
+    ({"kind": {"a": "b"}}, "kind", "known are MergePackage"),
+    ({"kind": "ConfigMap", "data": {"function": "Merge"}}, "data.function", "Merge"),
+    ({"kind": "ConfigMap", "data": {"function": 5}}, "data.function", "5"),
+]
+
+
+@pytest.mark.parametrize(("config", "path", "says"), UNKNOWN)
+def test_unknown_functions(config: Value, path: str, says: str) -> None:
+    items = [kptfile(LOCAL, path="Kptfile")]
+    done = Done(request(items, config))
+    assert done.exit_code == 1
+    assert done.items == items
+    (error,) = done.results
+    assert error["field"]["path"] == path
+    assert says in error["message"]
+
+
+def test_other_objects_of_a_package_are_left_out() -> None:
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    config = merge_package([kptfile(ORIGINAL), other], [kptfile(UPSTREAM), other])
+    done = Done(request([kptfile(LOCAL, path="Kptfile"), other], config))
+    assert (done.exit_code, done.body(), done.items[1]) == (0, MERGED, other)
+    assert any("2 objects that are no Kptfile are left out" in message for message in done.said("info"))
+
+
+AT_A = "metadata:\n  annotations:\n    config.kubernetes.io/path: a.yaml\n"
+LOOKS_LIKE_ONE = [
+    # Broken, and no Kptfile: passes whatever it holds.
+    f"kind: 'ConfigMap'\n{AT_A}text: 'kind: Kptfile'\ntext: 2\n",
+    f"kind: ConfigMap\ndata: {{kind: Kptfile}}\n{AT_A}x: &a\n  y: *none\n",
+    f'kind: "ConfigMap"\ndata: {{kind: Kptfile}}\n{AT_A}x: 1\nx: 2\n',
+    "apiVersion: v1\nkind: Kptfile\n",
+    f"apiVersion: kpt.dev/v1\nkind: Kptfile\n{AT_A}",
+]
+
+
+@pytest.mark.parametrize("item", LOOKS_LIKE_ONE)
+def test_what_only_looks_like_a_kptfile_passes(item: str) -> None:
+    data = request([kptfile(LOCAL, path="Kptfile")], FORMS["texts"])
+    more = "- " + textwrap.indent(item, "  ")[2:]
+    outcome = process(data.replace(b"functionConfig:", more.encode() + b"functionConfig:"))
+    assert outcome.exit_code == 0, outcome.message
+    assert more.encode() in outcome.output
+    assert b"site: new" in outcome.output
+
+
+# ---- what is told ------------------------------------------------------------------------------------------------
+
+
+def member(kind: str) -> Member:
+    root = read("a: 1")
+    assert isinstance(root, Mapping)
+    return Member(place="a.yaml", subject=Subject("", kind, "", "x"), root=root, file="a.yaml")
+
+
+def conflict(path: str) -> Decision:
+    original, upstream, local = (read(value) for value in ("o-old", "u-hidden", "l-hidden"))
+    return Decision(
+        "V4", parse_path(path), "both changed it", "both", "warning", True, original, upstream, local, upstream
+    )
+
+
+REF = ResourceRef("v1", "Secret", "x")
+
+
+@pytest.mark.parametrize("path", ["data.password", "stringData.a", "immutable"])
+def test_the_values_of_a_secret_are_not_told(path: str) -> None:
+    (result,) = results_of([conflict(path)], member("Secret"), REF, 0, refused=False)
+    assert "hidden" not in str(result.to_value())
+    assert "o-old" not in str(result.to_value())
+    assert (result.current, result.proposed) == ("(redacted)", "(redacted)")
+    assert result.tags["upstream"] == "(redacted)"
+
+
+@pytest.mark.parametrize(("kind", "path"), [("Secret", "metadata.labels.a"), ("ConfigMap", "data.password")])
+def test_what_is_no_secret_is_told(kind: str, path: str) -> None:
+    (result,) = results_of([conflict(path)], member(kind), REF, 0, refused=False)
+    assert (result.current, result.proposed) == ("l-hidden", "u-hidden")
+    assert result.tags == {
+        "rule": "V4",
+        "side": "both",
+        "original": "o-old",
+        "upstream": "u-hidden",
+        "local": "l-hidden",
+    }
+    assert result.message.endswith("both changed it (original o-old, upstream u-hidden, local l-hidden)")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a", "a"),
+        ("null", "null"),
+        ("~", "null"),
+        ("0x10", "0x10"),
+        ("'null'", "null"),
+        ("{a: [1, é, null]}", '{"a":[1,"é",null]}'),
+    ],
+)
+def test_values_as_text(value: str, expected: str) -> None:
+    node = read(value)
+    assert node is not None
+    assert as_text(node) == expected
+    assert as_text(node, True) == "(redacted)"
+
+
+def test_long_values_stand_in_the_tags_alone() -> None:
+    long = read("x" * 61)
+    decision = Decision("V4", ("a",), "m", "both", "warning", True, None, long, None, long)
+    (result,) = results_of([decision], member("ConfigMap"), REF, 0, refused=False)
+    assert result.message == "a: m"
+    assert result.tags["upstream"] == "x" * 61
+    assert result.current is None
