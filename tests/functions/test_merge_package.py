@@ -14,7 +14,7 @@ from krm_merge.functions.sides import place_of
 from krm_merge.krm import parse_path
 from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decision import Decision
-from krm_merge.merge.package import Member
+from krm_merge.merge.member import Member
 from krm_merge.merge.policy import Subject
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.reader import read
@@ -278,12 +278,11 @@ def test_unknown_functions(config: Value, path: str, says: str) -> None:
     assert says in error["message"]
 
 
-def test_other_objects_of_a_package_are_left_out() -> None:
+def test_another_object_that_nobody_changed_stays() -> None:
     other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     config = merge_package([kptfile(ORIGINAL), other], [kptfile(UPSTREAM), other])
     done = Done(request([kptfile(LOCAL, path="Kptfile"), other], config))
     assert (done.exit_code, done.body(), done.items[1]) == (0, MERGED, other)
-    assert any("2 objects that are no Kptfile are left out" in message for message in done.said("info"))
 
 
 AT_A = "metadata:\n  annotations:\n    config.kubernetes.io/path: a.yaml\n"
@@ -304,6 +303,93 @@ def test_what_only_looks_like_a_kptfile_passes(item: str) -> None:
     outcome = process(data.replace(b"functionConfig:", more.encode() + b"functionConfig:"))
     assert outcome.exit_code == 0, outcome.message
     assert more.encode() in outcome.output
+    assert b"site: new" in outcome.output
+
+
+GONE_OR_CHANGED = [
+    # who removed the subpackage, the rule, what of it is left, the exit code
+    ("upstream", {"onDelete": "local"}, "mine", 0),
+    ("upstream", {"onDelete": "upstream"}, None, 0),
+    ("upstream", {"onConflict": "fail"}, "mine", 1),
+    ("local", {"onDelete": "local"}, None, 0),
+    ("local", {"onDelete": "upstream"}, "theirs", 0),
+    ("local", {"onConflict": "fail"}, None, 1),
+]
+
+
+@pytest.mark.parametrize(("removed_by", "rule", "left", "exit_code"), GONE_OR_CHANGED)
+def test_a_subpackage_that_one_side_removed_and_the_other_changed(
+    removed_by: str, rule: Value, left: str | None, exit_code: int
+) -> None:
+    def sub(site: str) -> Value:
+        return kptfile({"info": {"site": site}}, "sub", path="sub/Kptfile")
+
+    upstream = [kptfile(UPSTREAM, path="Kptfile")] + ([sub("theirs")] if removed_by == "local" else [])
+    items = [kptfile(LOCAL, path="Kptfile")] + ([sub("mine")] if removed_by == "upstream" else [])
+    original = [kptfile(ORIGINAL, path="Kptfile"), sub("old")]
+    done = Done(request(items, merge_package(original, upstream, rules=[{"name": "sub", **rule}])))
+    assert done.exit_code == exit_code
+    assert [item["info"]["site"] for item in done.items[1:]] == ([left] if left else [])
+    assert done.body() == (LOCAL if exit_code else MERGED)
+    assert len(done.said("error" if exit_code else "warning")) == 1
+
+
+FOLLOWS = {"type": "git", "git": {"repo": "https://example.com/a", "directory": "/", "ref": "v1"}}
+ELSEWHERE = {"type": "git", "git": {"repo": "https://example.com/b", "directory": "/", "ref": "v1"}}
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [(FOLLOWS, ELSEWHERE), (FOLLOWS, None), (None, ELSEWHERE)])
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_subpackage_that_follows_another_upstream_is_left_alone(
+    theirs: Value | None, ours: Value | None, changed: bool
+) -> None:
+    def sub(body: Value, upstream: Value | None) -> Value:
+        return kptfile({**body, **({"upstream": upstream} if upstream else {})}, "sub", path="sub/Kptfile")
+
+    items = [kptfile(LOCAL, path="Kptfile"), sub(LOCAL, ours)]
+    original = [kptfile(ORIGINAL, path="Kptfile"), sub(ORIGINAL, theirs)]
+    upstream = [kptfile(UPSTREAM, path="Kptfile"), sub(UPSTREAM if changed else ORIGINAL, theirs)]
+    done = Done(request(items, merge_package(original, upstream)))
+    assert done.exit_code == 0
+    assert done.items[1] == items[1]
+    assert len([message for message in done.said("warning") if "left alone" in message]) == changed
+
+
+BROKEN = "- kind: Kptfile\n  x: 1\n  x: 2\n  metadata:\n    annotations:\n      %s: %s\n"
+
+
+def test_a_broken_item_beside_a_package_of_a_render() -> None:
+    data = request([kptfile(LOCAL, path="Kptfile", package=ROOT)], FORMS["texts"])
+    more = (BROKEN % (PACKAGE_PATH, "/")).replace("kind: Kptfile", "kind: Other").encode()
+    outcome = process(data.replace(b"functionConfig:", more + b"functionConfig:"))
+    assert outcome.exit_code == 0, outcome.message
+    assert more in outcome.output
+
+
+def test_a_broken_item_with_a_tag_is_refused() -> None:
+    data = request([kptfile(LOCAL, path="Kptfile")], FORMS["texts"])
+    more = (BROKEN % (SOURCE, "updated")).encode()
+    outcome = process(data.replace(b"functionConfig:", more + b"functionConfig:"))
+    assert outcome.exit_code == 1
+    assert "the key x stands twice" in outcome.message
+    assert more in outcome.output
+
+
+@pytest.mark.parametrize("document", ["a: b", "kind: X", "apiVersion: v1", "- a", "text"])
+@pytest.mark.parametrize("side", ["original", "upstream"])
+def test_documents_that_are_no_objects_are_refused(document: str, side: str) -> None:
+    packages = {"original": text(kptfile(ORIGINAL)), "upstream": text(kptfile(UPSTREAM))}
+    packages[side] += f"---\n{document}\n"
+    done = Done(request([kptfile(LOCAL, path="Kptfile")], merge_package(**packages)))
+    assert done.exit_code == 1
+    assert any(f"{side}: document 2 is not a Kubernetes object" in message for message in done.said("error"))
+
+
+def test_a_kptfile_with_a_complex_key() -> None:
+    data = request([kptfile(LOCAL, path="Kptfile")], FORMS["texts"])
+    complex_key = b"  ? [a]\n  : b\n"
+    outcome = process(data.replace(b"  info:\n", complex_key + b"  info:\n", 1))
+    assert outcome.exit_code == 0
     assert b"site: new" in outcome.output
 
 

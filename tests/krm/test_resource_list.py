@@ -189,9 +189,10 @@ def test_what_is_no_resource_list_is_refused(data: bytes, problem: str) -> None:
 
 def test_function_config() -> None:
     assert listed("- a: 1\n").function_config is None
+    assert listed("- a: 1\n").config is None
     assert listed("- a: 1\n", "functionConfig: null\n").function_config is None
     parsed = listed("- a: 1\n", "functionConfig:\n  kind: X\n")
-    assert to_value(parsed.function_config) == {"kind": "X"}
+    assert to_value(parsed.function_config) == parsed.config == {"kind": "X"}
     assert parsed.function_config is parsed.function_config
 
 

@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from krm_merge.krm.fieldpath import FieldPath, parse_path
-from krm_merge.merge.identity import Match, NotIdentified, image_repository, match_functions, read_functions
+from krm_merge.merge.identity import NotIdentified, image_repository, match_functions, read_functions
 from krm_merge.merge.kptfile import faults
-from krm_merge.merge.package import Member
+from krm_merge.merge.matching import Match
+from krm_merge.merge.member import Member
 from krm_merge.merge.policy import Policy, Rule, Subject
 from krm_merge.merge.reach import reaches
 from krm_merge.text.nodes import Mapping, Node, Sequence

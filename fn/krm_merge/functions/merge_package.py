@@ -6,16 +6,19 @@ Original and upstream come from the functionConfig, local is the items.
 from __future__ import annotations
 
 import sys
+from posixpath import join
 
 from krm_merge.functions.config import read_settings
 from krm_merge.functions.report import results_of
+from krm_merge.functions.schemas import Schemas
 from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, read_sides
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decision import apply
 from krm_merge.merge.kptfile import faults
-from krm_merge.merge.package import Outcome, PackageMerge
+from krm_merge.merge.member import KPTFILE, Outcome
+from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.reach import reaches
 from krm_merge.text.nodes import TextError
 
@@ -30,19 +33,21 @@ def merge_package(resource_list: ResourceList) -> None:
         return
     merge = PackageMerge(settings.policy, settings.smart, settings.list_keys)
     outcomes = merge.kptfiles(sides.original, sides.upstream, sides.local)
+    # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
+    if sides.has_whole_packages and sides.others["local"]:
+        others = sides.others
+        schemas = Schemas([*others["local"], *others["upstream"], *others["original"]])
+        outcomes += merge.resources(others["original"], others["upstream"], others["local"], outcomes, schemas.of)
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
     for outcome in outcomes:
         _carry_out(resource_list, sides, outcome, refused=refused)
     for number, rule in enumerate(settings.policy.rules):
-        if not reaches(rule, [*sides.original, *sides.upstream, *sides.local]):
+        members = [*sides.original, *sides.upstream, *sides.local]
+        if not reaches(rule, [*members, *(member for side in sides.others.values() for member in side)]):
             resource_list.results.warning(
                 f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
                 path=f"rules[{number}]",
             )
-    if others := sum(len(kinds) for kinds in sides.others.values()):
-        resource_list.results.info(
-            f"functionConfig: {others} objects that are no Kptfile are left out; only Kptfiles are merged"
-        )
     _tell_if_declared(resource_list)
 
 
@@ -69,7 +74,8 @@ def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, r
     resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
     if not refused:
         if outcome.fate == "added":
-            resource = new_resource(member, sides.folder)
+            path = join(sides.folder, member.place)
+            resource = new_resource(member, path, _free_index(resource_list, path))
             resource_list.items.append(resource)
         elif outcome.fate == "deleted":
             resource_list.items.remove(resource)
@@ -84,6 +90,13 @@ def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, r
         )
 
 
+def _free_index(resource_list: ResourceList, path: str) -> int:
+    """The next free document of a file (R2)."""
+    needle = path.encode()
+    beside = [item for item in resource_list.items if needle in item.slice.data and item.file == path]
+    return max((item.index for item in beside), default=-1) + 1
+
+
 def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> None:
     apply(outcome.decisions, resource.editor)
     file = outcome.member.file
@@ -95,6 +108,8 @@ def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> 
     if resource.used_fallback:
         # W2: never silently.
         print(f"{file}: edited beyond what can be done in its text; written again by ruamel.yaml", file=sys.stderr)
+    if outcome.member.subject.kind != KPTFILE:
+        return
     # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
     sides = [m.root for m in (outcome.original, outcome.upstream, outcome.local) if m is not None]
     inherited = {fault.identity for root in sides for fault in faults(root)}

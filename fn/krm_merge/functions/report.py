@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.result import ResourceRef, Result
 from krm_merge.merge.decision import Decision
-from krm_merge.merge.package import Member
+from krm_merge.merge.member import Member
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence
 from krm_merge.text.values import to_value
 

@@ -9,7 +9,7 @@ from posixpath import basename, dirname, join, normpath, relpath
 from krm_merge.functions.config import Settings
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.package import KPTFILE, Member
+from krm_merge.merge.member import KPTFILE, Member
 from krm_merge.merge.policy import Subject
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
 from krm_merge.text.values import key_text
@@ -28,7 +28,7 @@ FORMS = (
 
 @dataclass(slots=True)
 class Sides:
-    """The members of each side. `others` are the kinds of the objects that are no Kptfile.
+    """The members of each side: Kptfiles, and as `others` all else where whole packages are given.
 
     `folder` is where the local package stands among the items, when items of other packages stand beside it.
     """
@@ -37,8 +37,13 @@ class Sides:
     upstream: list[Member] = field(default_factory=list)
     local: list[Member] = field(default_factory=list)
     resources: dict[int, Resource] = field(default_factory=dict)
-    others: dict[str, list[str]] = field(default_factory=lambda: {"original": [], "upstream": []})
+    others: dict[str, list[Member]] = field(default_factory=lambda: {"original": [], "upstream": [], "local": []})
     folder: str = ""
+
+    @property
+    def has_whole_packages(self) -> bool:
+        """Whether more than Kptfiles is given."""
+        return bool(self.others["original"] or self.others["upstream"])
 
     def resource(self, member: Member) -> Resource:
         """The item of a local member."""
@@ -66,6 +71,12 @@ def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
     if not resource_list.results.errors:
         _check(resource_list, sides)
     return None if resource_list.results.errors else sides
+
+
+def default_place(subject: Subject) -> str:
+    """The file that kpt gives a resource without one (R2)."""
+    file = f"{subject.kind.lower()}_{subject.name}.yaml"
+    return f"{subject.namespace}/{file}" if subject.namespace else file
 
 
 def has_tagged_items(resource_list: ResourceList) -> bool:
@@ -173,11 +184,11 @@ def _take_tagged(resource_list: ResourceList, sides: Sides, root: str | None) ->
 
 def _add(sides: Sides, side: str, root: Mapping, place: str | None) -> None:
     subject = subject_of(root)
-    if not _is_kptfile(subject):
-        sides.others[side].append(subject.kind)
-        return
     members = sides.original if side == "original" else sides.upstream
-    members.append(Member(place or KPTFILE, subject, root, place or KPTFILE))
+    if not _is_kptfile(subject):
+        members = sides.others[side]
+    place = place or (KPTFILE if _is_kptfile(subject) else default_place(subject))
+    members.append(Member(place, subject, root, place))
 
 
 def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: Node) -> None:
@@ -207,22 +218,26 @@ def _documents(node: Node) -> list[Node]:
 
 
 def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> None:
+    whole = sides.has_whole_packages
     for item in resource_list.items:
-        # Untouched items are never parsed, whatever they hold.
-        if not _MAY_BE_KPTFILE.search(item.slice.data):
+        # Untouched items are never parsed, whatever they hold: without whole packages only Kptfiles are touched.
+        if not whole and not _MAY_BE_KPTFILE.search(item.slice.data):
             continue
         try:
-            if item.kind != KPTFILE or not _is_kptfile(subject_of(item.root)):
+            if not whole and item.kind != KPTFILE:
                 continue
-            place = place_of(item.annotations, root)
-            if place is not None and basename(place) != KPTFILE:
-                continue
-            member = Member(place or KPTFILE, subject_of(item.root), item.root, place or KPTFILE)
+            subject, place = subject_of(item.root), place_of(item.annotations, root)
         except ResourceError as error:
-            if error.file is None or basename(error.file) == KPTFILE:
+            if whole or error.file is None or basename(error.file) == KPTFILE:
                 resource_list.results.error(str(error), file=error.file)
             continue
-        sides.local.append(member)
+        if _is_kptfile(subject):
+            place = place or KPTFILE
+            members = sides.local if basename(place) == KPTFILE else []
+        else:
+            place = place or default_place(subject)
+            members = sides.others["local"] if whole else []
+        members.append(Member(place, subject, item.root, place))
         sides.resources[id(item.root)] = item
 
 
@@ -237,9 +252,9 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
                 results.error(f"{member.file}: {side} hold {what}; each package has one", file=member.file)
             seen.add(member.place)
     for name, members in (("original", sides.original), ("upstream", sides.upstream)):
-        if not members and not all(sides.others.values()):
+        if not members and not (sides.others["original"] and sides.others["upstream"]):
             # Where both hold other resources, whole packages are given: K4.
-            has = ", ".join(sides.others[name]) or "nothing"
+            has = ", ".join(member.subject.kind for member in sides.others[name]) or "nothing"
             results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
     if not sides.local and (sides.original or sides.upstream):
         results.error(
@@ -248,8 +263,8 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
         )
 
 
-def new_resource(member: Member, folder: str) -> Resource:
-    """A resource of upstream's text, placed in the local package's folder where upstream has it."""
+def new_resource(member: Member, path: str, index: int) -> Resource:
+    """A resource of upstream's text, as the document `index` of the file `path`."""
     from krm_merge.schema.model import is_bookkeeping
     from krm_merge.text.cut import Slice
     from krm_merge.text.editor import Editor
@@ -260,7 +275,6 @@ def new_resource(member: Member, folder: str) -> Resource:
     for name in resource.annotations:
         if is_bookkeeping(name):
             resource.remove(f'metadata.annotations["{name}"]')
-    path = join(folder, member.place)
-    for name, value in ((PATH, path), (INDEX, "0"), (LEGACY_PATH, path), (LEGACY_INDEX, "0")):
+    for name, value in ((PATH, path), (INDEX, str(index)), (LEGACY_PATH, path), (LEGACY_INDEX, str(index))):
         resource.set(f'metadata.annotations["{name}"]', value)
     return resource

@@ -50,7 +50,7 @@ def _key(item: Node, kind: KeyedList) -> Canonical:
     parts: list[object] = []
     for name in kind.keys:
         value = item.get(name) if isinstance(item, Mapping) else None
-        parts.append(value.canonical if value is not None else ("str", defaults[name]) if name in defaults else None)
+        parts.append(value.canonical if value is not None else defaults.get(name))
     return tuple(parts)
 
 

@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from posixpath import dirname
-from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.decision import Decision
-from krm_merge.merge.policy import Policy, Subject
+from krm_merge.merge.member import KPTFILE, Fate, Member, Outcome
+from krm_merge.merge.policy import Policy
+from krm_merge.merge.resources import folder_of, match_resources
 from krm_merge.merge.tree import TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
 from krm_merge.text.nodes import Canonical, Mapping, mapping_canonical, resolved
-
-KPTFILE = "Kptfile"
-
-Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Member:
-    """A resource of one side. `place` is where it stands in the package, `file` where the host has it."""
-
-    place: str
-    subject: Subject
-    root: Mapping
-    file: str
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What becomes of one resource, and every decision that led there."""
-
-    fate: Fate
-    original: Member | None
-    upstream: Member | None
-    local: Member | None
-    decisions: list[Decision]
-
-    @property
-    def member(self) -> Member:
-        """The resource as the nearest side has it."""
-        member = self.local or self.upstream or self.original
-        assert member is not None
-        return member
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +42,25 @@ class PackageMerge:
             members = (sides[0].get(place), sides[1].get(place), sides[2].get(place))
             decide = self._root_kptfile if place == KPTFILE else self._subpackage_kptfile
             outcomes.append(decide(*members))
+        return outcomes
+
+    def resources(
+        self,
+        original: list[Member],
+        upstream: list[Member],
+        local: list[Member],
+        kptfiles: list[Outcome],
+        schema_of: Callable[[Member], Schema],
+    ) -> list[Outcome]:
+        """Decides on all other resources; `kptfiles` tells which packages there are and which are left alone (R3)."""
+        folders = {dirname(outcome.member.place) for outcome in kptfiles}
+        packages = sorted(folders, key=len, reverse=True)
+        alone = {dirname(o.member.place) for o in kptfiles if any(d.rule == "R3" for d in o.decisions)}
+        outcomes = []
+        for members in match_resources(original, upstream, local, folders):
+            nearest = next(member for member in reversed(members) if member is not None)
+            if folder_of(nearest.place, packages) not in alone:
+                outcomes.append(self._existence(schema_of(nearest), *members))
         return outcomes
 
     def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:

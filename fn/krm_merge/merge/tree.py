@@ -11,7 +11,7 @@ from krm_merge.merge.lines import merge_lines
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.verdict import Sides, Verdict, same
-from krm_merge.schema import Schema
+from krm_merge.schema import Discriminator, Schema
 from krm_merge.text.layout import NO_COMMENTS
 from krm_merge.text.nodes import Canonical, Child, Entry, Mapping, Node, Scalar, Sequence, resolved, text_canonical
 
@@ -130,7 +130,11 @@ class TreeMerge:
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for group in self.schema.alternatives(path):
-            verdicts |= self._alternatives(path, group, fields)
+            held = [tuple(key for name in group if (key := text_canonical(name)) in side) for side in fields]
+            if held[1] != held[2]:
+                verdicts |= self._one_of(path, fields, held)
+        if discriminator := self.schema.discriminator(path):
+            verdicts |= self._discriminated(path, fields, discriminator)
         for key in dict.fromkeys([*fields[2], *fields[1]]):
             if key in verdicts:
                 continue
@@ -142,14 +146,22 @@ class TreeMerge:
                 verdicts[key] = sides, self.value(step, sides)
         return verdicts
 
-    def _alternatives(
-        self, path: FieldPath, group: Series[str], fields: Series[dict[Canonical, Entry]]
+    def _discriminated(
+        self, path: FieldPath, fields: Series[dict[Canonical, Entry]], discriminator: Discriminator
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
-        """V7: a group of which one may stand is one value."""
-        keys = [text_canonical(name) for name in group]
-        held = [tuple(key for key in keys if key in side) for side in fields]
-        if held[1] == held[2]:
+        """V7: where a field says which of its siblings may stand, they are one value with it."""
+        names = [discriminator.field, *dict.fromkeys(m for members in discriminator.members.values() for m in members)]
+        field = text_canonical(discriminator.field)
+        default = None if discriminator.default is None else text_canonical(discriminator.default)
+        chosen = [side[field].value.canonical if field in side else default for side in fields]
+        if chosen[1] == chosen[2]:
             return {}
+        return self._one_of(path, fields, [tuple(k for n in names if (k := text_canonical(n)) in s) for s in fields])
+
+    def _one_of(
+        self, path: FieldPath, fields: Series[dict[Canonical, Entry]], held: Series[tuple[Canonical, ...]]
+    ) -> dict[Canonical, tuple[Sides, Verdict]]:
+        """V7: a group of which one may stand is one value; `held` are the fields of it that each side has."""
         choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
         sides = Sides(*choices)
         settled = sides.settled()
@@ -161,11 +173,11 @@ class TreeMerge:
         else:
             winner = 2 if self.policy.conflict(path) == "local" else 1
             has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
-            what = f"upstream has {has[1]}, local has {has[2]}, and only one of {' and '.join(group)} may stand"
+            what = f"upstream has {has[1]}, local has {has[2]}, and only one of them may stand"
             message = self.policy.story(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice stands")
             self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
-        for key in keys:
+        for key in dict.fromkeys(key for holding in held for key in holding):
             field = _sides(fields, key)
             if field.upstream is not None or field.local is not None:
                 node, side = (field.local, "local") if winner == 2 else (field.upstream, "upstream")

@@ -45,6 +45,9 @@ class KptfileSchema:
         """What runs a function and what configures it (V7)."""
         return FUNCTION_ALTERNATIVES if len(path) == 3 and path[:2] in FUNCTION_LISTS else ()
 
+    def discriminator(self, path: FieldPath) -> None:
+        """None: a Kptfile has no such field."""
+
     def stays_local(self, path: FieldPath) -> bool:
         """K1 and R6."""
         return path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT) or is_bookkeeping_path(path)

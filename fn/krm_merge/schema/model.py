@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.text.nodes import Canonical
 
 ORDERED: Final = "ordered"
 """A sequence: its elements have no identity (rule L3)."""
@@ -22,11 +24,23 @@ class KeyedList:
     """Elements identified by all of these fields together; `defaults` stand for absent key fields (L1)."""
 
     keys: tuple[str, ...]
-    defaults: tuple[tuple[str, str], ...] = ()
+    defaults: tuple[tuple[str, Canonical], ...] = ()
 
 
 ListKind: TypeAlias = Literal["ordered", "set", "whole", "functions"] | KeyedList
 Alternatives: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+class Discriminator(NamedTuple):
+    """A field whose value says which of its siblings may stand (V7).
+
+    `members` are the siblings that each value allows; a value that is not among them allows none. `default` is the
+    value that an absent field stands for, None if the field must be there.
+    """
+
+    field: str
+    members: Mapping[str, tuple[str, ...]]
+    default: str | None = None
 
 
 class Schema(Protocol):
@@ -38,6 +52,10 @@ class Schema(Protocol):
 
     def alternatives(self, path: FieldPath) -> Alternatives:
         """Groups of fields of the mapping at this path of which only one may stand (V7)."""
+        ...
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """The field of the mapping at this path that says which of its siblings may stand (V7)."""
         ...
 
     def stays_local(self, path: FieldPath) -> bool:

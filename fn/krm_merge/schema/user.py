@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.schema.model import Alternatives, KeyedList, ListKind, Schema
+from krm_merge.schema.model import Alternatives, Discriminator, KeyedList, ListKind, Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,10 @@ class WithListKeys:
     def alternatives(self, path: FieldPath) -> Alternatives:
         """As the schema says."""
         return self.schema.alternatives(path)
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """As the schema says."""
+        return self.schema.discriminator(path)
 
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says."""

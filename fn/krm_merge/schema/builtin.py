@@ -1,0 +1,172 @@
+"""The built-in types of Kubernetes. Source: `builtin.table`, which tools/generate_schema.py makes and describes.
+
+Loading takes no more than splitting the table into blocks; a block is read when a path leads there. The classes are no
+dataclasses because each of these takes a millisecond to make.
+"""
+
+from __future__ import annotations
+
+import os.path
+from functools import cache
+from typing import Final
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.schema.model import ORDERED, SET, Alternatives, Discriminator, KeyedList, ListKind, is_bookkeeping_path
+from krm_merge.text.nodes import text_canonical
+
+
+class _Field:
+    """What the table says of a field, from the words of its line."""
+
+    __slots__ = ("any_key", "atomic", "kind", "merge_key", "of", "strategy")
+
+    def __init__(self, words: list[str]) -> None:
+        marks = dict(word.partition("=")[::2] for word in words)
+        self.of = marks.get("of")
+        self.any_key = "map" in marks
+        self.atomic = "atomic" in marks
+        self.strategy = tuple(marks["patch"].split(",")) if "patch" in marks else ()
+        self.merge_key = marks.get("by")
+        self.kind: ListKind = ORDERED
+        if "keys" in marks:
+            keys = [key.partition("=") for key in marks["keys"].split(",")]
+            defaults = tuple((name, text_canonical(default)) for name, _, default in keys if default)
+            self.kind = KeyedList(tuple(name for name, _, _ in keys), defaults)
+        elif self.merge_key is not None and "merge" in self.strategy:
+            self.kind = KeyedList((self.merge_key,))
+        elif "set" in marks or "merge" in self.strategy:
+            self.kind = SET
+
+
+class _Type:
+    """What the table says of a type, from the lines of its block."""
+
+    __slots__ = ("alternatives", "discriminator", "fields")
+
+    def __init__(self, lines: list[str]) -> None:
+        self.alternatives: Alternatives = ()
+        self.discriminator: Discriminator | None = None
+        self.fields: dict[str, _Field] = {}
+        for line in lines:
+            name, *words = line.split(" ")
+            if name != "-":
+                self.fields[name] = _Field(words)
+            elif words[:2] == ["one", "of"]:
+                self.alternatives += (tuple(words[2].split(",")),)
+            else:
+                field, _, default = words[0].partition("=")
+                pairs = (word.partition(":") for word in words[1:])
+                members = {value: tuple(names.split(",")) for value, _, names in pairs}
+                self.discriminator = Discriminator(field, members, default or None)
+
+
+# Of what the table does not name: nothing is known.
+_NO_FIELD: Final = _Field([])
+_NO_TYPE: Final = _Type([])
+
+
+@cache
+def _table() -> dict[str, str]:
+    """The blocks of the table by their first lines."""
+    with open(os.path.join(os.path.dirname(__file__), "builtin.table"), encoding="utf-8") as file:
+        blocks = file.read().rstrip("\n").split("\n\n")
+    return {name: lines for name, _, lines in (block.partition("\n") for block in blocks)}
+
+
+@cache
+def _type(name: str) -> _Type:
+    return _Type(_table()[name].split("\n"))
+
+
+@cache
+def _kinds() -> dict[str, str]:
+    """By group and kind, the rest of the line: types by version, the newest first."""
+    lines = _table()["roots"].split("\n")
+    return {kind: versions for kind, _, versions in (line.partition(" ") for line in lines)}
+
+
+class BuiltinSchema:
+    """A type of Kubernetes. Paths may leave out the steps into list elements."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: _Type) -> None:
+        """Of a type in the table; see `builtin_schema`."""
+        self._root = root
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """Keyed by `x-kubernetes-list-map-keys` or else by the strategic merge patch key (L1); sets (L2)."""
+        # The elements of a list of scalars are no lists.
+        return self._field(path).kind if path and isinstance(path[-1], str) else ORDERED
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """Sources of a volume, handlers of a probe and the like; not those that a discriminator tells apart (V7)."""
+        return self._type(path).alternatives
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """The field of the mapping at this path that chooses among its siblings, such as a strategy's `type` (V7)."""
+        return self._type(path).discriminator
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """R6."""
+        return is_bookkeeping_path(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """All key fields of the list at this path, () if its elements have no keys."""
+        kind = self.list_kind(path)
+        return kind.keys if isinstance(kind, KeyedList) else ()
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """The words of `x-kubernetes-patch-strategy`: `merge`, `replace`, `retainKeys`."""
+        return self._field(path).strategy
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The one key field by which kubectl merges the list at this path (`x-kubernetes-patch-merge-key`)."""
+        return self._field(path).merge_key
+
+    def atomic_map(self, path: FieldPath) -> bool:
+        """Whether server-side apply replaces the mapping at this path as a whole (`x-kubernetes-map-type`)."""
+        return self._field(path).atomic
+
+    def _field(self, path: FieldPath) -> _Field:
+        return self._walk(path)[0]
+
+    def _type(self, path: FieldPath) -> _Type:
+        return self._walk(path)[1]
+
+    def _walk(self, path: FieldPath) -> tuple[_Field, _Type]:
+        """What is known of a field, and of the value in it."""
+        field, type_ = _NO_FIELD, self._root
+        in_map = False
+        for step in path:
+            if not isinstance(step, str):
+                continue
+            if in_map:
+                # The key of a map: its value has the type that the field names.
+                field, in_map = _NO_FIELD, False
+                continue
+            found = type_.fields.get(step)
+            if found is None:
+                return _NO_FIELD, _NO_TYPE
+            field, in_map = found, found.any_key
+            type_ = _type(found.of) if found.of is not None else _NO_TYPE
+        return field, _NO_TYPE if in_map else type_
+
+
+@cache
+def builtin_schema(group: str, version: str, kind: str) -> BuiltinSchema | None:
+    """The schema of one of Kubernetes' own kinds, None of others. `group` is empty for the core group.
+
+    A version that is not known is read as the newest that is.
+    """
+    versions = _kinds().get(f"{group}/{kind}")
+    if versions is None or group == "*":
+        return None
+    names = dict(pair.split("=") for pair in versions.split(" "))
+    return BuiltinSchema(_type(names.get(version) or next(iter(names.values()))))
+
+
+@cache
+def any_object_schema() -> BuiltinSchema:
+    """What holds for resources of every kind: their metadata."""
+    return BuiltinSchema(_type(_kinds()["*/*"].removeprefix("*=")))

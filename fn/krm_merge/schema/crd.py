@@ -1,0 +1,153 @@
+"""Custom resources, as the CustomResourceDefinitions in a package describe them.
+
+Source: "Structural schemas" and "Merge strategy" in the documentation of Kubernetes. Of a definition only what a path
+leads to is read. What a definition says nothing of (`x-kubernetes-preserve-unknown-fields` or not) is unknown:
+lists there are sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.schema.builtin import BuiltinSchema, any_object_schema
+from krm_merge.schema.model import ORDERED, SET, Alternatives, Discriminator, KeyedList, ListKind, is_bookkeeping_path
+from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, resolved
+
+GroupVersionKind: TypeAlias = tuple[str, str, str]
+
+_GROUP = "apiextensions.k8s.io"
+_LIST_TYPE = "x-kubernetes-list-type"
+_LIST_KEYS = "x-kubernetes-list-map-keys"
+_MAP_TYPE = "x-kubernetes-map-type"
+_EMBEDDED = "x-kubernetes-embedded-resource"
+
+
+def crd_schemas(roots: Iterable[Mapping]) -> dict[GroupVersionKind, CrdSchema]:
+    """The schemas of all versions of the custom resources that the CustomResourceDefinitions (v1) among `roots` define.
+
+    A definition that is not complete defines nothing; of two for one kind the later stands.
+    """
+    schemas: dict[GroupVersionKind, CrdSchema] = {}
+    for root in roots:
+        if _text(root.get("kind")) != "CustomResourceDefinition" or _text(root.get("apiVersion")) != f"{_GROUP}/v1":
+            continue
+        spec = root.get("spec")
+        group, kind, versions = _at(spec, "group"), _at(spec, "names", "kind"), _at(spec, "versions")
+        if not isinstance(versions, Sequence):
+            continue
+        for version in map(resolved, versions.items):
+            name, schema = _at(version, "name"), _at(version, "schema", "openAPIV3Schema")
+            if isinstance(schema, Mapping) and group is not None and kind is not None and name is not None:
+                schemas[_text(group), _text(name), _text(kind)] = CrdSchema(schema)
+    return schemas
+
+
+class CrdSchema:
+    """One version of a custom resource. Paths may leave out the steps into list elements."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: Mapping) -> None:
+        """Takes the mapping `openAPIV3Schema`."""
+        self._root = root
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """Keyed by `x-kubernetes-list-map-keys` with the keys' defaults (L1); sets (L2)."""
+        schema, rest = self._find(path)
+        if isinstance(schema, BuiltinSchema):
+            return schema.list_kind(rest)
+        kind = _text(_at(schema, _LIST_TYPE))
+        if kind == "set":
+            return SET
+        if kind != "map" or not (keys := _texts(_at(schema, _LIST_KEYS))):
+            return ORDERED
+        properties = _at(schema, "items", "properties")
+        values = ((key, _at(properties, key, "default")) for key in keys)
+        return KeyedList(keys, tuple((k, v.canonical) for k, v in values if isinstance(v, Scalar)))
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """Fields that are required one by one in `oneOf`, or of which `maxProperties` allows one (V7)."""
+        schema, rest = self._find(path)
+        if isinstance(schema, BuiltinSchema):
+            return schema.alternatives(rest)
+        fields: list[str] = []
+        properties, branches = _at(schema, "properties"), _at(schema, "oneOf")
+        if isinstance(properties, Mapping) and _text(_at(schema, "maxProperties")) == "1":
+            fields = [_text(entry.key) for entry in properties.fields.values()]
+        elif isinstance(branches, Sequence):
+            required = [_texts(_at(branch, "required")) for branch in map(resolved, branches.items)]
+            # Each branch requires a field of its own: two of these fields would satisfy two branches, or none.
+            if all(len(names) == 1 for names in required):
+                fields = [names[0] for names in required]
+        return (tuple(fields),) if len(set(fields)) == len(fields) > 1 else ()
+
+    def discriminator(self, path: FieldPath) -> Discriminator | None:
+        """Custom resources declare none."""
+        return None
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """R6."""
+        return is_bookkeeping_path(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """All key fields of the list at this path, () if its elements have no keys."""
+        kind = self.list_kind(path)
+        return kind.keys if isinstance(kind, KeyedList) else ()
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """`merge` for keyed lists and sets: Kubernetes drops marks of strategic merge patches from definitions."""
+        return () if self.list_kind(path) == ORDERED else ("merge",)
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The key of a list with one key; kubectl itself knows none of custom resources."""
+        keys = self.merge_keys(path)
+        return keys[0] if len(keys) == 1 else None
+
+    def atomic_map(self, path: FieldPath) -> bool:
+        """Whether server-side apply replaces the mapping at this path as a whole (`x-kubernetes-map-type`)."""
+        schema, rest = self._find(path)
+        if isinstance(schema, BuiltinSchema):
+            return schema.atomic_map(rest)
+        return _text(_at(schema, _MAP_TYPE)) == "atomic"
+
+    def _find(self, path: FieldPath) -> tuple[Node | BuiltinSchema | None, FieldPath]:
+        """The part of the definition that describes the value at a path; of metadata, its schema and the path in it."""
+        schema: Node | None = self._root
+        for at, step in enumerate(path):
+            items = _at(schema, "items")
+            if not isinstance(step, str):
+                schema = items or schema
+                continue
+            while items is not None:
+                # A step into an element that the path leaves out.
+                schema, items = items, _at(items, "items")
+            if step == "metadata" and (at == 0 or _text(_at(schema, _EMBEDDED)) == "true"):
+                return any_object_schema(), path[at:]
+            found = _at(schema, "properties", step)
+            schema = found if found is not None else _at(schema, "additionalProperties")
+            if not isinstance(schema, Mapping):
+                return None, ()
+        return schema, ()
+
+
+def _at(node: Node | None, *fields: str) -> Node | None:
+    """What stands below these fields, None where there is nothing."""
+    for field in fields:
+        node = node.get(field) if isinstance(node, Mapping) else None
+    return node
+
+
+def _is_text(node: Scalar) -> bool:
+    return node.canonical[0] == "str"
+
+
+def _text(node: Node | None) -> str:
+    """The text of a scalar, empty for everything else."""
+    return node.text if isinstance(node, Scalar) else ""
+
+
+def _texts(node: Node | None) -> tuple[str, ...]:
+    """The texts of a list of scalars."""
+    return tuple(_text(resolved(item)) for item in node.items) if isinstance(node, Sequence) else ()

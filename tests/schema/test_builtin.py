@@ -1,0 +1,304 @@
+"""What the merge is told of Kubernetes' own types."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from krm_merge.krm.fieldpath import FieldPath, parse_path
+from krm_merge.schema import ORDERED, SET, KeyedList, ListKind
+from krm_merge.schema.builtin import BuiltinSchema, any_object_schema, builtin_schema
+
+NAME = KeyedList(("name",))
+POD = "spec"
+TEMPLATE = "spec.template.spec"
+CRON_TEMPLATE = "spec.jobTemplate.spec.template.spec"
+PORTS = KeyedList(("containerPort", "protocol"), (("protocol", ("str", "TCP")),))
+
+
+def schema_of(kind: str) -> BuiltinSchema:
+    """`apps/v1/Deployment`, or `v1/Pod`."""
+    *group, version, name = kind.split("/")
+    schema = builtin_schema("/".join(group), version, name)
+    assert schema is not None
+    return schema
+
+
+def path(text: str) -> FieldPath:
+    return parse_path(text) if text else ()
+
+
+POD_LISTS: dict[str, ListKind] = {
+    "containers": NAME,
+    "initContainers": NAME,
+    "ephemeralContainers": NAME,
+    "ephemeralContainers[name=debug].ports": PORTS,
+    "containers[name=web].args": ORDERED,
+    "containers[name=web].command": ORDERED,
+    "containers[name=web].env": NAME,
+    "containers[name=web].envFrom": ORDERED,
+    "containers[name=web].ports": PORTS,
+    "containers[name=web].resources.claims": NAME,
+    "containers[name=web].volumeDevices": KeyedList(("devicePath",)),
+    "containers[name=web].volumeMounts": KeyedList(("mountPath",)),
+    "hostAliases": KeyedList(("ip",)),
+    "hostAliases[ip=10.0.0.1].hostnames": ORDERED,
+    "imagePullSecrets": NAME,
+    "resourceClaims": NAME,
+    "schedulingGates": NAME,
+    "tolerations": ORDERED,
+    "topologySpreadConstraints": KeyedList(("topologyKey", "whenUnsatisfiable")),
+    "volumes": NAME,
+    "volumes[name=data].projected.sources": ORDERED,
+    "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution": ORDERED,
+    "nodeSelector.disks": ORDERED,
+    "unknown.list": ORDERED,
+}
+PODS = {
+    "v1/Pod": POD,
+    "apps/v1/Deployment": TEMPLATE,
+    "apps/v1/StatefulSet": TEMPLATE,
+    "batch/v1/CronJob": CRON_TEMPLATE,
+}
+
+LISTS: list[tuple[str, str, ListKind]] = [
+    *((kind, f"{at}.{below}", keys) for kind, at in PODS.items() for below, keys in POD_LISTS.items()),
+    ("v1/Pod", "metadata.finalizers", SET),
+    ("v1/Pod", "metadata.ownerReferences", KeyedList(("uid",))),
+    ("v1/Pod", "metadata.annotations.list", ORDERED),
+    ("v1/Pod", "status.conditions", KeyedList(("type",))),
+    ("v1/Pod", "status.hostIPs", KeyedList(("ip",))),
+    ("v1/Pod", "status.podIPs", KeyedList(("ip",))),
+    ("apps/v1/Deployment", "spec.template.metadata.finalizers", SET),
+    ("apps/v1/Deployment", "status.conditions", KeyedList(("type",))),
+    ("apps/v1/StatefulSet", "spec.volumeClaimTemplates", ORDERED),
+    ("batch/v1/Job", "status.conditions", KeyedList(("type",))),
+    ("v1/Node", "spec.podCIDRs", SET),
+    ("v1/Node", "spec.taints", ORDERED),
+    ("v1/Node", "status.addresses", KeyedList(("type",))),
+    ("v1/Service", "spec.ports", KeyedList(("port", "protocol"), (("protocol", ("str", "TCP")),))),
+    ("v1/Service", "spec.externalIPs", ORDERED),
+    ("v1/ServiceAccount", "secrets", NAME),
+    # Kubernetes marks this one as atomic, other than that of a pod.
+    ("v1/ServiceAccount", "imagePullSecrets", ORDERED),
+    ("v1/ConfigMap", "data.list", ORDERED),
+    ("admissionregistration.k8s.io/v1/MutatingWebhookConfiguration", "webhooks", NAME),
+    ("admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "webhooks", NAME),
+    ("admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "webhooks[name=a].rules", ORDERED),
+    ("admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "webhooks[name=a].matchConditions", NAME),
+    ("admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy", "spec.variables", NAME),
+    ("discovery.k8s.io/v1/EndpointSlice", "endpoints[0].addresses", SET),
+    ("networking.k8s.io/v1/Ingress", "spec.rules", ORDERED),
+    ("networking.k8s.io/v1/NetworkPolicy", "spec.ingress", ORDERED),
+    ("rbac.authorization.k8s.io/v1/ClusterRole", "rules", ORDERED),
+    ("rbac.authorization.k8s.io/v1/RoleBinding", "subjects", ORDERED),
+    ("autoscaling/v2/HorizontalPodAutoscaler", "spec.metrics", ORDERED),
+    ("storage.k8s.io/v1/CSINode", "spec.drivers", NAME),
+    (
+        "resource.k8s.io/v1/ResourceClaim",
+        "status.devices",
+        KeyedList(("driver", "device", "pool", "shareID")),
+    ),
+    ("apiextensions.k8s.io/v1/CustomResourceDefinition", "spec.versions", ORDERED),
+    # Below a map any key will do, the names of fields among them.
+    (
+        "apiextensions.k8s.io/v1/CustomResourceDefinition",
+        "spec.versions[0].schema.openAPIV3Schema.properties.properties.properties.spec.x-kubernetes-validations",
+        KeyedList(("rule",)),
+    ),
+    (
+        "apiextensions.k8s.io/v1/CustomResourceDefinition",
+        "spec.versions[0].schema.openAPIV3Schema.properties.x-kubernetes-validations",
+        ORDERED,
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "at", "expected"), [pytest.param(*case, id="-".join(case[:2])) for case in LISTS])
+def test_lists(kind: str, at: str, expected: ListKind) -> None:
+    schema, full = schema_of(kind), path(at)
+    assert schema.list_kind(full) == expected
+    assert schema.merge_keys(full) == (expected.keys if isinstance(expected, KeyedList) else ())
+    # Paths may leave out the steps into elements.
+    assert schema.list_kind(tuple(step for step in full if isinstance(step, str))) == expected
+
+
+def test_elements_of_lists_are_no_lists() -> None:
+    schema = schema_of("v1/Pod")
+    assert schema.list_kind(("spec", "containers", (("name", "web"),))) == ORDERED
+    assert schema.list_kind(("metadata", "finalizers", 0)) == ORDERED
+    assert schema.list_kind(()) == ORDERED
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "strategy", "key"),
+    [
+        ("v1/Pod", "spec.containers", ("merge",), "name"),
+        ("v1/Pod", "spec.containers[name=a].ports", ("merge",), "containerPort"),
+        ("v1/Pod", "spec.containers[name=a].args", (), None),
+        ("v1/Pod", "spec.volumes", ("merge", "retainKeys"), "name"),
+        ("v1/Pod", "spec.topologySpreadConstraints", ("merge",), "topologyKey"),
+        ("v1/Pod", "spec.tolerations", (), None),
+        ("v1/Pod", "metadata.finalizers", ("merge",), None),
+        ("v1/Service", "spec.ports", ("merge",), "port"),
+        ("apps/v1/Deployment", "spec.strategy", ("retainKeys",), None),
+        ("apps/v1/StatefulSet", "spec.updateStrategy", (), None),
+        ("policy/v1/PodDisruptionBudget", "spec.selector", ("replace",), None),
+        # Server-side apply merges it by name, a strategic merge patch replaces it.
+        ("v1/Pod", "spec.containers[name=a].resources.claims", (), None),
+    ],
+)
+def test_marks_of_strategic_merge_patches(kind: str, at: str, strategy: tuple[str, ...], key: str | None) -> None:
+    assert schema_of(kind).patch_strategy(path(at)) == strategy
+    assert schema_of(kind).patch_merge_key(path(at)) == key
+
+
+def test_maps_that_server_side_apply_replaces() -> None:
+    deployment = schema_of("apps/v1/Deployment")
+    assert deployment.atomic_map(path("spec.selector"))
+    assert deployment.atomic_map(path("spec.template.spec.nodeSelector"))
+    assert not deployment.atomic_map(path("spec.template.metadata.labels"))
+    volume = schema_of("v1/PersistentVolume")
+    assert not volume.atomic_map(path("spec.claimRef"))
+    assert volume.atomic_map(path("spec.csi.nodeStageSecretRef"))
+
+
+CONTAINER = "spec.containers[name=web]"
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "expected"),
+    [
+        ("v1/Pod", f"{CONTAINER}.livenessProbe", {"exec", "grpc", "httpGet", "tcpSocket"}),
+        ("v1/Pod", f"{CONTAINER}.startupProbe", {"exec", "grpc", "httpGet", "tcpSocket"}),
+        ("v1/Pod", f"{CONTAINER}.lifecycle.preStop", {"exec", "httpGet", "sleep", "tcpSocket"}),
+        ("v1/Pod", f"{CONTAINER}.env[name=A]", {"value", "valueFrom"}),
+        (
+            "v1/Pod",
+            f"{CONTAINER}.env[name=A].valueFrom",
+            {"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"},
+        ),
+        ("v1/Pod", f"{CONTAINER}.envFrom[0]", {"configMapRef", "secretRef"}),
+        ("networking.k8s.io/v1/Ingress", "spec.defaultBackend", {"resource", "service"}),
+        ("networking.k8s.io/v1/Ingress", "spec.rules[0].http.paths[0].backend", {"resource", "service"}),
+        ("networking.k8s.io/v1/Ingress", "spec.defaultBackend.service.port", {"name", "number"}),
+        ("policy/v1/PodDisruptionBudget", "spec", {"maxUnavailable", "minAvailable"}),
+        (
+            "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration",
+            "webhooks[0].clientConfig",
+            {"service", "url"},
+        ),
+        ("scheduling.k8s.io/v1alpha3/PodGroup", "spec.schedulingPolicy", {"basic", "gang"}),
+    ],
+)
+def test_alternatives(kind: str, at: str, expected: set[str]) -> None:
+    (group,) = schema_of(kind).alternatives(path(at))
+    assert set(group) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "at"), [("v1/Pod", "spec.volumes[name=data]"), ("batch/v1/CronJob", f"{CRON_TEMPLATE}.volumes[0]")]
+)
+def test_sources_of_a_volume_are_alternatives(kind: str, at: str) -> None:
+    (group,) = schema_of(kind).alternatives(path(at))
+    assert {"configMap", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "secret"} <= set(group)
+    assert "name" not in group
+    assert len(group) == 30
+
+
+def test_sources_of_a_persistent_volume_are_alternatives() -> None:
+    (group,) = schema_of("v1/PersistentVolume").alternatives(("spec",))
+    assert {"csi", "hostPath", "local", "nfs", "iscsi"} <= set(group)
+    assert not {"capacity", "claimRef", "nodeAffinity", "volumeMode"} & set(group)
+
+
+@pytest.mark.parametrize("at", ["", "spec", "spec.containers", CONTAINER, "metadata", "metadata.labels", "no.field"])
+def test_most_mappings_have_no_alternatives(at: str) -> None:
+    assert schema_of("v1/Pod").alternatives(path(at)) == ()
+    assert schema_of("v1/Pod").discriminator(path(at)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "at"),
+    [
+        ("apps/v1/Deployment", "spec.strategy"),
+        ("apps/v1/StatefulSet", "spec.updateStrategy"),
+        ("apps/v1/DaemonSet", "spec.updateStrategy"),
+    ],
+)
+def test_the_type_of_an_update_strategy_tells_its_fields(kind: str, at: str) -> None:
+    told = schema_of(kind).discriminator(path(at))
+    assert told == ("type", {"RollingUpdate": ("rollingUpdate",)}, "RollingUpdate")
+    assert schema_of(kind).alternatives(path(at)) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "field", "members"),
+    [
+        # By the API's values, where the union in the source says LocalhostProfile.
+        ("v1/Pod", "spec.securityContext.seccompProfile", "type", {"Localhost": ("localhostProfile",)}),
+        (
+            "autoscaling/v2/HorizontalPodAutoscaler",
+            "spec.metrics[0].resource.target",
+            "type",
+            {"AverageValue": ("averageValue",), "Utilization": ("averageUtilization",), "Value": ("value",)},
+        ),
+        (
+            "flowcontrol.apiserver.k8s.io/v1/FlowSchema",
+            "spec.rules[0].subjects[0]",
+            "kind",
+            {"Group": ("group",), "ServiceAccount": ("serviceAccount",), "User": ("user",)},
+        ),
+    ],
+)
+def test_discriminators(kind: str, at: str, field: str, members: dict[str, tuple[str, ...]]) -> None:
+    assert schema_of(kind).discriminator(path(at)) == (field, members, None)
+
+
+def test_bookkeeping_stays_local_and_status_does_not() -> None:
+    schema = schema_of("apps/v1/Deployment")
+    assert schema.stays_local(("metadata", "annotations", "config.kubernetes.io/path"))
+    assert not schema.stays_local(("metadata", "annotations", "note"))
+    assert not schema.stays_local(("status",))
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "kind"),
+    [("", "v1", "Deployment"), ("apps", "v1", "Pod"), ("example.com", "v1", "Widget"), ("", "v1", "PodList")],
+)
+def test_unknown_kinds(group: str, version: str, kind: str) -> None:
+    assert builtin_schema(group, version, kind) is None
+    assert builtin_schema("*", "*", "*") is None
+
+
+def test_kinds_that_nobody_knows_have_metadata() -> None:
+    schema = any_object_schema()
+    assert schema.list_kind(("metadata", "finalizers")) == SET
+    assert schema.list_kind(("metadata", "ownerReferences")) == KeyedList(("uid",))
+    assert schema.list_kind(("spec", "containers")) == ORDERED
+
+
+def test_an_unknown_version_is_read_as_the_newest() -> None:
+    def metrics(version: str) -> bool:
+        schema = builtin_schema("autoscaling", version, "HorizontalPodAutoscaler")
+        assert schema is not None
+        return schema.discriminator(("spec", "metrics")) is not None
+
+    # v1 has no metrics.
+    assert [metrics(version) for version in ("v1", "v2", "v2beta2", "v3")] == [False, True, True, True]
+    assert builtin_schema("apps", "v1beta1", "Deployment") is not None
+
+
+def test_loading_is_measured() -> None:
+    code = (
+        "import time, krm_merge.schema\n"
+        "a = time.perf_counter()\n"
+        "from krm_merge.schema.builtin import builtin_schema\n"
+        "b = time.perf_counter()\n"
+        "builtin_schema('apps', 'v1', 'Deployment').list_kind(('spec', 'template', 'spec', 'containers'))\n"
+        "print(f'module {(b - a) * 1e3:.2f} ms, table {(time.perf_counter() - b) * 1e3:.2f} ms')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    print(run.stdout)

@@ -1,0 +1,150 @@
+"""The table is what the script makes, and says what Kubernetes' own schemas say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.schema import ORDERED, SET, KeyedList
+from krm_merge.schema.builtin import BuiltinSchema, builtin_schema
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TABLE = ROOT / "fn" / "krm_merge" / "schema" / "builtin.table"
+PACKAGE = distribution("kubernetes-validate")
+SCHEMAS = Path(str(PACKAGE.locate_file("kubernetes_validate/kubernetes-json-schema")))
+Definition = dict[str, Any]
+
+REF = "#/$defs/"
+SOURCE, KUBERNETES = TABLE.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").split(": ")
+OLDEST, NEWEST = KUBERNETES.removeprefix("Kubernetes ").split(" to ")
+
+of_the_recorded_version = pytest.mark.skipif(
+    f"kubernetes-validate {PACKAGE.version}" != SOURCE,
+    reason=f"the table is of {SOURCE}, which is not the installed one; run tools/generate_schema.py",
+)
+
+
+def generate(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "tools" / "generate_schema.py"), *arguments]
+    return subprocess.run(command, capture_output=True, check=False, env=os.environ, text=True, timeout=60)
+
+
+@of_the_recorded_version
+def test_the_table_is_current() -> None:
+    run = generate("--check")
+    assert run.returncode == 0, run.stderr
+
+
+def test_check_tells_a_stale_table_and_writes_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "builtin.table"
+    table.write_text("stale\n", encoding="utf-8")
+    run = generate("--check", "--table", str(table))
+    assert run.returncode == 1
+    assert run.stderr == "builtin.table is out of date; run tools/generate_schema.py\n"
+    assert table.read_text(encoding="utf-8") == "stale\n"
+    assert generate("--table", str(table)).returncode == 0
+    assert table.read_text(encoding="utf-8").startswith("# kubernetes-validate ")
+
+
+def definitions(release: str) -> dict[str, Definition]:
+    text = (SCHEMAS / f"v{release}.0-local" / "_definitions.json").read_text(encoding="utf-8")
+    found: dict[str, Definition] = json.loads(text)["$defs"]
+    return found
+
+
+def kinds(known: dict[str, Definition]) -> Iterator[tuple[str, str, str, str]]:
+    for name, definition in known.items():
+        for gvk in definition.get("x-kubernetes-group-version-kind", ()):
+            yield gvk["group"], gvk["version"], gvk["kind"], name
+
+
+def fields(known: dict[str, Definition], root: str) -> Iterator[tuple[FieldPath, Definition]]:
+    """Every field below a type by one path to it, each type once."""
+    pending: list[tuple[FieldPath, str]] = [((), root)]
+    seen = {root}
+    while pending:
+        above, name = pending.pop()
+        for field, schema in known[name].get("properties", {}).items():
+            at: FieldPath = (*above, field)
+            yield at, schema
+            inner = schema
+            if "items" in schema:
+                inner, at = schema["items"], (*at, 0)
+            elif isinstance(schema.get("additionalProperties"), dict):
+                inner, at = schema["additionalProperties"], (*at, "some-key")
+            target = inner.get("$ref", "").removeprefix(REF)
+            if target and target not in seen:
+                seen.add(target)
+                pending.append((at, target))
+
+
+RELEASES = sorted(folder.name.removeprefix("v").removesuffix(".0-local") for folder in SCHEMAS.glob("v1.*.0-local"))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_table_says_what_the_source_says(release: str) -> None:
+    """Merge keys of all versions of Kubernetes: none was ever changed. All marks of the newest."""
+    known = definitions(release)
+    checked = 0
+    for group, api_version, kind, name in kinds(known):
+        schema = builtin_schema(group, api_version, kind)
+        for at, field in fields(known, name) if schema is not None else ():
+            assert schema is not None
+            place = f"{group}/{api_version} {kind} {at}"
+            checked += 1
+            if "items" not in field:
+                continue
+            if key := field.get("x-kubernetes-patch-merge-key"):
+                assert schema.patch_merge_key(at) == key, place
+            if release == NEWEST:
+                check_list(schema, at, field, place)
+    assert checked > 5_000
+
+
+def check_list(schema: BuiltinSchema, at: FieldPath, field: Definition, place: str) -> None:
+    """One list of the newest version, whose marks are those of the table."""
+    strategy, key = field.get("x-kubernetes-patch-strategy", ""), field.get("x-kubernetes-patch-merge-key")
+    keys, kind = field.get("x-kubernetes-list-map-keys"), schema.list_kind(at)
+    assert ",".join(schema.patch_strategy(at)) == strategy, place
+    assert schema.patch_merge_key(at) == key, place
+    if keys or key:
+        assert isinstance(kind, KeyedList), place
+        assert kind.keys == tuple(keys or [key]), place
+        assert kind.defaults == ((("protocol", ("str", "TCP")),) if "protocol" in kind.keys else ()), place
+    else:
+        assert kind == (SET if field.get("x-kubernetes-list-type") == "set" or strategy else ORDERED), place
+
+
+@pytest.mark.parametrize("release", [OLDEST, NEWEST])
+def test_every_kind_that_has_metadata_is_there(release: str) -> None:
+    known = definitions(release)
+    for group, api_version, kind, name in kinds(known):
+        metadata = known[name].get("properties", {}).get("metadata", {})
+        expected = metadata.get("$ref", "").endswith(".ObjectMeta")
+        assert (builtin_schema(group, api_version, kind) is not None) == expected, (group, api_version, kind)
+
+
+def test_fields_of_alternatives_and_discriminators_exist() -> None:
+    """What the script names by hand is there in the newest version, of alternatives at least two."""
+    known = definitions(NEWEST)
+    for group, api_version, kind, name in kinds(known):
+        schema = builtin_schema(group, api_version, kind)
+        if schema is None:
+            continue
+        names: dict[FieldPath, set[str]] = {}
+        for at, _ in fields(known, name):
+            names.setdefault(at[:-1], set()).add(str(at[-1]))
+        for at, siblings in names.items():
+            for alternatives in schema.alternatives(at):
+                assert len(siblings & set(alternatives)) > 1, (kind, at)
+            if (told := schema.discriminator(at)) is not None:
+                assert {told.field, *(m for members in told.members.values() for m in members)} <= siblings, (kind, at)
