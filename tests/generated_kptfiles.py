@@ -149,6 +149,9 @@ def text(seed: int, value: Any, column: int = 0, comments: float = 0.0) -> str:
             if isinstance(item, dict | list) and item:
                 wide = 0 if isinstance(item, list) else 2
                 out += f"{tail(key)}\n{text(seed, item, column + wide, comments)}"
+            elif isinstance(item, str) and item.endswith("\n"):
+                lines = "".join(f"{pad}  {line}\n" for line in item.splitlines())
+                out += f" |{tail(key)}\n{lines}"
             else:
                 out += f" {scalar(item)}{tail(key)}\n"
         return out
@@ -163,6 +166,8 @@ def text(seed: int, value: Any, column: int = 0, comments: float = 0.0) -> str:
 
 def scalar(value: Any) -> str:
     """A scalar or an empty collection in flow style."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, str):
         return '"' + value.replace('"', '\\"') + '"' if not value.isalpha() or value in ("yes", "null", "on") else value
     return {"{}": "{}", "[]": "[]"}.get(str(value), str(value))

@@ -266,12 +266,9 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
 def new_resource(member: Member, path: str, index: int) -> Resource:
     """A resource of upstream's text, as the document `index` of the file `path`."""
     from krm_merge.schema.model import is_bookkeeping
-    from krm_merge.text.cut import Slice
-    from krm_merge.text.editor import Editor
-    from krm_merge.text.emit import Emitter
+    from krm_merge.text.document import text_of
 
-    data = Emitter(Editor(member.root), 0).child(member.root, 0, None, "\n").encode()
-    resource = Resource(Slice(data, proved=False))
+    resource = Resource.from_document(text_of(member.root))
     for name in resource.annotations:
         if is_bookkeeping(name):
             resource.remove(f'metadata.annotations["{name}"]')

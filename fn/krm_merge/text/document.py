@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from krm_merge.text.editor import Editor
-from krm_merge.text.layout import CannotEdit, source_of
-from krm_merge.text.nodes import Canonical, TextError
+from krm_merge.text.emit import Emitter
+from krm_merge.text.layout import CannotEdit, chunks, source_of
+from krm_merge.text.nodes import Canonical, Mapping, TextError
 from krm_merge.text.reader import read
 
 
@@ -32,6 +33,20 @@ def rendered(editor: Editor) -> tuple[str, bool]:
         if _means(text, wanted):
             return text, True
     raise TextError("the edits of this document cannot be written; please report it with the document")
+
+
+def text_of(root: Mapping) -> str:
+    """The text of one document among others as a document of its own: its lines as they stand, at column 0."""
+    try:
+        places = chunks(root)
+    except CannotEdit:
+        emitter = Emitter(Editor(root), None)
+        return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
+    lines = source_of(root).text[places[0].start : places[-1].end].splitlines(keepends=True)
+    indent = " " * places[0].column
+    if places[0].inline:
+        lines[0] = indent + lines[0]
+    return "".join(line[len(indent) :] if line.startswith(indent) else line.lstrip(" ") for line in lines)
 
 
 def _means(text: str, wanted: Canonical) -> bool:
