@@ -125,7 +125,7 @@ def test_source_docker_sink(image: str, package: Path, tmp_path: Path) -> None:
 def test_doc(image: str) -> None:
     done = run("kpt", "fn", "doc", "--image", image)
     assert done.returncode == 0, done.stderr
-    assert "Merges the Kptfile" in done.stdout + done.stderr
+    assert "Merges a kpt package" in done.stdout + done.stderr
 
 
 # ---- under docker alone ------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krm.resource_lists import HEAD, resource_list
@@ -41,6 +41,7 @@ def test_without_a_change_the_bytes_are_the_same(seed: int, as_it_came: bool) ->
 
 
 @given(SEEDS)
+@example(115_269_081_489)
 def test_results_of_the_input_go(seed: int) -> None:
     generated = resource_list(Random(seed))
     if not generated.is_yaml or "results" not in generated.fields:

@@ -93,13 +93,16 @@ class ResourceList:
         """The list as bytes, with the results. `as_it_came` gives the items of the input, without any change."""
         parts = self._parts
         pieces = [parts.before]
+        last_field = 0
         for name, region in parts.fields.items():
+            last_field = last_field if name == "results" else len(pieces)
             if name == "items":
                 pieces.extend(self._items_as_they_came() if as_it_came else self._items(self.items))
             elif name != "results":
                 pieces.append(region)
         if len(self.results):
-            pieces.append(self._results())
+            # A last field without a newline stays last: with one, a block scalar in it would have another value.
+            pieces.insert(len(pieces) if pieces[-1].endswith(b"\n") else last_field, self._results())
         return _in_lines(pieces, parts.newline)
 
     def _items_as_they_came(self) -> list[bytes]:
