@@ -6,12 +6,12 @@ Original and upstream come from the functionConfig, local is the items.
 from __future__ import annotations
 
 import sys
-from posixpath import join
+from posixpath import basename, join
 
 from krm_merge.functions.config import read_settings
 from krm_merge.functions.report import results_of
 from krm_merge.functions.schemas import Schemas
-from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, read_sides
+from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, place_of, read_sides
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
@@ -20,6 +20,7 @@ from krm_merge.merge.kptfile import faults
 from krm_merge.merge.member import KPTFILE, Outcome
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.reach import reaches
+from krm_merge.merge.references import dangling
 from krm_merge.text.nodes import TextError
 
 
@@ -38,6 +39,8 @@ def merge_package(resource_list: ResourceList) -> None:
         others = sides.others
         schemas = Schemas([*others["local"], *others["upstream"], *others["original"]])
         outcomes += merge.resources(others["original"], others["upstream"], others["local"], outcomes, schemas.of)
+    elif sides.has_whole_packages:
+        resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
     for outcome in outcomes:
         _carry_out(resource_list, sides, outcome, refused=refused)
@@ -75,7 +78,7 @@ def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, r
     if not refused:
         if outcome.fate == "added":
             path = join(sides.folder, member.place)
-            resource = new_resource(member, path, _free_index(resource_list, path))
+            resource = new_resource(member, path, _free_index(resource_list, path, sides.root_package))
             resource_list.items.append(resource)
         elif outcome.fate == "deleted":
             resource_list.items.remove(resource)
@@ -90,10 +93,11 @@ def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, r
         )
 
 
-def _free_index(resource_list: ResourceList, path: str) -> int:
+def _free_index(resource_list: ResourceList, path: str, root: str | None) -> int:
     """The next free document of a file (R2)."""
-    needle = path.encode()
-    beside = [item for item in resource_list.items if needle in item.slice.data and item.file == path]
+    needle = basename(path).encode()
+    maybe = [item for item in resource_list.items if needle in item.slice.data]
+    beside = [item for item in maybe if place_of(item.annotations, root) == path]
     return max((item.index for item in beside), default=-1) + 1
 
 
@@ -108,10 +112,18 @@ def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> 
     if resource.used_fallback:
         # W2: never silently.
         print(f"{file}: edited beyond what can be done in its text; written again by ruamel.yaml", file=sys.stderr)
+    sides = [m.root for m in (outcome.original, outcome.upstream, outcome.local) if m is not None]
     if outcome.member.subject.kind != KPTFILE:
+        known = {text for root in sides for text in dangling(root)}
+        for text, at in dangling(merged).items():
+            if text not in known:
+                about = {"rule": "G", "side": "both"}
+                path = format_path(at)
+                resource_list.results.warning(
+                    f"{path}: {text}", resource=resource.ref, file=file, path=path, tags=about
+                )
         return
     # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
-    sides = [m.root for m in (outcome.original, outcome.upstream, outcome.local) if m is not None]
     inherited = {fault.identity for root in sides for fault in faults(root)}
     for fault in faults(merged):
         path = format_path(fault.path)

@@ -11,6 +11,7 @@ from krm_merge.text.values import to_value
 
 _SHOWN_CHANGES = 5
 _SHORT = 60
+_OPEN_FIELDS = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "labels"))
 _REDACTED = "(redacted)"
 
 
@@ -73,7 +74,8 @@ def _is_short(node: Node) -> bool:
 
 
 def _is_secret(member: Member, decision: Decision) -> bool:
-    return member.subject.kind == "Secret" and decision.path[:1] != ("metadata",)
+    # Annotations, too, may hold all of it: kubectl's last-applied-configuration.
+    return member.subject.kind in ("Secret", "SecretList") and decision.path[:2] not in _OPEN_FIELDS
 
 
 def as_text(node: Node, redacted: bool = False) -> str:

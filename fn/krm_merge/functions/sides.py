@@ -39,6 +39,7 @@ class Sides:
     resources: dict[int, Resource] = field(default_factory=dict)
     others: dict[str, list[Member]] = field(default_factory=lambda: {"original": [], "upstream": [], "local": []})
     folder: str = ""
+    root_package: str | None = None
 
     @property
     def has_whole_packages(self) -> bool:
@@ -55,11 +56,12 @@ def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
 
     Reports every error to the results and returns None where there are any, those of the settings included.
     """
-    sides = Sides()
     root = _root_package(resource_list)
+    sides = Sides(root_package=root)
     tagged = _take_tagged(resource_list, sides, root)
-    for members in (sides.original, sides.upstream):
-        _from_own_folder(members)  # so far these hold tagged items only
+    # So far these hold tagged items only.
+    _from_own_folder(sides.original, sides.others["original"])
+    _from_own_folder(sides.upstream, sides.others["upstream"])
     for name, node in (("original", settings.original), ("upstream", settings.upstream)):
         if node is not None:
             _read_package(resource_list, sides, name, node)
@@ -67,7 +69,7 @@ def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
             resource_list.results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
     _read_local(resource_list, sides, root)
     if "local" in tagged:
-        sides.folder = _from_own_folder(sides.local)
+        sides.folder = _from_own_folder(sides.local, sides.others["local"])
     if not resource_list.results.errors:
         _check(resource_list, sides)
     return None if resource_list.results.errors else sides
@@ -75,7 +77,8 @@ def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
 
 def default_place(subject: Subject) -> str:
     """The file that kpt gives a resource without one (R2)."""
-    file = f"{subject.kind.lower()}_{subject.name}.yaml"
+    name = subject.name.replace("/", "_").replace(":", "_")
+    file = f"{subject.kind.lower()}_{name}.yaml" if name else f"{subject.kind.lower()}.yaml"
     return f"{subject.namespace}/{file}" if subject.namespace else file
 
 
@@ -97,10 +100,6 @@ def subject_of(root: Mapping) -> Subject:
 def _field(root: Mapping, name: str) -> str:
     node = root.get(name)
     return key_text(node) if isinstance(node, Scalar) else ""
-
-
-def _is_kptfile(subject: Subject) -> bool:
-    return subject.kind == KPTFILE and subject.group == KPTFILE_GROUP
 
 
 # ---- where things stand ------------------------------------------------------------------------------------------
@@ -131,13 +130,15 @@ def place_of(annotations: dict[str, str], root: str | None) -> str | None:
     return normpath(join(relpath(package, root), path) if package and root else path)
 
 
-def _from_own_folder(members: list[Member]) -> str:
-    """Places the Kptfiles of a side of tagged items from the folder of the outermost one, which is returned."""
-    folders = [dirname(member.file) for member in members]
+def _from_own_folder(kptfiles: list[Member], others: list[Member]) -> str:
+    """Places a side of tagged items from the folder of its outermost Kptfile, which is returned."""
+    folders = [dirname(member.file) for member in kptfiles]
     outermost = min(folders, key=lambda folder: (folder.count("/") + bool(folder), folder), default="")
-    for at, (member, folder) in enumerate(zip(members, folders, strict=True)):
-        place = normpath(join(relpath(folder or ".", outermost or "."), KPTFILE))
-        members[at] = replace(member, place=place)
+    for at, (member, folder) in enumerate(zip(kptfiles, folders, strict=True)):
+        kptfiles[at] = replace(member, place=normpath(join(relpath(folder or ".", outermost or "."), KPTFILE)))
+    for at, member in enumerate(others):
+        if outermost and member.file.startswith(f"{outermost}/"):
+            others[at] = replace(member, place=relpath(member.file, outermost))
     return outermost
 
 
@@ -177,18 +178,34 @@ def _take_tagged(resource_list: ResourceList, sides: Sides, root: str | None) ->
             kept.append(item)
             continue
         found.add(side)
-        _add(sides, side, item.root, place_of(item.annotations, root))
+        _add(sides, side, item.root, place_of(item.annotations, root), in_any_file=True)
     resource_list.items[:] = kept
     return found
 
 
-def _add(sides: Sides, side: str, root: Mapping, place: str | None) -> None:
+def _add(sides: Sides, side: str, root: Mapping, place: str | None, *, in_any_file: bool = False) -> None:
+    """Adds a resource to its side: the Kptfiles of packages (in files of that name) apart from all others."""
     subject = subject_of(root)
-    members = sides.original if side == "original" else sides.upstream
-    if not _is_kptfile(subject):
-        members = sides.others[side]
-    place = place or (KPTFILE if _is_kptfile(subject) else default_place(subject))
-    members.append(Member(place, subject, root, place))
+    kptfiles = {"original": sides.original, "upstream": sides.upstream, "local": sides.local}[side]
+    is_kptfile = subject.kind == KPTFILE and subject.group == KPTFILE_GROUP
+    if is_kptfile and (in_any_file or basename(place or KPTFILE) == KPTFILE):
+        kptfiles.append(Member(place or KPTFILE, subject, root, place or KPTFILE))
+    elif side != "local" or sides.has_whole_packages:
+        place = place or default_place(subject)
+        sides.others[side].append(Member(place, subject, root, place))
+
+
+def _shape(root: Node) -> str:
+    """What keeps an object from being a resource, or ''."""
+    if not isinstance(root, Mapping) or not _field(root, "kind") or not _field(root, "apiVersion"):
+        return "is not a Kubernetes object: apiVersion and kind are expected"
+    metadata = root.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
+        if node is not None and not isinstance(node, Mapping) and node.canonical != ("null",):
+            return f"has no mapping in {name}"
+    place = place_of(_annotations(root), None) or ""
+    return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""
 
 
 def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: Node) -> None:
@@ -199,10 +216,10 @@ def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: No
         resource_list.results.error(f"{where}: {error}", path=name)
         return
     for at, root in enumerate(roots):
-        if not isinstance(root, Mapping) or not _field(root, "kind") or not _field(root, "apiVersion"):
-            problem = f"document {at + 1} is not a Kubernetes object: apiVersion and kind are expected"
-            resource_list.results.error(f"{where}: {problem}", path=name)
+        if problem := _shape(root):
+            resource_list.results.error(f"{where}: document {at + 1} {problem}", path=name)
             continue
+        assert isinstance(root, Mapping)
         _add(sides, name, root, place_of(_annotations(root), None))
     if not roots:
         resource_list.results.error(f"{where} is empty; the Kptfile is expected", path=name)
@@ -226,18 +243,15 @@ def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> 
         try:
             if not whole and item.kind != KPTFILE:
                 continue
-            subject, place = subject_of(item.root), place_of(item.annotations, root)
+            place = place_of(item.annotations, root)
         except ResourceError as error:
             if whole or error.file is None or basename(error.file) == KPTFILE:
                 resource_list.results.error(str(error), file=error.file)
             continue
-        if _is_kptfile(subject):
-            place = place or KPTFILE
-            members = sides.local if basename(place) == KPTFILE else []
-        else:
-            place = place or default_place(subject)
-            members = sides.others["local"] if whole else []
-        members.append(Member(place, subject, item.root, place))
+        if problem := _shape(item.root):
+            resource_list.results.error(f"{place or 'an item'}: {problem}", file=place)
+            continue
+        _add(sides, "local", item.root, place, in_any_file=MERGE_SOURCE.encode() in item.slice.data)
         sides.resources[id(item.root)] = item
 
 
@@ -256,6 +270,12 @@ def _check(resource_list: ResourceList, sides: Sides) -> None:
             # Where both hold other resources, whole packages are given: K4.
             has = ", ".join(member.subject.kind for member in sides.others[name]) or "nothing"
             results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
+    given = [name for name in ("original", "upstream") if sides.others[name]]
+    if len(given) == 1:
+        results.info(
+            f"functionConfig: {given[0]} holds a whole package, the other side only Kptfiles; "
+            "all other resources count as missing there"
+        )
     if not sides.local and (sides.original or sides.upstream):
         results.error(
             "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",

@@ -239,6 +239,8 @@ class Resource:
                     return node, steps[position:]
                 child = self.editor.value(entry)
             child = resolved(child)
+            if child.canonical == ("null",) and isinstance(node, Mapping):
+                return node, steps[position:]
             if not isinstance(child, Mapping | Sequence):
                 raise KeyError(f"{format_path(steps[: position + 1])} is neither a mapping nor a list")
             node = child

@@ -42,9 +42,10 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     verdict = _sequence(merge, path, sides, items)
     if kind == ORDERED or settled is not None:
         return verdict
-    # L1: a keyed list with duplicate keys is a sequence.
-    message = "two elements with the same key: merged as a plain sequence; give each its own key"
+    # L1: a keyed list whose elements cannot be told apart is a sequence.
+    reason = "elements that share a key or have none, so the list is merged as a plain sequence"
     severity: Severity = "error" if verdict.severity == "error" else "warning"
+    message = f"{reason}: {verdict.message}" if verdict.message else reason
     return replace(verdict, rule="L1", severity=severity, message=message)
 
 

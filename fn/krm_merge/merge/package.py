@@ -13,7 +13,8 @@ from krm_merge.merge.policy import Policy
 from krm_merge.merge.resources import folder_of, match_resources
 from krm_merge.merge.tree import TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
-from krm_merge.text.nodes import Canonical, Mapping, mapping_canonical, resolved
+from krm_merge.text.layout import text_with_comments
+from krm_merge.text.nodes import Canonical, Entry, Mapping, mapping_canonical, resolved, text_canonical
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,24 @@ class PackageMerge:
         """Decides on all other resources; `kptfiles` tells which packages there are and which are left alone (R3)."""
         folders = {dirname(outcome.member.place) for outcome in kptfiles}
         packages = sorted(folders, key=len, reverse=True)
-        alone = {dirname(o.member.place) for o in kptfiles if any(d.rule == "R3" for d in o.decisions)}
+        alone = {dirname(outcome.member.place): outcome for outcome in kptfiles if _is_left_alone(outcome)}
         outcomes = []
-        for members in match_resources(original, upstream, local, folders):
+        for members in match_resources(original, upstream, local, packages):
+            before, theirs, ours = members
             nearest = next(member for member in reversed(members) if member is not None)
-            if folder_of(nearest.place, packages) not in alone:
-                outcomes.append(self._existence(schema_of(nearest), *members))
+            schema, left = schema_of(nearest), alone.get(folder_of(nearest.place, packages))
+            if left is not None:
+                if (
+                    theirs is not before
+                    and not left.decisions
+                    and (theirs is None or not _same(schema, before, theirs))
+                ):
+                    left.decisions.append(_left_alone(left))
+            elif before is not None and theirs is not None and ours is not None and _same_text(before, theirs):
+                # Most resources are the same on both upstream sides: nothing to decide, comments included.
+                outcomes.append(Outcome("kept", before, theirs, ours, []))
+            else:
+                outcomes.append(self._existence(schema, before, theirs, ours))
         return outcomes
 
     def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
@@ -75,12 +88,11 @@ class PackageMerge:
 
     def _subpackage_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
         schema = KptfileSchema(root=False)
-        if local is not None and _is_other_package(original or upstream, local):
-            decisions = []
+        alone = Outcome("kept", original, upstream, local, [])
+        if _is_left_alone(alone):
             if upstream is not original and (upstream is None or not _same(schema, original, upstream)):
-                message = f"the subpackage {dirname(local.place)} follows another upstream locally; it is left alone"
-                decisions.append(Decision("R3", ("upstream",), message, "upstream", "warning", told=True))
-            return Outcome("kept", original, upstream, local, decisions)
+                alone.decisions.append(_left_alone(alone))
+            return alone
         return self._existence(schema, original, upstream, local)
 
     def _existence(
@@ -97,7 +109,7 @@ class PackageMerge:
         assert holder is not None
         if _same(schema, original, holder):
             return Outcome("deleted" if local is not None else "kept", original, upstream, local, [])
-        policy = self.policy.of(holder.subject)
+        policy = self.policy.of(original.subject, holder.subject)
         upstream_decides = policy.delete(()) == "upstream"
         fate: Fate = "kept"
         if upstream is None:
@@ -112,19 +124,52 @@ class PackageMerge:
         return Outcome(fate, original, upstream, local, [decision])
 
     def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> Outcome:
-        if original is not None and original.root is upstream.root:
-            return Outcome("kept", original, upstream, local, [])
         known = [k for k in self.list_keys if (k.kind, k.api_version) == (local.subject.kind, _version(local.root))]
         if known:
             schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in known))
-        merge = TreeMerge(schema, self.policy.of(local.subject), smart=self.smart)
-        decisions = merge.merge(original.root if original else None, upstream.root, local.root)
+        subjects = [member.subject for member in (original, upstream, local) if member is not None]
+        # R1: the name that a local rename gave stays, also where there is no original to compare with.
+        renamed = original is None and (local.subject.name, local.subject.namespace) != (
+            upstream.subject.name,
+            upstream.subject.namespace,
+        )
+        before = original.root if original is not None else _named_like(upstream.root) if renamed else None
+        merge = TreeMerge(schema, self.policy.of(*subjects), smart=self.smart)
+        decisions = merge.merge(before, upstream.root, local.root)
         return Outcome("merged", original, upstream, local, decisions)
 
 
 def _version(root: Mapping) -> str:
     node = root.get("apiVersion")
     return str(node.canonical[-1]) if node is not None else ""
+
+
+def _same_text(first: Member, second: Member) -> bool:
+    return text_with_comments(first.root) == text_with_comments(second.root)
+
+
+def _named_like(root: Mapping) -> Mapping:
+    """An original that holds no more than upstream's name and namespace."""
+    metadata = root.fields.get(text_canonical("metadata"))
+    if metadata is None or not isinstance(metadata.value, Mapping):
+        return Mapping(None, 0, 0, True)
+    named = [
+        e for e in metadata.value.entries if e.key.canonical in (text_canonical("name"), text_canonical("namespace"))
+    ]
+    return Mapping(None, 0, 0, True, [Entry(metadata.key, Mapping(None, 0, 0, True, named))])
+
+
+def _is_left_alone(kptfile: Outcome) -> bool:
+    """R3: whether a subpackage follows another upstream locally than in the original."""
+    if kptfile.local is None or kptfile.local.place == KPTFILE:
+        return False
+    return _is_other_package(kptfile.original or kptfile.upstream, kptfile.local)
+
+
+def _left_alone(kptfile: Outcome) -> Decision:
+    folder = dirname(kptfile.member.place)
+    message = f"the subpackage {folder} follows another upstream locally; it is left alone"
+    return Decision("R3", ("upstream",), message, "upstream", "warning", told=True)
 
 
 def _is_other_package(reference: Member | None, local: Member) -> bool:

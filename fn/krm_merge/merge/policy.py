@@ -54,9 +54,10 @@ class Policy:
     on_conflict: OnConflict = "upstream"
     rules: tuple[Rule, ...] = field(default=())
 
-    def of(self, subject: Subject) -> Policy:
-        """The policy with only the rules of this resource."""
-        return Policy(self.on_conflict, tuple(rule for rule in self.rules if rule.selects(subject)))
+    def of(self, *subjects: Subject) -> Policy:
+        """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
+        rules = tuple(rule for rule in self.rules if any(rule.selects(subject) for subject in subjects))
+        return Policy(self.on_conflict, rules)
 
     def conflict(self, path: FieldPath) -> OnConflict:
         """Who wins a conflict here."""

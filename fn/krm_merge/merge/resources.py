@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from posixpath import dirname
 from typing import TypeAlias
 
@@ -21,45 +22,54 @@ Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
 
 
 def match_resources(
-    original: Sequence[Member], upstream: Sequence[Member], local: Sequence[Member], folders: Iterable[str]
+    original: Sequence[Member], upstream: Sequence[Member], local: Sequence[Member], packages: Sequence[str]
 ) -> list[Triple]:
     """Original, upstream and local of each resource, in local's order, then upstream's.
 
-    `folders` are those of the packages; a resource is matched within its own. The file only breaks ties (R1).
+    `packages` are their folders, the longest first; a resource is matched within its own. The file breaks ties (R1).
     """
-    packages = sorted(folders, key=len, reverse=True)
     sides: list[dict[Identity, list[Member]]] = [{}, {}, {}]
     for side, members in zip(sides, (original, upstream), strict=False):
         for member in members:
             side.setdefault(_identity(member, packages), []).append(member)
     known = sides[0].keys() | sides[1].keys()
+    own = {_identity(member, packages) for member in local} & known
     for member in local:
-        sides[2].setdefault(_upstream_identity(member, packages, known), []).append(member)
+        identity = _identity(member, packages)
+        if identity not in own:
+            # A resource that has the name itself is it, whatever another one's note says.
+            noted = _upstream_identity(member, packages, known)
+            identity = identity if noted in own else noted
+        sides[2].setdefault(identity, []).append(member)
     triples: list[Triple] = []
     for identity in dict.fromkeys([*sides[2], *sides[1], *sides[0]]):
-        triples += _paired(*(side.get(identity, []) for side in sides))
+        triples += _aligned([side.get(identity, []) for side in sides])
     return triples
 
 
-def _paired(original: list[Member], upstream: list[Member], local: list[Member]) -> list[Triple]:
-    """Pairs the members of one identity: those of one file first, the rest in order."""
-    triples: list[Triple] = []
-    left = [list(original), list(upstream), list(local)]
-    while any(left):
-        first = next(side[0] for side in reversed(left) if side)
-        taken: list[Member | None] = []
-        for side in left:
-            same_file = next((member for member in side if member.place == first.place), None)
-            # A member whose own file stands on the other side as well belongs there.
-            free = next(
-                (m for m in side if not any(o.place == m.place for other in left for o in other if o is not m)), None
-            )
-            member = same_file or (side[0] if len(side) == 1 else free) if side else None
-            if member is not None:
-                side.remove(member)
-            taken.append(member)
-        triples.append((taken[0], taken[1], taken[2]))
-    return triples
+def _aligned(sides: list[list[Member]]) -> list[Triple]:
+    """Aligns the members of one identity: those of one file in its order, then what is left, in order."""
+    rows: list[list[Member | None]] = []
+    if max(len(side) for side in sides) == 1:
+        rows.append([side[0] if side else None for side in sides])
+    else:
+        by_file: dict[tuple[str, int], list[Member | None]] = {}
+        for at, side in enumerate(sides):
+            count: Counter[str] = Counter()
+            for member in side:
+                row = by_file.setdefault((member.place, count[member.place]), [None, None, None])
+                row[at] = member
+                count[member.place] += 1
+        rows = [row for row in by_file.values() if row.count(None) < 2]
+        for at in range(3):
+            alone = [row[at] for row in by_file.values() if row[at] is not None and row.count(None) == 2]
+            waiting = [row for row in rows if row[at] is None]
+            for unpaired in alone:
+                row = waiting.pop(0) if waiting else [None, None, None]
+                if row.count(None) == 3:
+                    rows.append(row)
+                row[at] = unpaired
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 def _identity(member: Member, packages: Sequence[str]) -> Identity:

@@ -34,6 +34,9 @@ class TreeMerge:
 
     def value(self, path: FieldPath, sides: Sides) -> Verdict:
         """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
+        if self._holds_local(path) and sides.settled() is None:
+            # What stays local stands below: a null is read as the lack of a mapping.
+            sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in _nodes(sides)))
         present = sides.present
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
@@ -272,6 +275,10 @@ class TreeMerge:
 
         kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict]
         self.decisions[mark:] = kept
+
+
+def _nodes(sides: Sides) -> tuple[Node | None, Node | None, Node | None]:
+    return sides.original, sides.upstream, sides.local
 
 
 def _fields_of(node: Node | None) -> dict[Canonical, Entry]:

@@ -42,11 +42,25 @@ def text_of(root: Mapping) -> str:
     except CannotEdit:
         emitter = Emitter(Editor(root), None)
         return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
-    lines = source_of(root).text[places[0].start : places[-1].end].splitlines(keepends=True)
+    text, start, end = source_of(root).text, places[0].start, places[-1].end
+    if places[0].column == 0:
+        # A document of its own: with the comments at its head and its foot that no field has.
+        start, end = _head_of_document(text, start), root.end
+    lines = text[start:end].splitlines(keepends=True)
     indent = " " * places[0].column
     if places[0].inline:
         lines[0] = indent + lines[0]
     return "".join(line[len(indent) :] if line.startswith(indent) else line.lstrip(" ") for line in lines)
+
+
+def _head_of_document(text: str, start: int) -> int:
+    """Start of the comments and blank lines above a position."""
+    while start > 0:
+        above = text.rfind("\n", 0, start - 1) + 1
+        if text[above:start].strip() and not text[above:start].startswith("#"):
+            break
+        start = above
+    return start + len(text[start:]) - len(text[start:].lstrip("\r\n"))
 
 
 def _means(text: str, wanted: Canonical) -> bool:

@@ -1,0 +1,233 @@
+"""The tables of testdata/resources: how the resources of a package merge, row by row."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kptfiles
+from kptfiles import PLACE, Case
+from krm_merge.functions import process
+
+TABLES = Path(__file__).resolve().parent.parent.parent / "testdata" / "resources"
+KPTFILE = kptfiles.kptfile("")
+FILE = "internal.config.kubernetes.io/path"
+TWIN = "config.kubernetes.io/path"
+IDENTIFIER = "internal.kpt.dev/upstream-identifier"
+OPTIONS = ("onConflict", "rules", "listKeys")
+Finding = dict[str, str | None]
+
+CASES: list[Case] = [case for path in sorted(TABLES.glob("*.yaml")) for case in yaml.safe_load(path.read_text())]
+all_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+written_cases = pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.get("exit")], ids=lambda case: case["name"]
+)
+
+
+def test_names_of_cases_are_unique() -> None:
+    names = [case["name"] for case in CASES]
+    assert sorted(names) == sorted(set(names))
+
+
+@all_cases
+def test_row(case: Case) -> None:
+    done = process(request(case))
+    merged = items(done.output)
+    text = "---\n".join(merged)
+    assert list(map(values, merged)) == list(map(values, documents(case["expected"]))), text
+    if case.get("exact"):
+        assert list(map(without_place, merged)) == list(map(without_place, documents(case["expected"])))
+    places = {f"{kind}/{name}": places_of(item) for item in merged for kind, name in [identity(item)[::2]]}
+    for name, place in case.get("places", {}).items():
+        assert places[name] == [place, place], f"{name} is at {places[name]}"
+    taken = [tuple(annotations_of(item)[key] for key in PLACE) for item in merged]
+    assert len(set(taken)) == len(taken), f"two items have one place: {taken}"
+    assert all(place[:2] == place[2:] for place in taken), taken
+    reported = results(done.output)
+    serious = [finding for finding in reported if finding["severity"] != "info"]
+    assert told(serious, case.get("results", [])) == by_text(case.get("results", [])), messages(done.output)
+    infos = {finding["rule"] for finding in reported if finding["severity"] == "info"}
+    assert set(case.get("infos", [])) <= infos
+    assert done.exit_code == case.get("exit", 0)
+
+
+@written_cases
+def test_second_run_changes_no_byte(case: Case) -> None:
+    first = items(process(request(case)).output)
+    again = process(request(case, local=first))
+    assert items(again.output) == first
+    assert again.exit_code == 0
+
+
+@written_cases
+def test_what_only_upstream_changed_is_as_upstream_has_it(case: Case) -> None:
+    local = located(documents(case["original"]))
+    done = process(request(case, local=local))
+    assert by_identity(items(done.output)) == by_identity(documents(case["upstream"])), messages(done.output)
+    assert done.exit_code == 0
+
+
+@written_cases
+def test_what_only_local_changed_keeps_its_bytes(case: Case) -> None:
+    local = located(documents(case["local"]))
+    done = process(request({**case, "upstream": case["original"]}, local=local))
+    assert items(done.output) == local, messages(done.output)
+    assert done.exit_code == 0
+
+
+def request(case: Case, local: list[str] | None = None) -> bytes:
+    """The ResourceList of a case; `local` replaces the items beside the Kptfile."""
+    original, upstream = ("---\n".join([KPTFILE, *documents(case[side])]) for side in ("original", "upstream"))
+    own = located(documents(case["local"])) if local is None else local
+    kptfile = kptfiles.kptfile("", kptfiles.placed(kptfiles.NAME))
+    options = {name: json.dumps(case[name]) for name in OPTIONS if name in case}
+    return kptfiles.resource_list([kptfile, *own], original, upstream, **options)
+
+
+def documents(text: str | None) -> list[str]:
+    """The documents of a text, each ending in a line end."""
+    return [part for part in re.split(r"(?m)^---\n", text or "") if part.strip()]
+
+
+def located(texts: list[str]) -> list[str]:
+    """The documents as the host hands them over: each says its file and its place there."""
+    taken: dict[str, int] = {}
+    done = []
+    for text in texts:
+        path = annotations_of(text).get(FILE) or "resources.yaml"
+        index = taken[path] = taken.get(path, -1) + 1
+        place = {key: path if key.endswith("path") else f"'{index}'" for key in PLACE}
+        missing = {key: value for key, value in place.items() if key not in annotations_of(text)}
+        done.append(annotated(text, missing))
+    return done
+
+
+def annotated(text: str, place: dict[str, str]) -> str:
+    """The document with these annotations besides."""
+    if text.startswith("{"):
+        pairs = ", ".join(f'"{key}": "{value.strip(chr(39))}"' for key, value in place.items())
+        return re.sub(r'("metadata":\s*\{)', lambda met: f'{met[1]}"annotations": {{{pairs}}}, ', text, count=1)
+    lines = text.splitlines(keepends=True)
+    if not any(line.startswith("metadata:") for line in lines):
+        return text + "metadata:\n" + kptfiles.indented(kptfiles.placed("", place), 2)
+    first = next(number for number, line in enumerate(lines) if re.match(r"metadata:\s*(#.*)?$", line)) + 1
+    last = next((n for n in range(first, len(lines)) if not lines[n].startswith("  ")), len(lines))
+    metadata = "".join(line[2:] for line in lines[first:last])
+    return "".join(lines[:first]) + kptfiles.indented(kptfiles.placed(metadata, place), 2) + "".join(lines[last:])
+
+
+def annotations_of(text: str) -> dict[str, str]:
+    metadata = kptfiles.field(yaml.compose(text, Loader=yaml.SafeLoader), "metadata")
+    found = kptfiles.field(metadata, "annotations")
+    return {key.value: value.value for key, value in found.value} if isinstance(found, yaml.MappingNode) else {}
+
+
+def places_of(item: str) -> list[str | None]:
+    """The file of an item by both annotations that tell it."""
+    return [annotations_of(item).get(key) for key in (FILE, TWIN)]
+
+
+def items(output: bytes) -> list[str]:
+    """The items of a ResourceList without the Kptfile, each as the text of a document."""
+    lines = output.decode().split("\n")
+    found: list[list[str]] = []
+    for line in lines[lines.index("items:") + 1 :]:
+        if line.startswith("- "):
+            found.append([line[2:]])
+        elif line.startswith("  ") or not line.strip():
+            found[-1].append(line[2:])
+        else:
+            break
+    texts = ["\n".join(each).rstrip("\n") + "\n" for each in found]
+    return [text for text in texts if identity(text)[0] != "Kptfile"]
+
+
+def identity(document: str) -> tuple[str, str, str]:
+    """Kind, namespace and name."""
+    root = yaml.compose(document, Loader=yaml.SafeLoader)
+    metadata = kptfiles.field(root, "metadata")
+    kind, namespace, name = (
+        getattr(node, "value", "")
+        for node in (
+            kptfiles.field(root, "kind"),
+            kptfiles.field(metadata, "namespace"),
+            kptfiles.field(metadata, "name"),
+        )
+    )
+    return kind, namespace, name
+
+
+def values(document: str) -> Any:
+    """The canonical form of a document without the annotations of its place."""
+    data = kptfiles.canonical(yaml.compose(document, Loader=yaml.SafeLoader))
+    metadata = data.get("str metadata", {})
+    annotations = metadata.get("str annotations")
+    if isinstance(annotations, dict):
+        own = {key: value for key, value in annotations.items() if key.removeprefix("str ") not in PLACE}
+        if own or not annotations:
+            metadata["str annotations"] = own
+        else:
+            del metadata["str annotations"]
+    if not metadata:
+        data.pop("str metadata", None)
+    return data
+
+
+def by_identity(texts: list[str]) -> list[tuple[tuple[str, str, str], Any]]:
+    """The values of each document, without what is no value of a resource."""
+    found = []
+    for text in texts:
+        data = values(text)
+        own = data.get("str metadata", {}).get("str annotations")
+        if isinstance(own, dict) and own.pop(f"str {IDENTIFIER}", None) is not None and not own:
+            del data["str metadata"]["str annotations"]
+        found.append((identity(text), data))
+    return sorted(found, key=lambda each: each[0])
+
+
+def without_place(document: str) -> str:
+    """The text of a document without the annotations of its place."""
+    lines = [line for line in document.splitlines() if not re.match(rf"\s+({'|'.join(map(re.escape, PLACE))}):", line)]
+    kept = []
+    for number, line in enumerate(lines):
+        depth = kptfiles.indent_of(line)
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        if line.strip() == "annotations:" and kptfiles.indent_of(below) <= depth:
+            continue
+        kept.append(line)
+    return "\n".join(kept) + "\n"
+
+
+def results(output: bytes) -> list[Finding]:
+    """As `kptfiles.results`, of an output whose items a Python object cannot hold, too."""
+    return kptfiles.results(results_text(output))
+
+
+def results_text(output: bytes) -> bytes:
+    _, start, rest = output.partition(b"\nresults:\n")
+    return start + rest
+
+
+def messages(output: bytes) -> str:
+    found = (yaml.safe_load(results_text(output)) or {}).get("results") or []
+    return "\n".join(f"{each.get('severity')}: {each.get('message')}" for each in found)
+
+
+def told(reported: list[Finding], expected: list[Finding]) -> list[str]:
+    """The findings as text, each cut down to the fields of the expectation it meets; whole where it meets none."""
+    left, cut = list(reported), []
+    for wanted in sorted(expected, key=len, reverse=True):
+        met = next((finding for finding in left if wanted.items() <= finding.items()), None)
+        if met is not None:
+            left.remove(met)
+            cut.append(wanted)
+    return by_text(cut + left)
+
+
+def by_text(findings: list[Finding]) -> list[str]:
+    return sorted(" ".join(f"{key}={value}" for key, value in sorted(finding.items())) for finding in findings)
