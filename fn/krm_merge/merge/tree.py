@@ -34,7 +34,7 @@ class TreeMerge:
 
     def value(self, path: FieldPath, sides: Sides) -> Verdict:
         """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
-        if self._holds_local(path) and sides.settled() is None:
+        if self._holds_local(path) and not same(sides.upstream, sides.original):
             # What stays local stands below: a null is read as the lack of a mapping.
             sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in _nodes(sides)))
         present = sides.present

@@ -1,0 +1,174 @@
+"""Whole packages through the function: files, subpackages, renames and what must not get lost between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kptfiles import resource_list
+from krm_merge.functions import process
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.reader import read
+from krm_merge.text.values import to_value
+
+PATH = "internal.config.kubernetes.io/path"
+PACKAGE = "internal.config.kubernetes.io/package-path"
+INDEX = "internal.config.kubernetes.io/index"
+
+
+def kptfile(path: str = "Kptfile", upstream: str = "", **annotations: str) -> str:
+    ref = f"upstream: {{type: git, git: {{ref: {upstream}}}}}\n" if upstream else ""
+    return f"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n{placed(path, **annotations)}{ref}"
+
+
+def placed(path: str, **annotations: str) -> str:
+    pairs = {PATH: path, **{PACKAGE if key == "package" else key: value for key, value in annotations.items()}}
+    return "  annotations:\n" + "".join(f"    {key}: {value}\n" for key, value in pairs.items())
+
+
+def config_map(name: str, value: str, path: str, note: str = "", **annotations: str) -> str:
+    head = f"metadata:{f' # kpt-merge: {note}' if note else ''}\n  name: {name}\n"
+    return f"apiVersion: v1\nkind: ConfigMap\n{head}{placed(path, **annotations)}data:\n  a: {value}\n"
+
+
+def merged(
+    local: list[str], original: list[str], upstream: list[str], **options: str
+) -> tuple[dict[str, Any], list[Any]]:
+    """The values of the ConfigMaps by file and name, and the results."""
+    outcome = process(resource_list(local, "---\n".join(original), "---\n".join(upstream), **options))
+    assert outcome.exit_code == 0, outcome.message
+    root = read(outcome.output.decode())
+    assert isinstance(root, Mapping)
+    found: dict[str, Any] = {}
+    items: Any = to_value(root.get("items"))
+    for item in items:
+        annotations = item["metadata"].get("annotations", {})
+        if item["kind"] == "ConfigMap":
+            found[f"{annotations.get(PATH)}#{item['metadata']['name']}"] = item["data"]["a"]
+    results: Any = to_value(root.get("results")) or []
+    return found, results
+
+
+def warnings(results: list[Any]) -> list[str]:
+    return [result["tags"]["rule"] for result in results if result["severity"] == "warning"]
+
+
+def test_of_two_with_one_name_the_one_in_the_file_goes() -> None:
+    both = [kptfile(), config_map("x", "q", "base/x.yaml"), config_map("x", "a", "x.yaml")]
+    found, _ = merged(both, both, [kptfile(), config_map("x", "a", "x.yaml")])
+    assert found == {"x.yaml#x": "a"}
+
+
+def test_a_local_copy_in_another_file_does_not_take_the_change() -> None:
+    local = [kptfile(), config_map("x", "a", "base/x.yaml"), config_map("x", "a", "x.yaml")]
+    found, _ = merged(local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")])
+    assert found == {"base/x.yaml#x": "a", "x.yaml#x": "b"}
+
+
+def test_a_subpackage_that_follows_another_upstream_is_left_alone_with_all_it_holds() -> None:
+    original = [kptfile(), kptfile("sub/Kptfile", "v1"), config_map("x", "a", "sub/x.yaml")]
+    upstream = [*original[:2], config_map("x", "b", "sub/x.yaml"), config_map("n", "n", "sub/n.yaml")]
+    local = [kptfile(), kptfile("sub/Kptfile", "other"), config_map("x", "a", "sub/x.yaml")]
+    found, results = merged(local, original, upstream)
+    assert found == {"sub/x.yaml#x": "a"}
+    assert warnings(results) == ["R3"]
+
+
+@pytest.mark.parametrize("empty", ["annotations:\n", "annotations: null\n"])
+def test_annotations_without_a_value_are_none(empty: str) -> None:
+    bare = f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  {empty}data:\n  a: b\n"
+    local = config_map("x", "a", "x.yaml")
+    found, _ = merged([kptfile(), local], [kptfile(), local], [kptfile(), bare, bare.replace("name: x", "name: n")])
+    assert found == {"x.yaml#x": "b", "configmap_n.yaml#n": "b"}
+
+
+def test_tagged_items_are_placed_from_the_folder_of_their_side() -> None:
+    tag = "config.kubernetes.io/merge-source"
+    items = [
+        text
+        for side, value in (("original", "a"), ("updated", "b"), ("dest", "a"))
+        for text in (
+            kptfile(f"{side}/Kptfile", **{tag: side}),
+            kptfile(f"{side}/sub/Kptfile", **{tag: side}),
+            *([config_map("x", "root", f"{side}/x.yaml", **{tag: side})] if side != "updated" else []),
+            config_map("x", value, f"{side}/sub/x.yaml", **{tag: side}),
+            *([config_map("n", "n", f"{side}/n.yaml", **{tag: side})] if side == "updated" else []),
+        )
+    ]
+    data = resource_list(items, "", "").decode()
+    outcome = process(data[: data.index("functionConfig:")].encode())
+    assert outcome.exit_code == 0, outcome.message
+    root = read(outcome.output.decode())
+    assert isinstance(root, Mapping)
+    items_: Any = to_value(root.get("items"))
+    values = {i["metadata"]["annotations"][PATH]: i["data"]["a"] for i in items_ if i["kind"] == "ConfigMap"}
+    assert values == {"dest/sub/x.yaml": "b", "dest/n.yaml": "n"}
+
+
+def test_under_render_an_added_document_takes_the_next_index_of_its_file() -> None:
+    root, sub = {"package": "/p"}, {"package": "/p/sub"}
+    local = [kptfile(**root), kptfile("Kptfile", **sub), config_map("x", "a", "x.yaml", **sub)]
+    original = [kptfile(), kptfile("sub/Kptfile"), config_map("x", "a", "sub/x.yaml")]
+    outcome = process(
+        resource_list(local, "---\n".join(original), "---\n".join([*original, config_map("y", "y", "sub/x.yaml")]))
+    )
+    assert (
+        b'internal.config.kubernetes.io/path: sub/x.yaml\n      internal.config.kubernetes.io/index: "1"'
+        in outcome.output
+    )
+
+
+def test_a_rule_speaks_of_a_resource_by_its_name_on_any_side() -> None:
+    local = [kptfile(), config_map("mine", "l", "x.yaml", note="/x")]
+    rules = "[{name: x, onConflict: local}]"
+    found, _ = merged(
+        local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")], rules=rules
+    )
+    assert found == {"x.yaml#mine": "l"}
+
+
+def test_a_copy_with_the_note_of_another_does_not_take_its_place() -> None:
+    local = [kptfile(), config_map("copy", "a", "x.yaml", note="/x"), config_map("x", "a", "x.yaml")]
+    found, _ = merged(local, [kptfile(), config_map("x", "a", "x.yaml")], [kptfile(), config_map("x", "b", "x.yaml")])
+    assert found == {"x.yaml#copy": "a", "x.yaml#x": "b"}
+
+
+def test_added_by_both_a_local_rename_stays() -> None:
+    found, _ = merged(
+        [kptfile(), config_map("mine", "a", "x.yaml", note="/x")],
+        [kptfile()],
+        [kptfile(), config_map("x", "a", "x.yaml")],
+    )
+    assert found == {"x.yaml#mine": "a"}
+
+
+def test_the_comments_at_the_head_of_an_added_file_arrive() -> None:
+    added = "# Copyright\n\n# about n\n" + config_map("n", "n", "n.yaml") + "# the end\n"
+    keep = config_map("k", "k", "k.yaml")
+    outcome = process(
+        resource_list([kptfile(), keep], f"{kptfile()}---\n{keep}", f"{kptfile()}---\n{keep}---\n{added}")
+    )
+    text = outcome.output.decode()
+    assert "- # Copyright\n\n  # about n\n  apiVersion: v1" in text
+    assert "# the end" in text
+
+
+def test_a_secret_is_not_told() -> None:
+    def secret(value: str) -> str:
+        note = f"    kubectl.kubernetes.io/last-applied-configuration: hidden-{value}\n"
+        head = f"apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n{placed('s.yaml')}{note}"
+        return f"{head}stringData:\n  p: hidden-{value}\n"
+
+    sides = [f"{kptfile()}---\n{secret(value)}" for value in ("o", "u")]
+    output = process(resource_list([kptfile(), secret("l")], *sides)).output.decode()
+    results = output[output.index("results:") :]
+    assert "hidden" not in results
+    assert results.count("(redacted)") >= 2
+
+
+def test_a_path_that_leads_out_of_the_package_is_refused() -> None:
+    away = f"{kptfile()}---\n{config_map('x', 'a', '../../x.yaml')}"
+    outcome = process(resource_list([kptfile(), config_map("k", "k", "k.yaml")], kptfile(), away))
+    assert outcome.exit_code == 1
+    assert "leads out of the package" in outcome.message
