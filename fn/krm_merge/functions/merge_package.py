@@ -10,7 +10,6 @@ from posixpath import basename, join
 
 from krm_merge.functions.config import read_settings
 from krm_merge.functions.report import results_of
-from krm_merge.functions.schemas import Schemas
 from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, place_of, read_sides
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
@@ -20,7 +19,6 @@ from krm_merge.merge.kptfile import faults
 from krm_merge.merge.member import KPTFILE, Outcome
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.reach import reaches
-from krm_merge.merge.references import dangling
 from krm_merge.text.nodes import TextError
 
 
@@ -36,6 +34,8 @@ def merge_package(resource_list: ResourceList) -> None:
     outcomes = merge.kptfiles(sides.original, sides.upstream, sides.local)
     # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
     if sides.has_whole_packages and sides.others["local"]:
+        from krm_merge.functions.schemas import Schemas
+
         others = sides.others
         schemas = Schemas([*others["local"], *others["upstream"], *others["original"]])
         outcomes += merge.resources(others["original"], others["upstream"], others["local"], outcomes, schemas.of)
@@ -114,6 +114,8 @@ def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> 
         print(f"{file}: edited beyond what can be done in its text; written again by ruamel.yaml", file=sys.stderr)
     sides = [m.root for m in (outcome.original, outcome.upstream, outcome.local) if m is not None]
     if outcome.member.subject.kind != KPTFILE:
+        from krm_merge.merge.references import dangling
+
         known = {text for root in sides for text in dangling(root)}
         for text, at in dangling(merged).items():
             if text not in known:
