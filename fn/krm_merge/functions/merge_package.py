@@ -44,9 +44,9 @@ def merge_package(resource_list: ResourceList) -> None:
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
     for outcome in outcomes:
         _carry_out(resource_list, sides, outcome, refused=refused)
+    members = [*sides.original, *sides.upstream, *sides.local, *(m for side in sides.others.values() for m in side)]
     for number, rule in enumerate(settings.policy.rules):
-        members = [*sides.original, *sides.upstream, *sides.local]
-        if not reaches(rule, [*members, *(member for side in sides.others.values() for member in side)]):
+        if not reaches(rule, members):
             resource_list.results.warning(
                 f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
                 path=f"rules[{number}]",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """Decides on a list; all sides that are there are lists."""
     kind = merge.schema.list_kind(path)
-    items = [_items(node) for node in (sides.original, sides.upstream, sides.local)]
+    items = [_items(node) for node in sides.nodes]
     if kind == WHOLE or not any(items):
         return sides.settled() or merge.conflict(path, sides, "V4")
     if kind == FUNCTIONS:
@@ -107,7 +107,7 @@ def _elements(
     mark = len(merge.decisions)
     verdicts = [_existence(merge, (*path, e.step), _sides_of(items, e)) for e in elements]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
-    if not alive and any(items) and all(side or node is None for side, node in zip(items, _nodes(sides), strict=True)):
+    if not alive and any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True)):
         # V3: what had content and has none now disappears, unless a side holds it empty itself.
         for element, verdict in zip(elements, verdicts, strict=True):
             merge.record(verdict, (*path, element.step), _sides_of(items, element), ())
@@ -159,10 +159,6 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     return Verdict(node, "F5", "both", policy.severity(path), story)
 
 
-def _nodes(sides: Sides) -> tuple[Node | None, Node | None, Node | None]:
-    return sides.original, sides.upstream, sides.local
-
-
 def _sides_of(items: list[list[Node]], element: Match) -> Sides:
     places = zip(items, element.places, strict=True)
     return Sides(*(None if position is None else side[position] for side, position in places))
@@ -185,15 +181,14 @@ def _child(base: Sequence, sides: Sides, element: Match, on_base: str) -> tuple[
 
 
 def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
-    if not verdict.message and edits and isinstance(edits[0], Move):
-        return replace(verdict, rule="L4", side="upstream", message="") if len(edits) == 1 else verdict
-    return verdict
+    is_move = not verdict.told and len(edits) == 1 and isinstance(edits[0], Move)
+    return replace(verdict, rule="L4", side="upstream") if is_move else verdict
 
 
 def _comments(merge: TreeMerge, path: FieldPath, sides: Sides, element: Match) -> None:
     if element.upstream is None or element.local is None:
         return
-    original, upstream, local = _nodes(sides)
+    original, upstream, local = sides.nodes
     assert isinstance(upstream, Sequence)
     assert isinstance(local, Sequence)
     before = (

@@ -36,7 +36,7 @@ class TreeMerge:
         """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
         if self._holds_local(path) and not same(sides.upstream, sides.original):
             # What stays local stands below: a null is read as the lack of a mapping.
-            sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in _nodes(sides)))
+            sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in sides.nodes))
         present = sides.present
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
@@ -227,7 +227,7 @@ class TreeMerge:
         """V8: the comments of one place that upstream and local both have; `sides` are the collections around it."""
         original, upstream, local = (
             NO_COMMENTS if child is None else self.comments.of(node, child)
-            for node, child in zip((sides.original, sides.upstream, sides.local), children, strict=True)
+            for node, child in zip(sides.nodes, children, strict=True)
         )
         merged = merge_comments(original, upstream, local)
         if merged != local:
@@ -275,10 +275,6 @@ class TreeMerge:
 
         kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict]
         self.decisions[mark:] = kept
-
-
-def _nodes(sides: Sides) -> tuple[Node | None, Node | None, Node | None]:
-    return sides.original, sides.upstream, sides.local
 
 
 def _fields_of(node: Node | None) -> dict[Canonical, Entry]:

@@ -33,9 +33,14 @@ class Sides:
     local: Node | None
 
     @property
+    def nodes(self) -> tuple[Node | None, Node | None, Node | None]:
+        """Original, upstream, local."""
+        return self.original, self.upstream, self.local
+
+    @property
     def present(self) -> list[Node]:
         """What there is."""
-        return [node for node in (self.original, self.upstream, self.local) if node is not None]
+        return [node for node in self.nodes if node is not None]
 
     def settled(self) -> Verdict | None:
         """V2: the verdict where at most one side changed the value, else None."""
