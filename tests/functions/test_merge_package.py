@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from krm_merge.functions import process
-from krm_merge.functions.report import as_text, results_of
+from krm_merge.merge.report import as_text, results_of
 from krm_merge.functions.sides import place_of
 from krm_merge.krm import parse_path
 from krm_merge.krm.result import ResourceRef

@@ -9,17 +9,17 @@ import sys
 from posixpath import basename, join
 
 from krm_merge.functions.config import read_settings
-from krm_merge.functions.report import results_of
 from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, place_of, read_sides
-from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decision import apply
-from krm_merge.merge.kptfile import faults
-from krm_merge.merge.member import KPTFILE, Outcome
+from krm_merge.merge.edit import edit
+from krm_merge.merge.folders import Folders
+from krm_merge.merge.member import Outcome
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.reach import reaches
-from krm_merge.text.nodes import TextError
+from krm_merge.merge.report import results_of
+
+_REWRITTEN = "edited beyond what can be done in its text; written again by ruamel.yaml"
 
 
 def merge_package(resource_list: ResourceList) -> None:
@@ -34,11 +34,15 @@ def merge_package(resource_list: ResourceList) -> None:
     outcomes = merge.kptfiles(sides.original, sides.upstream, sides.local)
     # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
     if sides.has_whole_packages and sides.others["local"]:
-        from krm_merge.functions.schemas import Schemas
+        from krm_merge.merge.schemas import CRD, Schemas
 
         others = sides.others
-        schemas = Schemas([*others["local"], *others["upstream"], *others["original"]])
-        outcomes += merge.resources(others["original"], others["upstream"], others["local"], outcomes, schemas.of)
+        known = [member for side in ("original", "upstream", "local") for member in others[side]]
+        schemas = Schemas(lambda: [member.root for member in known if member.subject.kind == CRD])
+        folders = Folders(outcomes, settings.policy)
+        resources = merge.resources(others["original"], others["upstream"], others["local"], folders, schemas.of)
+        gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
+        outcomes = folders.emptied(m.place for m in others["local"] if id(m) not in gone) + resources
     elif sides.has_whole_packages:
         resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
@@ -83,7 +87,10 @@ def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, r
         elif outcome.fate == "deleted":
             resource_list.items.remove(resource)
         elif outcome.fate == "merged":
-            _edit(resource_list, resource, outcome)
+            edit(resource, outcome, resource_list.results)
+            if resource.used_fallback:
+                # W2: never silently.
+                print(f"{member.file}: {_REWRITTEN}", file=sys.stderr)
     for result in results_of(outcome.decisions, member, resource.ref, resource.index, refused=refused):
         resource_list.results.add(result)
     told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
@@ -99,44 +106,6 @@ def _free_index(resource_list: ResourceList, path: str, root: str | None) -> int
     maybe = [item for item in resource_list.items if needle in item.slice.data]
     beside = [item for item in maybe if place_of(item.annotations, root) == path]
     return max((item.index for item in beside), default=-1) + 1
-
-
-def _edit(resource_list: ResourceList, resource: Resource, outcome: Outcome) -> None:
-    apply(outcome.decisions, resource.editor)
-    file = outcome.member.file
-    try:
-        merged = resource.merged()
-    except TextError as error:
-        resource_list.results.error(f"{file}: {error}", file=file)
-        return
-    if resource.used_fallback:
-        # W2: never silently.
-        print(f"{file}: edited beyond what can be done in its text; written again by ruamel.yaml", file=sys.stderr)
-    sides = [m.root for m in (outcome.original, outcome.upstream, outcome.local) if m is not None]
-    if outcome.member.subject.kind != KPTFILE:
-        from krm_merge.merge.references import dangling
-
-        known = {text for root in sides for text in dangling(root)}
-        for text, at in dangling(merged).items():
-            if text not in known:
-                about = {"rule": "G", "side": "both"}
-                path = format_path(at)
-                resource_list.results.warning(
-                    f"{path}: {text}", resource=resource.ref, file=file, path=path, tags=about
-                )
-        return
-    # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
-    inherited = {fault.identity for root in sides for fault in faults(root)}
-    for fault in faults(merged):
-        path = format_path(fault.path)
-        report = resource_list.results.warning if fault.identity in inherited else resource_list.results.error
-        report(
-            f"{path}: the function {fault.function} {fault.kind}; kpt refuses such a Kptfile",
-            resource=resource.ref,
-            file=file,
-            path=path,
-            tags={"rule": "K3", "side": "both"},
-        )
 
 
 def _tell_if_declared(resource_list: ResourceList) -> None:

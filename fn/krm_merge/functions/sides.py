@@ -9,7 +9,7 @@ from posixpath import basename, dirname, join, normpath, relpath
 from krm_merge.functions.config import Settings
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.member import KPTFILE, Member
+from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
 from krm_merge.merge.policy import Subject
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
 from krm_merge.text.values import key_text
@@ -17,7 +17,6 @@ from krm_merge.text.values import key_text
 MERGE_SOURCE = "config.kubernetes.io/merge-source"
 _MAY_BE_KPTFILE = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
 _TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
-KPTFILE_GROUP = "kpt.dev"
 
 FORMS = (
     "give original and upstream as fields of a MergePackage functionConfig, as data of a ConfigMap "
@@ -85,21 +84,6 @@ def default_place(subject: Subject) -> str:
 def has_tagged_items(resource_list: ResourceList) -> bool:
     """Whether some items say which side they come from."""
     return any(MERGE_SOURCE.encode() in item.slice.data for item in resource_list.items)
-
-
-def subject_of(root: Mapping) -> Subject:
-    """The resource as rules name it."""
-    version = _field(root, "apiVersion")
-    metadata = root.get("metadata")
-    name, namespace = (
-        ("", "") if not isinstance(metadata, Mapping) else (_field(metadata, "name"), _field(metadata, "namespace"))
-    )
-    return Subject(version.rpartition("/")[0], _field(root, "kind"), namespace, name)
-
-
-def _field(root: Mapping, name: str) -> str:
-    node = root.get(name)
-    return key_text(node) if isinstance(node, Scalar) else ""
 
 
 # ---- where things stand ------------------------------------------------------------------------------------------
@@ -195,15 +179,11 @@ def _add(sides: Sides, side: str, root: Mapping, place: str | None, *, in_any_fi
         sides.others[side].append(Member(place, subject, root, place))
 
 
-def _shape(root: Node) -> str:
-    """What keeps an object from being a resource, or ''."""
-    if not isinstance(root, Mapping) or not _field(root, "kind") or not _field(root, "apiVersion"):
-        return "is not a Kubernetes object: apiVersion and kind are expected"
-    metadata = root.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
-        if node is not None and not isinstance(node, Mapping) and node.canonical != ("null",):
-            return f"has no mapping in {name}"
+def _flaw(root: Node) -> str:
+    """What keeps an object from being an item of the package, or ''."""
+    if flaw := flaw_of(root):
+        return flaw
+    assert isinstance(root, Mapping)
     place = place_of(_annotations(root), None) or ""
     return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""
 
@@ -216,8 +196,8 @@ def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: No
         resource_list.results.error(f"{where}: {error}", path=name)
         return
     for at, root in enumerate(roots):
-        if problem := _shape(root):
-            resource_list.results.error(f"{where}: document {at + 1} {problem}", path=name)
+        if flaw := _flaw(root):
+            resource_list.results.error(f"{where}: document {at + 1} {flaw}", path=name)
             continue
         assert isinstance(root, Mapping)
         _add(sides, name, root, place_of(_annotations(root), None))
@@ -248,8 +228,8 @@ def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> 
             if whole or error.file is None or basename(error.file) == KPTFILE:
                 resource_list.results.error(str(error), file=error.file)
             continue
-        if problem := _shape(item.root):
-            resource_list.results.error(f"{place or 'an item'}: {problem}", file=place)
+        if flaw := _flaw(item.root):
+            resource_list.results.error(f"{place or 'an item'}: {flaw}", file=place)
             continue
         _add(sides, "local", item.root, place, in_any_file=MERGE_SOURCE.encode() in item.slice.data)
         sides.resources[id(item.root)] = item

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from posixpath import basename
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.decision import Decision
 from krm_merge.merge.policy import Subject
-from krm_merge.text.nodes import Mapping
+from krm_merge.text.nodes import Mapping, Node, Scalar
+from krm_merge.text.values import key_text
 
 KPTFILE = "Kptfile"
+KPTFILE_GROUP = "kpt.dev"
 
 Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A resource of one side. `place` is where it stands in the package, `file` where the host has it."""
+    """A resource of one side. `place` is where it stands in the package, `file` where the host has it.
+
+    `index` says which document of its file it is.
+    """
 
     place: str
     subject: Subject
     root: Mapping
     file: str
+    index: int = 0
+
+    @property
+    def is_kptfile(self) -> bool:
+        """Whether it is the Kptfile of a package; other files may hold Kptfiles as data."""
+        subject = self.subject
+        return subject.kind == KPTFILE and subject.group == KPTFILE_GROUP and basename(self.place) == KPTFILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +53,34 @@ class Outcome:
         member = self.local or self.upstream or self.original
         assert member is not None
         return member
+
+    @property
+    def roots(self) -> list[Mapping]:
+        """The resource on the sides that have it."""
+        return [member.root for member in (self.original, self.upstream, self.local) if member is not None]
+
+
+def subject_of(root: Mapping) -> Subject:
+    """The resource as rules name it."""
+    metadata = root.get("metadata")
+    name, namespace = (
+        ("", "") if not isinstance(metadata, Mapping) else (_text(metadata, "name"), _text(metadata, "namespace"))
+    )
+    return Subject(_text(root, "apiVersion").rpartition("/")[0], _text(root, "kind"), namespace, name)
+
+
+def flaw_of(root: Node) -> str:
+    """What keeps an object from being a Kubernetes resource, or ''."""
+    if not isinstance(root, Mapping) or not _text(root, "kind") or not _text(root, "apiVersion"):
+        return "is not a Kubernetes object: apiVersion and kind are expected"
+    metadata = root.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
+        if node is not None and not isinstance(node, Mapping) and node.canonical != ("null",):
+            return f"has no mapping in {name}"
+    return ""
+
+
+def _text(root: Mapping, name: str) -> str:
+    node = root.get(name)
+    return key_text(node) if isinstance(node, Scalar) else ""

@@ -8,9 +8,10 @@ from posixpath import dirname
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.decision import Decision
+from krm_merge.merge.folders import Folders, is_other_package, left_alone
 from krm_merge.merge.member import KPTFILE, Fate, Member, Outcome
 from krm_merge.merge.policy import Policy
-from krm_merge.merge.resources import folder_of, match_resources
+from krm_merge.merge.resources import match_resources
 from krm_merge.merge.tree import TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
 from krm_merge.text.layout import text_with_comments
@@ -38,11 +39,16 @@ class PackageMerge:
     def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
         """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""
         sides = [{member.place: member for member in side} for side in (original, upstream, local)]
-        outcomes = []
-        for place in dict.fromkeys([*sides[2], *sides[1], *sides[0]]):
+        outcomes: list[Outcome] = []
+        # A package comes before those inside it: what becomes of them depends on it.
+        for place in sorted({**sides[0], **sides[1], **sides[2]}, key=lambda place: (place.count("/"), place)):
             members = (sides[0].get(place), sides[1].get(place), sides[2].get(place))
-            decide = self._root_kptfile if place == KPTFILE else self._subpackage_kptfile
-            outcomes.append(decide(*members))
+            if place == KPTFILE:
+                outcomes.append(self._root_kptfile(*members))
+            elif Folders(outcomes, self.policy).closed(dirname(place)) is not None:
+                outcomes.append(Outcome("kept", *members, []))
+            else:
+                outcomes.append(self._subpackage_kptfile(*members))
         return outcomes
 
     def resources(
@@ -50,25 +56,18 @@ class PackageMerge:
         original: list[Member],
         upstream: list[Member],
         local: list[Member],
-        kptfiles: list[Outcome],
+        folders: Folders,
         schema_of: Callable[[Member], Schema],
     ) -> list[Outcome]:
-        """Decides on all other resources; `kptfiles` tells which packages there are and which are left alone (R3)."""
-        folders = {dirname(outcome.member.place) for outcome in kptfiles}
-        packages = sorted(folders, key=len, reverse=True)
-        alone = {dirname(outcome.member.place): outcome for outcome in kptfiles if _is_left_alone(outcome)}
+        """Decides on all other resources; `folders` are the packages that the Kptfiles make."""
         outcomes = []
-        for members in match_resources(original, upstream, local, packages):
+        for members in match_resources(original, upstream, local, folders):
             before, theirs, ours = members
             nearest = next(member for member in reversed(members) if member is not None)
-            schema, left = schema_of(nearest), alone.get(folder_of(nearest.place, packages))
-            if left is not None:
-                if (
-                    theirs is not before
-                    and not left.decisions
-                    and (theirs is None or not _same(schema, before, theirs))
-                ):
-                    left.decisions.append(_left_alone(left))
+            schema = schema_of(nearest)
+            if folders.closed(nearest.place) is not None:
+                if theirs is not before and (theirs is None or not _same(schema, before, theirs)):
+                    folders.tell(nearest.place)
             elif before is not None and theirs is not None and ours is not None and _same_text(before, theirs):
                 # Most resources are the same on both upstream sides: nothing to decide, comments included.
                 outcomes.append(Outcome("kept", before, theirs, ours, []))
@@ -88,12 +87,12 @@ class PackageMerge:
 
     def _subpackage_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
         schema = KptfileSchema(root=False)
+        if local is None or not is_other_package(original or upstream, local):
+            return self._existence(schema, original, upstream, local)
         alone = Outcome("kept", original, upstream, local, [])
-        if _is_left_alone(alone):
-            if upstream is not original and (upstream is None or not _same(schema, original, upstream)):
-                alone.decisions.append(_left_alone(alone))
-            return alone
-        return self._existence(schema, original, upstream, local)
+        if upstream is not original and (upstream is None or not _same(schema, original, upstream)):
+            alone.decisions.append(left_alone(alone, self.policy))
+        return alone
 
     def _existence(
         self, schema: Schema, original: Member | None, upstream: Member | None, local: Member | None
@@ -157,29 +156,6 @@ def _named_like(root: Mapping) -> Mapping:
         e for e in metadata.value.entries if e.key.canonical in (text_canonical("name"), text_canonical("namespace"))
     ]
     return Mapping(None, 0, 0, True, [Entry(metadata.key, Mapping(None, 0, 0, True, named))])
-
-
-def _is_left_alone(kptfile: Outcome) -> bool:
-    """R3: whether a subpackage follows another upstream locally than in the original."""
-    if kptfile.local is None or kptfile.local.place == KPTFILE:
-        return False
-    return _is_other_package(kptfile.original or kptfile.upstream, kptfile.local)
-
-
-def _left_alone(kptfile: Outcome) -> Decision:
-    folder = dirname(kptfile.member.place)
-    message = f"the subpackage {folder} follows another upstream locally; it is left alone"
-    return Decision("R3", ("upstream",), message, "upstream", "warning", told=True)
-
-
-def _is_other_package(reference: Member | None, local: Member) -> bool:
-    """R3: whether the local subpackage comes from elsewhere than the original's."""
-    if reference is None:
-        return False
-    theirs, ours = reference.root.get("upstream"), local.root.get("upstream")
-    if theirs is None or ours is None:
-        return theirs is not ours
-    return theirs.canonical != ours.canonical
 
 
 def _same(schema: Schema, first: Member | None, second: Member) -> bool:

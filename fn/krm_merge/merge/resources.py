@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from posixpath import dirname
 from typing import TypeAlias
 
 from krm_merge.merge.comments import MERGE_COMMENT, CommentReader
+from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import Member
 from krm_merge.text.nodes import Mapping, Scalar, resolved, text_canonical
 from krm_merge.text.values import key_text
@@ -22,23 +22,23 @@ Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
 
 
 def match_resources(
-    original: Sequence[Member], upstream: Sequence[Member], local: Sequence[Member], packages: Sequence[str]
+    original: Sequence[Member], upstream: Sequence[Member], local: Sequence[Member], folders: Folders
 ) -> list[Triple]:
     """Original, upstream and local of each resource, in local's order, then upstream's.
 
-    `packages` are their folders, the longest first; a resource is matched within its own. The file breaks ties (R1).
+    A resource is matched within its package. The file breaks ties (R1).
     """
     sides: list[dict[Identity, list[Member]]] = [{}, {}, {}]
     for side, members in zip(sides, (original, upstream), strict=False):
         for member in members:
-            side.setdefault(_identity(member, packages), []).append(member)
+            side.setdefault(_identity(member, folders), []).append(member)
     known = sides[0].keys() | sides[1].keys()
-    own = {_identity(member, packages) for member in local} & known
+    own = {_identity(member, folders) for member in local} & known
     for member in local:
-        identity = _identity(member, packages)
+        identity = _identity(member, folders)
         if identity not in own:
             # A resource that has the name itself is it, whatever another one's note says.
-            noted = _upstream_identity(member, packages, known)
+            noted = _upstream_identity(member, folders, known)
             identity = identity if noted in own else noted
         sides[2].setdefault(identity, []).append(member)
     triples: list[Triple] = []
@@ -72,14 +72,14 @@ def _aligned(sides: list[list[Member]]) -> list[Triple]:
     return [(row[0], row[1], row[2]) for row in rows]
 
 
-def _identity(member: Member, packages: Sequence[str]) -> Identity:
+def _identity(member: Member, folders: Folders) -> Identity:
     subject = member.subject
-    return (folder_of(member.place, packages), subject.group, subject.kind, subject.namespace, subject.name)
+    return (folders.of(member.place), subject.group, subject.kind, subject.namespace, subject.name)
 
 
-def _upstream_identity(member: Member, packages: Sequence[str], known: set[Identity]) -> Identity:
+def _upstream_identity(member: Member, folders: Folders, known: set[Identity]) -> Identity:
     """R1: a local rename is followed by kpt's comment, else by its annotation."""
-    folder, group, kind, namespace, name = own = _identity(member, packages)
+    folder, group, kind, namespace, name = own = _identity(member, folders)
     noted = _noted_in_comment(member.root)
     if noted is None:
         identifier = _noted_in_annotation(member.root)
@@ -113,12 +113,3 @@ def _noted_in_annotation(root: Mapping) -> list[str] | None:
     if len(parts) != 4:
         return None
     return [part if part != _CLUSTER_SCOPED else "" for part in parts]
-
-
-def folder_of(place: str, packages: Sequence[str]) -> str:
-    """The package that a file belongs to; `packages` are folders, the longest first, the root is ''."""
-    folder = dirname(place)
-    for package in packages:
-        if package and (folder == package or folder.startswith(f"{package}/")):
-            return package
-    return ""

@@ -1,0 +1,40 @@
+"""The schema of each resource: built-in types, CRDs of the package, else what all objects have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from krm_merge.merge.member import Member
+from krm_merge.schema import Schema
+from krm_merge.schema.builtin import any_object_schema, builtin_schema
+from krm_merge.schema.crd import CrdSchema, crd_schemas
+from krm_merge.text.nodes import Mapping, Scalar
+
+CRD = "CustomResourceDefinition"
+
+
+class Schemas:
+    """Schemas by group, version and kind. The definitions are asked for when a type is not built in."""
+
+    def __init__(self, definitions: Callable[[], Iterable[Mapping]]) -> None:
+        """Takes what gives the CRDs of all sides, the least important first: the last of a kind counts."""
+        self._definitions = definitions
+        self._custom: dict[tuple[str, str, str], CrdSchema] | None = None
+        self._known: dict[tuple[str, str, str], Schema] = {}
+
+    def of(self, member: Member) -> Schema:
+        """The schema of a resource."""
+        node = member.root.get("apiVersion")
+        version = node.text.rpartition("/")[2] if isinstance(node, Scalar) else ""
+        key = (member.subject.group, version, member.subject.kind)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._found(key)
+        return known
+
+    def _found(self, key: tuple[str, str, str]) -> Schema:
+        if (builtin := builtin_schema(*key)) is not None:
+            return builtin
+        if self._custom is None:
+            self._custom = crd_schemas(self._definitions())
+        return self._custom.get(key) or any_object_schema()
