@@ -20,11 +20,27 @@ def main() -> int:
 
         print(f"krm-merge {__version__}")
         return 0
+    if argv and not argv[0].startswith("-"):
+        return _command(argv)
     from krm_merge.functions import dispatch
     from krm_merge.krm.program import run
 
     try:
         return run(dispatch, argv, docs=_docs)
+    except BrokenPipeError:
+        return 1
+
+
+def _command(argv: list[str]) -> int:
+    try:
+        from krm_merge.cli.app import main as command
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich"):
+            raise
+        print(f"krm-merge {argv[0]} needs more than the function: pip install 'krm-merge[cli]'", file=sys.stderr)
+        return 2
+    try:
+        return command(argv)
     except BrokenPipeError:
         return 1
 

@@ -17,7 +17,7 @@ from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import Outcome
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.reach import reaches
-from krm_merge.merge.report import results_of
+from krm_merge.merge.report import report
 
 _REWRITTEN = "edited beyond what can be done in its text; written again by ruamel.yaml"
 
@@ -30,7 +30,7 @@ def merge_package(resource_list: ResourceList) -> None:
     sides = read_sides(resource_list, settings)
     if sides is None:
         return
-    merge = PackageMerge(settings.policy, settings.smart, settings.list_keys)
+    merge = PackageMerge(settings.policy, smart=settings.smart, list_keys=settings.list_keys)
     outcomes = merge.kptfiles(sides.original, sides.upstream, sides.local)
     # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
     if sides.has_whole_packages and sides.others["local"]:
@@ -91,13 +91,7 @@ def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, r
             if resource.used_fallback:
                 # W2: never silently.
                 print(f"{member.file}: {_REWRITTEN}", file=sys.stderr)
-    for result in results_of(outcome.decisions, member, resource.ref, resource.index, refused=refused):
-        resource_list.results.add(result)
-    told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
-    if told and not refused and not outcome.decisions:
-        resource_list.results.info(
-            f"{resource.ref}: {told}", resource=resource.ref, file=member.file, tags={"rule": "R2", "side": "upstream"}
-        )
+    report(outcome, resource, resource_list.results, refused=refused)
 
 
 def _free_index(resource_list: ResourceList, path: str, root: str | None) -> int:

@@ -13,6 +13,8 @@ from krm_merge.text.nodes import Mapping, TextError
 
 def edit(resource: Resource, outcome: Outcome, results: Results) -> None:
     """Edits local's resource as decided; faults and references that lead nowhere are reported."""
+    if outcome.member.subject.kind != KPTFILE and not any(decision.edits for decision in outcome.decisions):
+        return
     apply(outcome.decisions, resource.editor)
     file = outcome.member.file
     try:

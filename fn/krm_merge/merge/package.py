@@ -30,10 +30,14 @@ class ListKeys:
 
 @dataclass(frozen=True, slots=True)
 class PackageMerge:
-    """Merges the members of a package under one policy."""
+    """Merges the members of a package under one policy.
+
+    `of_branches` is for two branches of one package, as git merges them: then nothing of a Kptfile stays local (K1).
+    """
 
     policy: Policy
     smart: bool = False
+    of_branches: bool = False
     list_keys: tuple[ListKeys, ...] = ()
 
     def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
@@ -83,10 +87,10 @@ class PackageMerge:
                 message = "upstream has no Kptfile; local's stays as it is"
                 decisions.append(Decision("K4", (), message, "upstream", "warning", told=True))
             return Outcome("kept", original, upstream, local, decisions)
-        return self._merged(KptfileSchema(root=True), original, upstream, local)
+        return self._merged(KptfileSchema(root=True, fork=not self.of_branches), original, upstream, local)
 
     def _subpackage_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
-        schema = KptfileSchema(root=False)
+        schema = KptfileSchema(root=False, fork=not self.of_branches)
         if local is None or not is_other_package(original or upstream, local):
             return self._existence(schema, original, upstream, local)
         alone = Outcome("kept", original, upstream, local, [])

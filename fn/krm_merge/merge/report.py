@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.krm.result import ResourceRef, Result
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import ResourceRef, Result, Results
 from krm_merge.merge.decision import Decision
-from krm_merge.merge.member import Member
+from krm_merge.merge.member import Member, Outcome
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence
 from krm_merge.text.values import to_value
 
@@ -15,12 +16,20 @@ _OPEN_FIELDS = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "l
 _REDACTED = "(redacted)"
 
 
-def results_of(
-    decisions: list[Decision], member: Member, ref: ResourceRef, index: int, *, refused: bool
-) -> list[Result]:
+def report(outcome: Outcome, resource: Resource, results: Results, *, refused: bool) -> None:
+    """Reports what became of a resource, and every decision that is worth a result."""
+    for result in results_of(outcome.decisions, outcome.member, resource.ref, refused=refused):
+        results.add(result)
+    told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
+    if told and not refused and not outcome.decisions:
+        file, tags = outcome.member.file, {"rule": "R2", "side": "upstream"}
+        results.info(f"{resource.ref}: {told}", resource=resource.ref, file=file, tags=tags)
+
+
+def results_of(decisions: list[Decision], member: Member, ref: ResourceRef, *, refused: bool) -> list[Result]:
     """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
-    file = member.file
-    results = [_told(decision, member, ref, file, index) for decision in decisions if decision.told]
+    file, index = member.file, member.index
+    results = [_told(decision, member, ref) for decision in decisions if decision.told]
     changes = [decision for decision in decisions if decision.edits]
     if changes and not refused:
         paths = list(dict.fromkeys(decision.path for decision in changes))
@@ -32,7 +41,7 @@ def results_of(
     return results
 
 
-def _told(decision: Decision, member: Member, ref: ResourceRef, file: str | None, index: int) -> Result:
+def _told(decision: Decision, member: Member, ref: ResourceRef) -> Result:
     secret = _is_secret(member, decision)
     path = format_path(decision.path)
     tags = {"rule": decision.rule, "side": decision.side}
@@ -49,8 +58,8 @@ def _told(decision: Decision, member: Member, ref: ResourceRef, file: str | None
         decision.severity,
         f"{_thing(decision.path) or ref}: {decision.message}{values}",
         ref,
-        file,
-        index,
+        member.file,
+        member.index,
         path or None,
         None if decision.local is None else as_text(decision.local, secret),
         None if stands is None else as_text(stands, secret),

@@ -31,9 +31,13 @@ _LOCAL_OF_ROOT = frozenset((("upstream",), ("upstreamLock",)))
 
 @dataclass(frozen=True, slots=True)
 class KptfileSchema:
-    """`root` is False for the Kptfile of a subpackage, whose upstream is merged like everything else (R3)."""
+    """`root` is False for the Kptfile of a subpackage, whose upstream is merged like everything else (R3).
+
+    `fork` is False where both sides are branches of one package: then nothing stays local.
+    """
 
     root: bool = True
+    fork: bool = True
 
     def list_kind(self, path: FieldPath) -> ListKind:
         """Functions by F1-F6, `selectors` and `exclude` as one value (L3), the sets and keyed lists of K5."""
@@ -50,4 +54,6 @@ class KptfileSchema:
 
     def stays_local(self, path: FieldPath) -> bool:
         """K1 and R6."""
-        return path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT) or is_bookkeeping_path(path)
+        if self.fork and (path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT)):
+            return True
+        return is_bookkeeping_path(path)

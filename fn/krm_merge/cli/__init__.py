@@ -1,0 +1,1 @@
+"""The command line program for people: `krm-merge COMMAND`. Needs the extra `cli`."""

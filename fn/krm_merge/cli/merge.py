@@ -1,0 +1,124 @@
+"""`krm-merge merge`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.diff import show_diff
+from krm_merge.cli.show import as_json, show_results, summary
+from krm_merge.merge.policy import OnConflict
+from krm_merge.packages.directory import Directory, PackageError, read_file
+from krm_merge.packages.journal import Journal
+from krm_merge.packages.merge import merge_trees
+from krm_merge.packages.side import path_of
+from krm_merge.packages.tree import Changed, Changes, File, Tree
+from krm_merge.packages.write import write_file, write_tree
+
+STDIN = STDOUT = Path("-")
+
+Writer: TypeAlias = Callable[[Tree, Changes], None]
+
+
+@click.command("merge")
+@click.argument("original", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("upstream", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("local", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("-o", "target", type=click.Path(path_type=Path, allow_dash=True), help="Write the result there.")
+@click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
+@options.show_diff
+@options.on_conflict
+@options.function_identity
+@options.quiet
+@options.output
+def command(
+    original: Path,
+    upstream: Path,
+    local: Path,
+    target: Path | None,
+    in_place: bool,
+    with_diff: bool,
+    on_conflict: OnConflict,
+    function_identity: str,
+    quiet: bool,
+    form: str,
+) -> None:
+    """Merge what changed from ORIGINAL to UPSTREAM into LOCAL: three directories, or three files.
+
+    One of three files may be - for stdin, and -o - is stdout. Without -o and --in-place the difference to LOCAL is
+    printed. What was decided goes to stderr.
+
+    The exit code is 1 where conflicts are refused or something cannot be read; then nothing is written.
+    """
+    if target is not None and in_place:
+        raise click.UsageError("give -o or --in-place, not both")
+    places = (original, upstream, local)
+    if places.count(STDIN) > 1 or (in_place and local == STDIN):
+        raise click.UsageError("only one file can be -, and none that is to be written in place")
+    with _destination(local, target, in_place) as write:
+        trees = _read(places)
+        merged = merge_trees(*trees, options.package_merge(on_conflict, function_identity))
+        refused = bool(merged.results.errors)
+        if (with_diff or write is None) and form == "text" and not refused:
+            show_diff(trees[2], merged.changes)
+        if write is not None and not refused:
+            write(trees[2], merged.changes)
+    if form == "json":
+        click.echo(as_json(trees[2], merged.changes, merged.results))
+    else:
+        show_results(merged.results, quiet=quiet)
+        if not quiet:
+            said = "refused; nothing was written" if refused else summary(trees[2], merged.changes, merged.results)
+            click.echo(said, err=True)
+    if refused:
+        sys.exit(1)
+
+
+def _read(places: tuple[Path, Path, Path]) -> tuple[Tree, Tree, Tree]:
+    missing = [place for place in places if place != STDIN and not place.exists()]
+    if missing:
+        raise PackageError(f"{missing[0]}: there is no such file or directory")
+    directories = [place for place in places if place.is_dir()]
+    if directories and len(directories) < len(places):
+        file = next(place for place in places if place not in directories)
+        raise PackageError(f"{file} is a file and {directories[0]} a directory; give three files or three directories")
+    if directories:
+        original, upstream, local = (Directory(place) for place in places)
+        return original, upstream, local
+    files = [File(sys.stdin.buffer.read()) if place == STDIN else read_file(place) for place in places]
+    path = path_of(places[2].name, files[2])
+    return {path: files[0]}, {path: files[1]}, {path: files[2]}
+
+
+@contextmanager
+def _destination(local: Path, target: Path | None, in_place: bool) -> Iterator[Writer | None]:
+    """What writes the result; None where it is only shown."""
+    if in_place and local.is_dir():
+        with Journal.opened(local) as journal:
+            yield lambda _, changes: journal.commit(changes)
+    elif in_place:
+        yield lambda tree, changes: _write_file(local, tree, changes)
+    elif target is not None and local.is_dir():
+        yield lambda tree, changes: write_tree(target, Changed(tree, changes))
+    elif target is not None:
+        yield lambda tree, changes: _write_file(target, tree, changes)
+    else:
+        yield None
+
+
+def _write_file(place: Path, tree: Tree, changes: Changes) -> None:
+    file = next(iter(Changed(tree, changes).values()), None)
+    if file is None:
+        # All its resources were deleted.
+        file = File(b"")
+    if place == STDOUT:
+        sys.stdout.buffer.write(file.data)
+        sys.stdout.buffer.flush()
+    else:
+        write_file(place, file)

@@ -1,0 +1,51 @@
+"""How commands print what was decided: for people, or as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import click
+
+from krm_merge.krm.result import Result, Results
+from krm_merge.packages.tree import Changes, Tree
+
+_COLORS = {"error": "red", "warning": "yellow", "info": "green"}
+
+
+def show_results(results: Results, *, quiet: bool) -> None:
+    """One line for each result on stderr; `quiet` leaves out what went without conflict."""
+    for result in results:
+        if result.severity == "info" and quiet:
+            continue
+        label = click.style(f"{result.severity:7}", fg=_COLORS[result.severity], bold=result.severity != "info")
+        click.echo(f"{label} {_placed(result)}", err=True)
+
+
+def _placed(result: Result) -> str:
+    message = result.message.replace("\n", " ")
+    return message if result.file is None or message.startswith(result.file) else f"{result.file}: {message}"
+
+
+def summary(local: Tree, changes: Changes, results: Results) -> str:
+    """The numbers in one line."""
+    added, changed, deleted = counted(local, changes)
+    parts = [f"{len(changed)} changed", f"{len(added)} added", f"{len(deleted)} deleted"]
+    said = f"files: {', '.join(parts)}" if changes else "no file changes"
+    conflicts = sum(1 for result in results if result.severity != "info")
+    noun = "warning" if conflicts == 1 else "warnings"
+    return f"{said}; {conflicts} {noun}" if conflicts else said
+
+
+def counted(local: Tree, changes: Changes) -> tuple[list[str], list[str], list[str]]:
+    """The paths that are added, changed and deleted."""
+    added = sorted(path for path, file in changes.items() if file is not None and path not in local)
+    changed = sorted(path for path, file in changes.items() if file is not None and path in local)
+    return added, changed, sorted(path for path, file in changes.items() if file is None)
+
+
+def as_json(local: Tree, changes: Changes, results: Iterable[Result], **more: object) -> str:
+    """All of it for a program: `files` by what becomes of them, `results` as the KRM specification has them."""
+    added, changed, deleted = counted(local, changes)
+    files = {"added": added, "changed": changed, "deleted": deleted}
+    return json.dumps({**more, "files": files, "results": [result.to_value() for result in results]}, indent=2)

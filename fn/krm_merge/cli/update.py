@@ -1,0 +1,117 @@
+"""`krm-merge update`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.diff import show_diff
+from krm_merge.cli.show import as_json, show_results, summary
+from krm_merge.merge.policy import OnConflict
+from krm_merge.packages.directory import Directory, PackageError
+from krm_merge.packages.git import GitRepositories, uncommitted
+from krm_merge.packages.journal import Journal
+from krm_merge.packages.kptfile import STRATEGIES
+from krm_merge.packages.update import Update, Updated, update
+
+_SHOWN = 5
+
+
+@click.command("update")
+@click.argument("package", metavar="PKG[@REF]", default=".")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
+@options.on_conflict
+@options.function_identity
+@click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
+@options.show_diff
+@click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
+@options.quiet
+@options.output
+def command(
+    package: str,
+    strategy: str | None,
+    on_conflict: OnConflict,
+    function_identity: str,
+    dry_run: bool,
+    with_diff: bool,
+    allow_dirty: bool,
+    quiet: bool,
+    form: str,
+) -> None:
+    """Update the package in the directory PKG to the version REF of its upstream.
+
+    Without REF, to what the ref in its Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
+    one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
+    upstream of their own are updated too.
+
+    The package changes as a whole or not at all. The exit code is 1 where conflicts are refused or something cannot
+    be read.
+    """
+    directory, _, ref = package.partition("@")
+    place = Path(directory or ".")
+    if not place.is_dir():
+        raise PackageError(f"{place}: there is no such directory")
+    with Journal.opened(place) as journal:
+        if journal.recovered != "nothing":
+            click.echo(f"an interrupted update of {place} was {journal.recovered}", err=True)
+        if not allow_dirty and not dry_run and (dirty := uncommitted(place)):
+            more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
+            raise PackageError(
+                f"{place} has uncommitted changes: {', '.join(dirty[:_SHOWN])}{more}; commit them first, or use "
+                "--allow-dirty"
+            )
+        local = Directory(place)
+        merge = options.package_merge(on_conflict, function_identity)
+        with _busy(f"fetching the upstream of {place}", form):
+            done = update(local, GitRepositories(), merge, ref=ref or None, strategy=strategy)
+        if with_diff:
+            show_diff(local, done.changes)
+        if done.changes and not dry_run:
+            journal.commit(done.changes)
+    _show(local, done, quiet=quiet, form=form, dry_run=dry_run)
+    if done.results.errors:
+        sys.exit(1)
+
+
+def _show(local: Directory, done: Update, *, quiet: bool, form: str, dry_run: bool) -> None:
+    if form == "json":
+        packages = [_version(updated) for updated in done.packages]
+        click.echo(as_json(local, done.changes, done.results, packages=packages))
+        return
+    show_results(done.results, quiet=quiet)
+    if done.results.errors:
+        click.echo("refused; nothing was changed", err=True)
+        return
+    for updated in done.packages:
+        before, after = updated.before, f"{updated.after.ref} ({updated.after.commit[:7]})"
+        came = f"{before.ref} ({before.commit[:7]}) -> " if before else "added at "
+        stays = before is not None and before.commit == updated.after.commit
+        click.echo(f"{local.path / updated.folder}: {'is at ' if stays else came}{after}")
+    said = summary(local, done.changes, done.results)
+    click.echo(f"{said}; nothing was changed: --dry-run" if dry_run and done.changes else said)
+
+
+def _version(updated: Updated) -> dict[str, object]:
+    before = updated.before
+    return {
+        "path": updated.folder or ".",
+        "from": None if before is None else {"ref": before.ref, "commit": before.commit},
+        "to": {"ref": updated.after.ref, "commit": updated.after.commit},
+    }
+
+
+@contextmanager
+def _busy(what: str, form: str) -> Iterator[None]:
+    """A sign of life on a terminal."""
+    if form == "json" or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

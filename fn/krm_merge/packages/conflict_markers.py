@@ -1,0 +1,53 @@
+"""Conflicts as git marks them in a text."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+from krm_merge.packages.documents import cut
+
+
+def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
+    """One text of two merges that differ only in who wins conflicts, with markers of `size` where they differ.
+
+    Returns it with the number of places. Binary texts have no place for markers: ours stands, as in git.
+    """
+    if b"\0" in ours or b"\0" in theirs:
+        return ours, int(ours != theirs)
+    pieces: list[bytes] = []
+    conflicts = 0
+    documents = cut(ours), cut(theirs)
+    if len(documents[0]) != len(documents[1]):
+        documents = [ours], [theirs]
+    for mine, other in zip_longest(*documents):
+        text, count = _marked(mine.splitlines(keepends=True), other.splitlines(keepends=True), size)
+        pieces += text
+        conflicts += count
+    return b"".join(pieces), conflicts
+
+
+def _marked(ours: list[bytes], theirs: list[bytes], size: int) -> tuple[list[bytes], int]:
+    if ours == theirs:
+        return ours, 0
+    newline = b"\r\n" if ours and ours[0].endswith(b"\r\n") else b"\n"
+    out: list[bytes] = []
+    conflicts = 0
+    for tag, start, stop, other_start, other_stop in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if tag == "equal":
+            out += ours[start:stop]
+            continue
+        conflicts += 1
+        out += [
+            b"<" * size + b" ours" + newline,
+            *_whole(ours[start:stop], newline),
+            b"=" * size + newline,
+            *_whole(theirs[other_start:other_stop], newline),
+            b">" * size + b" theirs" + newline,
+        ]
+    return out, conflicts
+
+
+def _whole(lines: list[bytes], newline: bytes) -> list[bytes]:
+    """The lines, the last one ended."""
+    return [line if line.endswith(b"\n") else line + newline for line in lines]

@@ -1,0 +1,55 @@
+"""The documents of a YAML file, as text: cut apart, and put together again after changes."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+BOM = b"\xef\xbb\xbf"
+
+# YAML allows no such line inside a scalar, whatever its style.
+_SEPARATOR = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_BARE_SEPARATOR = re.compile(rb"---[ \t]*\r?\n")
+_NOTHING = re.compile(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
+
+
+def cut(data: bytes) -> list[bytes]:
+    """The documents with their separators in front; together they are the file. A byte order mark is left out."""
+    data = data.removeprefix(BOM)
+    starts = [match.start() for match in _SEPARATOR.finditer(data)]
+    if starts and not data[: starts[0]].strip():
+        starts[0] = 0
+    bounds = sorted({0, *starts, len(data)})
+    return [data[start:stop] for start, stop in pairwise(bounds)]
+
+
+def is_empty(document: bytes) -> bool:
+    """Whether it holds nothing but comments."""
+    return _NOTHING.match(document) is not None
+
+
+def joined(documents: list[bytes], like: bytes) -> bytes:
+    """A file of these documents, with the byte order mark of another file and the line ends that it has in general.
+
+    The first needs no separator, all others get one where they have none.
+    """
+    newline = b"\r\n" if b"\r\n" in like else b"\n"
+    pieces = [BOM] if like.startswith(BOM) else []
+    for number, document in enumerate(documents):
+        if number and not pieces[-1].endswith(b"\n"):
+            pieces.append(newline)
+        if number and _SEPARATOR.match(document) is None:
+            pieces.append(b"---" + newline)
+        pieces.append(document)
+    return b"".join(pieces)
+
+
+def in_lines_of(document: bytes, like: bytes) -> bytes:
+    """A document with the line ends of another file."""
+    lines = document.replace(b"\r\n", b"\n")
+    return lines.replace(b"\n", b"\r\n") if b"\r\n" in like else lines
+
+
+def without_separator(document: bytes) -> bytes:
+    """A document that comes first in its file, where the separator says nothing more."""
+    return document[match.end() :] if (match := _BARE_SEPARATOR.match(document)) else document

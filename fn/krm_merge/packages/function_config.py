@@ -1,0 +1,121 @@
+"""A MergePackage functionConfig that holds both upstream versions of a package, and its declaration in a pipeline."""
+
+from __future__ import annotations
+
+from krm_merge.krm.resource import INDEX, PATH, Resource
+from krm_merge.krm.result import Results
+from krm_merge.merge.identity import image_repository, read_functions
+from krm_merge.merge.member import KPTFILE, flaw_of
+from krm_merge.packages.directory import PackageError
+from krm_merge.packages.documents import cut, is_empty
+from krm_merge.packages.tree import Changes, File, Tree, holds_resources
+from krm_merge.schema.kptfile import FUNCTION_LISTS
+from krm_merge.text.editor import Editor
+from krm_merge.text.emit import Emitter
+from krm_merge.text.layout import NO_COMMENTS
+from krm_merge.text.nodes import Mapping, Sequence, TextError
+from krm_merge.text.reader import read
+from krm_merge.text.values import Value, from_value
+
+CONFIG_FILE = "merge-package.yaml"
+_KIND = "MergePackage"
+
+
+def function_config(original: Tree, upstream: Tree, choices: dict[str, str], results: Results) -> bytes:
+    """The functionConfig as text; `choices` are its further fields. Files of resources that cannot be
+    read are reported, not held.
+    """
+    fields: dict[str, Value] = {
+        "apiVersion": "fn.kpt.dev/v1alpha1",
+        "kind": _KIND,
+        "metadata": {"name": "merge", "annotations": {"config.kubernetes.io/local-config": "true"}},
+        **choices,
+        "original": _text(original, "original", results),
+        "upstream": _text(upstream, "upstream", results),
+    }
+    root = from_value(fields)
+    assert isinstance(root, Mapping)
+    emitter = Emitter(Editor(root), 0)
+    return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries).encode()
+
+
+def declared(package: Tree, config: bytes, image: str) -> Changes:
+    """The changes that run the merge at every render: the functionConfig as a file, and a function that comes first.
+
+    Raises PackageError where the Kptfile cannot be read.
+    """
+    changes = dict(undeclared(package, image))
+    kptfile = _kptfile(changes.get(KPTFILE) or package[KPTFILE])
+    function = from_value({"image": image, "configPath": CONFIG_FILE})
+    pipeline = kptfile.root.get("pipeline")
+    mutators = pipeline.get("mutators") if isinstance(pipeline, Mapping) else None
+    if isinstance(mutators, Sequence):
+        kptfile.editor.insert(mutators, function, None, NO_COMMENTS)
+    else:
+        kptfile.set("pipeline.mutators", [{"image": image, "configPath": CONFIG_FILE}])
+    return {**changes, CONFIG_FILE: File(config), KPTFILE: _written(kptfile, package)}
+
+
+def undeclared(package: Tree, image: str) -> Changes:
+    """The changes that take it out again; none where it is not declared. Raises PackageError."""
+    kptfile = _kptfile(package[KPTFILE])
+    changes: dict[str, File | None] = {}
+    for path in FUNCTION_LISTS:
+        functions = kptfile.root.get("pipeline")
+        functions = functions.get(path[1]) if isinstance(functions, Mapping) else None
+        if not isinstance(functions, Sequence):
+            continue
+        for node, function in zip(functions.items, read_functions(functions.items), strict=True):
+            config = node.get("configPath") if isinstance(node, Mapping) else None
+            is_ours = config is not None and config.canonical == ("str", CONFIG_FILE)
+            if is_ours and image_repository(function.image) == image_repository(image):
+                kptfile.editor.remove(functions, node)
+    if kptfile.is_changed:
+        changes[KPTFILE] = _written(kptfile, package)
+    if CONFIG_FILE in package:
+        changes[CONFIG_FILE] = None
+    return changes
+
+
+def _text(package: Tree, side: str, results: Results) -> str:
+    """All resources of a package as one text, each with the place where it stands."""
+    documents = []
+    for path, file in package.items():
+        if not holds_resources(path) or file.mode == "link":
+            continue
+        try:
+            documents += _documents(path, file)
+        except (TextError, UnicodeDecodeError) as error:
+            results.warning(f"{path}: left out of {side}: {error}", file=path)
+    return "---\n".join(documents)
+
+
+def _documents(path: str, file: File) -> list[str]:
+    documents = []
+    for index, data in enumerate(cut(file.data)):
+        root = None if is_empty(data) else read(data.decode("utf-8").replace("\r\n", "\n"))
+        if root is None:
+            continue
+        if flaw := flaw_of(root):
+            raise TextError(flaw)
+        assert isinstance(root, Mapping)
+        resource = Resource.from_tree(root)
+        resource.set(f'metadata.annotations["{PATH}"]', path)
+        resource.set(f'metadata.annotations["{INDEX}"]', str(index))
+        text = resource.text().removeprefix("---\n")
+        documents.append(text if text.endswith("\n") else f"{text}\n")
+    return documents
+
+
+def _kptfile(file: File) -> Resource:
+    try:
+        root = read(file.data.decode("utf-8"))
+    except (UnicodeDecodeError, TextError) as error:
+        raise PackageError(f"{KPTFILE}: {error}; nothing was changed") from None
+    if not isinstance(root, Mapping):
+        raise PackageError(f"{KPTFILE}: no Kptfile (kpt.dev/v1)")
+    return Resource.from_tree(root)
+
+
+def _written(kptfile: Resource, package: Tree) -> File:
+    return File(kptfile.text().encode(), package[KPTFILE].mode)

@@ -1,0 +1,217 @@
+"""Writes changes to a package so that it is one of its two whole states, whatever happens on the way.
+
+The new files are prepared in a directory beside the package. When all of them are there, a plan is written: from then
+on the update counts as done, and whoever comes next completes it. The plan is carried out by renaming, which needs no
+space; the package's Kptfile comes last. Where that fails, the old files, kept beside the new ones, come back.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from krm_merge.merge.member import KPTFILE
+from krm_merge.packages.directory import PackageError, reason
+from krm_merge.packages.tree import Changes, File
+
+Recovery: TypeAlias = Literal["nothing", "completed", "rolled back"]
+
+_PLAN = "plan.json"
+_NEW = "new"
+_OLD = "old"
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One file: digests of what it held and shall hold, None where there is no file."""
+
+    number: int
+    path: str
+    before: str | None
+    after: str | None
+
+
+class Journal:
+    """The journal of one package. Use `opened`, which also recovers the package."""
+
+    def __init__(self, package: Path) -> None:
+        """Takes the directory of the package."""
+        self.package = package.resolve()
+        self.directory = self.package.parent / f".{self.package.name}.krm-merge"
+
+    @classmethod
+    @contextmanager
+    def opened(cls, package: Path) -> Iterator[Journal]:
+        """The journal, for this process alone; an interrupted update of the package is completed or rolled back first.
+
+        Raises PackageError where another process has it, or the package was changed since the interruption.
+        """
+        journal = cls(package)
+        try:
+            lock = os.open(journal.package, os.O_RDONLY)
+        except OSError as error:
+            raise PackageError(f"{package}: {reason(error)}") from None
+        try:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise PackageError(f"{package}: another krm-merge is at work on it; wait for its end") from None
+            journal.recovered = journal._recover()
+            yield journal
+        finally:
+            os.close(lock)
+
+    recovered: Recovery = "nothing"
+    """What was done about an interrupted update."""
+
+    def commit(self, changes: Changes) -> None:
+        """Makes the changes. Raises PackageError, and then the package is as it was."""
+        ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
+        steps = [_Step(number, path, self._digest(path), _digest(changes[path])) for number, path in enumerate(ordered)]
+        try:
+            self._check_folders(ordered)
+            self._prepare(steps, changes)
+        except OSError as error:
+            shutil.rmtree(self.directory, ignore_errors=True)
+            raise PackageError(f"{error.filename or self.directory}: {reason(error)}; nothing was changed") from None
+        self._carry_out(steps)
+
+    # ---- before the plan stands --------------------------------------------------------------------------------
+
+    def _check_folders(self, paths: list[str]) -> None:
+        """Looks for what would stop the renaming half way."""
+        for folder in {self._folder(path) for path in paths}:
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(13, "Permission denied: the folder cannot be written to", str(folder))
+
+    def _folder(self, path: str) -> Path:
+        """The nearest folder around a file that is there already."""
+        folder = (self.package / path).parent
+        while not folder.is_dir():
+            folder = folder.parent
+        return folder
+
+    def _prepare(self, steps: list[_Step], changes: Changes) -> None:
+        self.directory.mkdir()
+        (self.directory / _NEW).mkdir()
+        (self.directory / _OLD).mkdir()
+        for step in steps:
+            file = changes[step.path]
+            if file is not None:
+                self._write(self.directory / _NEW / str(step.number), file, self.package / step.path)
+        plan = self.directory / f"{_PLAN}.tmp"
+        with plan.open("w") as out:
+            json.dump({"package": str(self.package), "steps": [asdict(step) for step in steps]}, out)
+            out.flush()
+            os.fsync(out.fileno())
+        plan.rename(self.directory / _PLAN)
+        _sync(self.directory)
+
+    @staticmethod
+    def _write(staged: Path, file: File, target: Path) -> None:
+        if file.mode == "link":
+            os.symlink(os.fsdecode(file.data), staged)
+            return
+        with staged.open("wb") as out:
+            out.write(file.data)
+            out.flush()
+            os.fsync(out.fileno())
+        if target.is_file() and not target.is_symlink():
+            shutil.copymode(target, staged)
+        bits = staged.stat().st_mode
+        # Who may read may run.
+        staged.chmod(bits | (bits & 0o444) >> 2 if file.mode == "executable" else bits & ~0o111)
+
+    # ---- after it ----------------------------------------------------------------------------------------------
+
+    def _recover(self) -> Recovery:
+        if not self.directory.is_dir():
+            return "nothing"
+        plan = self.directory / _PLAN
+        if not plan.is_file():
+            shutil.rmtree(self.directory)
+            return "rolled back"
+        try:
+            steps = [_Step(**step) for step in json.loads(plan.read_text())["steps"]]
+        except (ValueError, KeyError, TypeError):
+            raise PackageError(f"{plan}: not a plan of krm-merge; remove {self.directory} to go on") from None
+        for step in steps:
+            if self._digest(step.path) not in (step.before, step.after):
+                raise PackageError(
+                    f"{self.package / step.path} was changed after an update was interrupted; remove {self.directory} "
+                    "to keep the package as it is, or restore the file to have the update completed"
+                )
+        self._carry_out(steps)
+        return "completed"
+
+    def _carry_out(self, steps: list[_Step]) -> None:
+        try:
+            for step in steps:
+                self._carry_out_one(step)
+        except OSError as error:
+            self._roll_back(steps)
+            raise PackageError(f"{error.filename}: {reason(error)}; the package is as it was") from None
+        for step in steps:
+            if step.after is None:
+                self._remove_empty((self.package / step.path).parent)
+        _sync(self.package)
+        shutil.rmtree(self.directory)
+
+    def _carry_out_one(self, step: _Step) -> None:
+        target, new, old = self._places(step)
+        if step.before is not None and os.path.lexists(target) and not os.path.lexists(old):
+            os.link(target, old, follow_symlinks=False)
+        if step.after is None:
+            target.unlink(missing_ok=True)
+        elif os.path.lexists(new):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(new, target)
+
+    def _roll_back(self, steps: list[_Step]) -> None:
+        for step in reversed(steps):
+            target, _, old = self._places(step)
+            if os.path.lexists(old):
+                os.replace(old, target)
+            elif step.before is None and step.after is not None and self._digest(step.path) == step.after:
+                target.unlink()
+                self._remove_empty(target.parent)
+        shutil.rmtree(self.directory)
+
+    def _places(self, step: _Step) -> tuple[Path, Path, Path]:
+        number = str(step.number)
+        return self.package / step.path, self.directory / _NEW / number, self.directory / _OLD / number
+
+    def _remove_empty(self, folder: Path) -> None:
+        while folder != self.package and folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+            folder = folder.parent
+
+    def _digest(self, path: str) -> str | None:
+        place = self.package / path
+        if place.is_symlink():
+            return _digest(File(os.fsencode(os.readlink(place)), "link"))
+        if not place.is_file():
+            return None
+        mode: Literal["file", "executable"] = "executable" if place.stat().st_mode & 0o100 else "file"
+        return _digest(File(place.read_bytes(), mode))
+
+
+def _digest(file: File | None) -> str | None:
+    return None if file is None else f"{file.mode}:{hashlib.sha256(file.data).hexdigest()}"
+
+
+def _sync(directory: Path) -> None:
+    """Makes the renames in a directory last."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,87 @@
+"""Three-way merge of packages as files: resources by their rules, all other files by lines (rules R)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from krm_merge.krm.result import Results
+from krm_merge.merge.folders import Folders
+from krm_merge.merge.member import Outcome
+from krm_merge.merge.narrow import narrow
+from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.schemas import Schemas
+from krm_merge.packages.documents import is_empty
+from krm_merge.packages.rewrite import Rewrite
+from krm_merge.packages.side import Side
+from krm_merge.packages.text_files import merge_file
+from krm_merge.packages.tree import Changes, File, Tree, clash, holds_resources
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTree:
+    """What becomes of local's files, and every decision worth telling. Where one is an error, nothing changes."""
+
+    changes: Changes
+    results: Results
+
+
+def merge_trees(
+    original: Tree, upstream: Tree, local: Tree, merge: PackageMerge, *, notes_origin: bool = False
+) -> MergedTree:
+    """Merges the files of three versions of a package.
+
+    `notes_origin` writes kpt's comment and annotation on resources that come from upstream, so that they are known
+    again after a local rename (R6). What cannot be read as resources is merged as text (R5).
+    """
+    results = Results()
+    touched = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
+    if not touched:
+        # Law B: nothing to merge, whatever local holds.
+        return MergedTree({}, results)
+    sides = Side("original", original), Side("upstream", upstream), Side("local", local)
+    kptfiles = merge.kptfiles(*(side.kptfiles() for side in sides))
+    folders = Folders(kptfiles, merge.policy)
+    read = narrow(*(side.resources(folders) for side in sides))
+    as_text = {path for path in touched if not holds_resources(path) or any(path in s.unreadable for s in sides)}
+    members = [[member for member in side if member.place not in as_text] for side in read]
+    # The least important first: the last definition of a type counts.
+    schemas = Schemas(lambda: (root for side in sides for root in side.definitions()))
+    resources = merge.resources(members[0], members[1], members[2], folders, schemas.of)
+    closed = {path for path in as_text if folders.closed(path) is not None}
+    for path in closed:
+        folders.tell(path)
+    outcomes = folders.emptied(_inhabited(sides[2], resources)) + resources
+    changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, touched, results))
+    for path in sorted(as_text - closed):
+        _merge_text(path, sides, merge, changes, results)
+    if path := clash(local, changes):
+        problem = "upstream has a file where local has a folder, or the other way round; rename local's"
+        results.error(f"{path}: {problem}", file=path)
+    return MergedTree({} if results.errors else changes, results)
+
+
+def _inhabited(local: Side, resources: Iterable[Outcome]) -> set[str]:
+    """The places of the files in which local has resources after the merge."""
+    gone = {(o.local.place, o.local.index) for o in resources if o.fate == "deleted" and o.local is not None}
+    return {
+        path
+        for path, documents in local.documents.items()
+        if any((path, index) not in gone and not is_empty(data) for index, data in enumerate(documents))
+    }
+
+
+def _merge_text(
+    path: str, sides: tuple[Side, Side, Side], merge: PackageMerge, changes: dict[str, File | None], results: Results
+) -> None:
+    before, theirs, ours = (side.tree.get(path) for side in sides)
+    merged = merge_file(path, before, theirs, ours, merge.policy)
+    for side in sides:
+        why = side.unreadable.get(path)
+        if why is not None and why.broken:
+            message = f"{path}: {side.name} does not parse: {why.reason}; merged as text"
+            results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+    for result in merged.results:
+        results.add(result)
+    if merged.file != ours:
+        changes[path] = merged.file

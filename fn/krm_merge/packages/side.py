@@ -1,0 +1,89 @@
+"""One version of a package: its files, and the resources in them, read when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from krm_merge.merge.folders import Folders
+from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
+from krm_merge.merge.narrow import Document
+from krm_merge.merge.schemas import CRD
+from krm_merge.packages.documents import cut, is_empty
+from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
+from krm_merge.text.nodes import Mapping, TextError
+from krm_merge.text.reader import read, read_all
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a file is no file of resources: `broken` is one that should be, the others are simply of another kind."""
+
+    reason: str
+    broken: bool
+
+
+class Side:
+    """A version of a package. `documents` are those of each file as text, `unreadable` what was found on the way."""
+
+    def __init__(self, name: str, tree: Tree) -> None:
+        """Takes the files; `name` is original, upstream or local."""
+        self.name = name
+        self.tree = tree
+        self.documents: dict[str, list[bytes]] = {}
+        self.unreadable: dict[str, Unreadable] = {}
+        self._resources: list[Document] = []
+
+    def kptfiles(self) -> list[Member]:
+        """The Kptfiles that make packages."""
+        found = (self._read(path, 0, file.data) for path, file in self.tree.items() if is_kptfile(path))
+        return [member for member in found if member is not None and member.is_kptfile]
+
+    def resources(self, folders: Folders) -> list[Document]:
+        """All other resources, none of them read yet."""
+        self._resources = []
+        for path, file in self.tree.items():
+            if not holds_resources(path) or is_kptfile(path):
+                continue
+            self.documents[path] = cut(file.data)
+            package = folders.of(path)
+            self._resources += [
+                Document(package, data, partial(self._read, path, index, data))
+                for index, data in enumerate(self.documents[path])
+                if not is_empty(data)
+            ]
+        return self._resources
+
+    def definitions(self) -> Iterator[Mapping]:
+        """The CustomResourceDefinitions."""
+        for document in self._resources:
+            if CRD.encode() in document.data and (member := document.member()) is not None:
+                yield member.root
+
+    def _read(self, path: str, index: int, data: bytes) -> Member | None:
+        try:
+            root = read(data.decode("utf-8"))
+        except (UnicodeDecodeError, TextError) as error:
+            reason = str(error) if isinstance(error, TextError) else "not UTF-8"
+            self.unreadable[path] = Unreadable(reason, broken=True)
+            return None
+        if root is None:
+            return None
+        if flaw := flaw_of(root):
+            self.unreadable.setdefault(path, Unreadable(flaw, broken=False))
+            return None
+        assert isinstance(root, Mapping)
+        return Member(path, subject_of(root), root, path, index)
+
+
+def path_of(name: str, file: File) -> str:
+    """The path in a package of a file that stands alone: what holds resources is named as one that does."""
+    try:
+        roots = list(read_all(file.data.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return name
+    subjects = [subject_of(root) for root in roots if isinstance(root, Mapping) and not flaw_of(root)]
+    if len(subjects) == 1 and (subjects[0].kind, subjects[0].group) == (KPTFILE, KPTFILE_GROUP):
+        return KPTFILE
+    return name if holds_resources(name) or not subjects else f"{name}.yaml"

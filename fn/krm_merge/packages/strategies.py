@@ -1,0 +1,103 @@
+"""The ways to take a new version of upstream, by kpt's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+from krm_merge.merge.member import KPTFILE, flaw_of
+from krm_merge.merge.package import PackageMerge
+from krm_merge.packages.documents import cut, is_empty, joined
+from krm_merge.packages.kptfile import STRATEGIES
+from krm_merge.packages.local_changes import local_changes
+from krm_merge.packages.merge import MergedTree, merge_trees
+from krm_merge.packages.origin import note_origin
+from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
+from krm_merge.text.nodes import Mapping as Node
+from krm_merge.text.nodes import TextError
+from krm_merge.text.reader import read
+
+_SHOWN = 10
+
+
+def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+    """The three-way merge of all resources and files."""
+    return merge_trees(original, upstream, local, merge, notes_origin=True)
+
+
+def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+    """The same for a package without local changes; another one is refused."""
+    changed = local_changes(original, local)
+    if not changed:
+        return resource_merge(original, upstream, local, merge)
+    results = Results()
+    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+    results.error(
+        f"local changes in {', '.join(changed[:_SHOWN])}{more}; fast-forward takes none, update with --strategy "
+        "resource-merge to keep them",
+        file=changed[0],
+    )
+    return MergedTree({}, results)
+
+
+def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+    """Upstream's package in place of local's; only the root's Kptfile is merged."""
+    return _replaced(original, upstream, local, merge, [path for path in local if path not in upstream])
+
+
+def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+    """Upstream's files in place of local's of those names; the root's Kptfile is merged, local's own files stay."""
+    gone = [path for path in original if path not in upstream and path in local]
+    return _replaced(original, upstream, local, merge, gone)
+
+
+BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerge], MergedTree]]] = dict(
+    zip(STRATEGIES, (resource_merge, fast_forward, force_delete_replace, copy_merge), strict=True)
+)
+
+
+def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge, gone: list[str]) -> MergedTree:
+    merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
+    if merged.results.errors:
+        return merged
+    changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
+    for path, file in upstream.items():
+        if path == KPTFILE:
+            continue
+        noted = _noted(path, file)
+        if noted != local.get(path):
+            changes[path] = noted
+            what = "replaced by upstream's" if path in local else "added, as upstream has it"
+            merged.results.info(f"{path}: {what}", file=path)
+    for path in changes:
+        if changes[path] is None:
+            merged.results.info(f"{path}: deleted", file=path)
+    return MergedTree({**changes, **merged.changes}, merged.results)
+
+
+def _only_kptfile(tree: Tree) -> Tree:
+    return {KPTFILE: tree[KPTFILE]} if KPTFILE in tree else {}
+
+
+def _noted(path: str, file: File) -> File:
+    """A file of upstream with kpt's notes on its resources (R6)."""
+    if not holds_resources(path) or is_kptfile(path) or file.mode == "link":
+        return file
+    documents = []
+    for data in cut(file.data):
+        try:
+            root = None if is_empty(data) else read(data.decode("utf-8"))
+        except (UnicodeDecodeError, TextError):
+            return file
+        if root is None:
+            documents.append(data)
+            continue
+        if flaw_of(root):
+            return file
+        assert isinstance(root, Node)
+        resource = Resource.from_tree(root)
+        note_origin(resource)
+        documents.append(resource.text().encode())
+    return File(joined(documents, file.data), file.mode)

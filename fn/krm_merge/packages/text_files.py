@@ -1,0 +1,88 @@
+"""Three-way merge of files that hold no resources (rules R4, R5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from krm_merge.krm.result import Result
+from krm_merge.merge.lines import merge_lines
+from krm_merge.merge.policy import Policy
+from krm_merge.packages.tree import File, merged_mode
+
+
+@dataclass(frozen=True, slots=True)
+class MergedFile:
+    """What local has from now on, None where it has no such file, and what there is to say of it."""
+
+    file: File | None
+    results: list[Result]
+
+
+def merge_file(
+    path: str, original: File | None, upstream: File | None, local: File | None, policy: Policy
+) -> MergedFile:
+    """Merges a file: text by lines (R4), everything else as a whole (V2, V4), its existence by F5."""
+    if upstream in (original, local):
+        return MergedFile(local, [])
+    if local == original:
+        what = "added" if local is None else "deleted" if upstream is None else "changed"
+        return MergedFile(upstream, [_info(path, f"{what}, as upstream has it")])
+    if upstream is None or local is None:
+        who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
+        stands = "local's stays" if upstream is None else "it stays removed"
+        return MergedFile(local, [_conflict(path, "F5", policy.story((), who, stands), policy)])
+    text = _text(original, upstream, local, policy)
+    if text is None:
+        return _whole(path, upstream, local, policy)
+    data, clashes = text
+    merged = File(data, merged_mode(original, upstream, local))
+    if clashes and policy.conflict(()) == "fail":
+        merged = local
+    results = [_info(path, "merged with upstream's by lines")] if merged != local else []
+    if clashes:
+        places = "one place" if clashes == 1 else f"{clashes} places"
+        story = policy.story((), f"both sides changed the same lines in {places}", f"{_winner(policy)}'s stand")
+        results.append(_conflict(path, "R4", story, policy))
+    return MergedFile(merged, results)
+
+
+def _text(original: File | None, upstream: File, local: File, policy: Policy) -> tuple[bytes, int] | None:
+    """The merged lines and in how many places they clash; None where the file is one value."""
+    sides = [original, upstream, local]
+    if any(side is not None and (side.mode == "link" or b"\0" in side.data) for side in sides):
+        return None
+    # Any bytes are characters of this encoding, and only line ends matter here.
+    before, theirs, ours = ("" if side is None else side.data.decode("latin-1") for side in sides)
+    crlf = "\r\n" in ours and ours.count("\r\n") == ours.count("\n")
+    if crlf or "\r" not in ours:
+        # The line ends are local's own: git may have changed them at checkout.
+        before, theirs, ours = (side.replace("\r\n", "\n") for side in (before, theirs, ours))
+    if original is not None and ours == before:
+        merged, clashes = theirs, 0
+    elif theirs in (before, ours):
+        merged, clashes = ours, 0
+    else:
+        lines = merge_lines(before, theirs, ours, _winner(policy))
+        if lines is None:
+            return None
+        merged, clashes = lines.text, lines.conflicts
+    return (merged.replace("\n", "\r\n") if crlf else merged).encode("latin-1"), clashes
+
+
+def _whole(path: str, upstream: File, local: File, policy: Policy) -> MergedFile:
+    story = policy.story((), "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s stands")
+    file = upstream if policy.conflict(()) == "upstream" else local
+    return MergedFile(file, [_conflict(path, "R4", story, policy)])
+
+
+def _winner(policy: Policy) -> Literal["upstream", "local"]:
+    return "upstream" if policy.conflict(()) == "upstream" else "local"
+
+
+def _info(path: str, message: str) -> Result:
+    return Result("info", f"{path}: {message}", file=path, tags={"rule": "R4", "side": "upstream"})
+
+
+def _conflict(path: str, rule: str, story: str, policy: Policy) -> Result:
+    return Result(policy.severity(()), f"{path}: {story}", file=path, tags={"rule": rule, "side": "both"})

@@ -1,0 +1,147 @@
+"""What `kpt pkg update` does, decided: the package and the packages inside it that follow an upstream of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from posixpath import dirname, join, normpath
+from typing import Protocol
+
+from krm_merge.krm.result import Result, Results
+from krm_merge.merge.member import KPTFILE
+from krm_merge.merge.package import PackageMerge
+from krm_merge.packages.directory import PackageError
+from krm_merge.packages.git import Version
+from krm_merge.packages.kptfile import KptfileText, Lock, Upstream
+from krm_merge.packages.strategies import BY_NAME
+from krm_merge.packages.tree import Changed, File, Subtree, Tree, is_kptfile
+
+
+class Repositories(Protocol):
+    """Where upstream packages come from."""
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        """The commit that a ref names now."""
+        ...
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        """The files of a package in a commit."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """One package that was updated: its folder (the root's is ''), and from which version to which."""
+
+    folder: str
+    before: Lock | None
+    after: Lock
+
+
+@dataclass(slots=True)
+class Update:
+    """The whole update. Where a result is an error, nothing changes."""
+
+    changes: dict[str, File | None] = field(default_factory=dict)
+    results: Results = field(default_factory=Results)
+    packages: list[Updated] = field(default_factory=list)
+
+
+def update(
+    local: Tree, repositories: Repositories, merge: PackageMerge, *, ref: str | None = None, strategy: str | None = None
+) -> Update:
+    """Decides what becomes of a package when it takes another version of its upstream.
+
+    `ref` None takes what the Kptfile's own ref names now, `strategy` None the Kptfile's. As in kpt, packages inside it
+    that follow an upstream of their own are updated by that; one that followed the same ref of the same repository
+    follows the new one. Raises PackageError.
+    """
+    if KPTFILE not in local:
+        raise PackageError("there is no Kptfile; name the directory of a package")
+    root = KptfileText(local[KPTFILE].data, KPTFILE).upstream
+    if root is None:
+        raise PackageError(f"{KPTFILE} names no upstream in git; packages that `kpt pkg get` fetched have one")
+    done = Update()
+    pending = [("", ref, strategy)]
+    while pending:
+        folder, wanted, how = pending.pop()
+        before = _at(Changed(local, done.changes), folder)
+        changes = _update_one(before, folder, repositories, merge, wanted, how, done)
+        done.changes |= {join(folder, path): file for path, file in changes.items()}
+        if done.results.errors:
+            return replace(done, changes={})
+        for inside, upstream in _inside(Changed(before, changes)):
+            same = ref is not None and _follows_same(upstream, root)
+            pending.append((join(folder, inside), ref if same else None, strategy if same else None))
+    return done
+
+
+def _update_one(
+    local: Tree,
+    folder: str,
+    repositories: Repositories,
+    merge: PackageMerge,
+    ref: str | None,
+    strategy: str | None,
+    done: Update,
+) -> dict[str, File | None]:
+    file = join(folder, KPTFILE)
+    kptfile = KptfileText(local[KPTFILE].data, file)
+    upstream, lock = kptfile.upstream, kptfile.lock
+    assert upstream is not None
+    ref = ref or upstream.ref
+    how = strategy or upstream.strategy
+    if how not in BY_NAME:
+        raise PackageError(f"{file}: upstream.updateStrategy is {how}; known are {', '.join(BY_NAME)}")
+    version = repositories.resolve(upstream.repository, upstream.directory, ref)
+    after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
+    theirs = repositories.tree(upstream.repository, upstream.directory, version.commit)
+    before = repositories.tree(lock.repository, lock.directory, lock.commit) if lock is not None else {}
+    merged = BY_NAME[how](before, theirs, local, merge)
+    for result in merged.results:
+        done.results.add(_placed(result, folder))
+    if merged.results.errors:
+        return {}
+    changes = dict(merged.changes)
+    own = Changed(local, changes)[KPTFILE]
+    # K2: the Kptfile says where the package comes from when all else is done.
+    data = KptfileText(own.data, file).following(ref, after, strategy)
+    if data != local[KPTFILE].data:
+        changes[KPTFILE] = File(data, own.mode)
+    done.packages.append(Updated(folder, lock, after))
+    return changes
+
+
+def _at(tree: Tree, folder: str) -> Tree:
+    return Subtree(tree, folder) if folder else tree
+
+
+def _inside(tree: Tree) -> Iterable[tuple[str, Upstream]]:
+    """The packages directly inside one that follow an upstream of their own, by folder."""
+    folders = {dirname(path) for path in tree if is_kptfile(path) and path != KPTFILE}
+    for folder in sorted(folders):
+        above = dirname(folder)
+        while above and above not in folders:
+            above = dirname(above)
+        if above:
+            continue
+        path = f"{folder}/{KPTFILE}"
+        try:
+            upstream = KptfileText(tree[path].data, path).upstream
+        except PackageError:
+            continue  # what does not parse was merged as text, with a warning
+        if upstream is not None:
+            yield folder, upstream
+
+
+def _follows_same(inner: Upstream, root: Upstream) -> bool:
+    folder, around = (normpath(f"/{upstream.directory}") for upstream in (inner, root))
+    return (
+        inner.repository == root.repository
+        and inner.ref == root.ref
+        and (folder + "/").startswith(around.rstrip("/") + "/")
+    )
+
+
+def _placed(result: Result, folder: str) -> Result:
+    return replace(result, file=join(folder, result.file)) if result.file is not None else result

@@ -1,0 +1,54 @@
+"""Writes single files and new packages; what is there already is changed by the journal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from krm_merge.packages.directory import PackageError, reason
+from krm_merge.packages.tree import File, Tree
+
+
+def write_file(place: Path, file: File) -> None:
+    """Writes a file as a whole or not at all. Raises PackageError."""
+    try:
+        handle, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(file.data)
+            if place.exists():
+                shutil.copymode(place, staged)
+            else:
+                os.chmod(staged, _new_mode(file))
+            os.replace(staged, place)
+        except BaseException:
+            os.unlink(staged)
+            raise
+    except OSError as error:
+        raise PackageError(f"{place}: {reason(error)}; it is as it was") from None
+
+
+def write_tree(place: Path, tree: Tree) -> None:
+    """Writes a package to a new or empty directory. Raises PackageError."""
+    try:
+        if place.exists() and any(place.iterdir()):
+            raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
+        for path, file in tree.items():
+            target = place / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if file.mode == "link":
+                target.symlink_to(os.fsdecode(file.data))
+            else:
+                target.write_bytes(file.data)
+                target.chmod(_new_mode(file))
+        place.mkdir(exist_ok=True)
+    except OSError as error:
+        raise PackageError(f"{error.filename or place}: {reason(error)}") from None
+
+
+def _new_mode(file: File) -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return (0o777 if file.mode == "executable" else 0o666) & ~mask
