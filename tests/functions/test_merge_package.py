@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from krm_merge.functions import process
-from krm_merge.merge.report import as_text, results_of
-from krm_merge.functions.sides import place_of
+from krm_merge.functions.places import place_of
 from krm_merge.krm import parse_path
 from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decision import Decision
 from krm_merge.merge.member import Member
 from krm_merge.merge.policy import Subject
+from krm_merge.merge.report import as_text, results_of
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.reader import read
 
@@ -414,7 +414,7 @@ REF = ResourceRef("v1", "Secret", "x")
 
 @pytest.mark.parametrize("path", ["data.password", "stringData.a", "immutable"])
 def test_the_values_of_a_secret_are_not_told(path: str) -> None:
-    (result,) = results_of([conflict(path)], member("Secret"), REF, 0, refused=False)
+    (result,) = results_of([conflict(path)], member("Secret"), REF, refused=False)
     assert "hidden" not in str(result.to_value())
     assert "o-old" not in str(result.to_value())
     assert (result.current, result.proposed) == ("(redacted)", "(redacted)")
@@ -423,7 +423,7 @@ def test_the_values_of_a_secret_are_not_told(path: str) -> None:
 
 @pytest.mark.parametrize(("kind", "path"), [("Secret", "metadata.labels.a"), ("ConfigMap", "data.password")])
 def test_what_is_no_secret_is_told(kind: str, path: str) -> None:
-    (result,) = results_of([conflict(path)], member(kind), REF, 0, refused=False)
+    (result,) = results_of([conflict(path)], member(kind), REF, refused=False)
     assert (result.current, result.proposed) == ("l-hidden", "u-hidden")
     assert result.tags == {
         "rule": "V4",
@@ -456,7 +456,7 @@ def test_values_as_text(value: str, expected: str) -> None:
 def test_long_values_stand_in_the_tags_alone() -> None:
     long = read("x" * 61)
     decision = Decision("V4", ("a",), "m", "both", "warning", True, None, long, None, long)
-    (result,) = results_of([decision], member("ConfigMap"), REF, 0, refused=False)
+    (result,) = results_of([decision], member("ConfigMap"), REF, refused=False)
     assert result.message == "a: m"
     assert result.tags["upstream"] == "x" * 61
     assert result.current is None

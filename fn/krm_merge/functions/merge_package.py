@@ -6,18 +6,22 @@ Original and upstream come from the functionConfig, local is the items.
 from __future__ import annotations
 
 import sys
-from posixpath import basename, join
+from collections.abc import Iterator
+from posixpath import join
 
 from krm_merge.functions.config import read_settings
-from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, new_resource, place_of, read_sides
+from krm_merge.functions.places import FreeIndexes, new_resource
+from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, read_sides
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.edit import edit
 from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import Outcome
 from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.policy import Policy
 from krm_merge.merge.reach import reaches
 from krm_merge.merge.report import report
+from krm_merge.text.nodes import Mapping
 
 _REWRITTEN = "edited beyond what can be done in its text; written again by ruamel.yaml"
 
@@ -31,30 +35,19 @@ def merge_package(resource_list: ResourceList) -> None:
     if sides is None:
         return
     merge = PackageMerge(settings.policy, smart=settings.smart, list_keys=settings.list_keys)
-    outcomes = merge.kptfiles(sides.original, sides.upstream, sides.local)
+    outcomes = merge.kptfiles(sides.original.kptfiles, sides.upstream.kptfiles, sides.local.kptfiles)
     # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
-    if sides.has_whole_packages and sides.others["local"]:
-        from krm_merge.merge.schemas import CRD, Schemas
-
-        others = sides.others
-        known = [member for side in ("original", "upstream", "local") for member in others[side]]
-        schemas = Schemas(lambda: [member.root for member in known if member.subject.kind == CRD])
-        folders = Folders(outcomes, settings.policy)
-        resources = merge.resources(others["original"], others["upstream"], others["local"], folders, schemas.of)
-        gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
-        outcomes = folders.emptied(m.place for m in others["local"] if id(m) not in gone) + resources
+    if sides.has_whole_packages and sides.local.others:
+        outcomes = _with_resources(sides, merge, outcomes)
+        if resource_list.results.errors:
+            return
     elif sides.has_whole_packages:
         resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
+    free = FreeIndexes(resource_list, sides.root_package) if any(o.fate == "added" for o in outcomes) else None
     for outcome in outcomes:
-        _carry_out(resource_list, sides, outcome, refused=refused)
-    members = [*sides.original, *sides.upstream, *sides.local, *(m for side in sides.others.values() for m in side)]
-    for number, rule in enumerate(settings.policy.rules):
-        if not reaches(rule, members):
-            resource_list.results.warning(
-                f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
-                path=f"rules[{number}]",
-            )
+        _carry_out(resource_list, sides, outcome, free, refused=refused)
+    _tell_of_idle_rules(resource_list, sides, settings.policy)
     _tell_if_declared(resource_list)
 
 
@@ -75,14 +68,35 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     return True
 
 
-def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, refused: bool) -> None:
+def _with_resources(sides: Sides, merge: PackageMerge, kptfiles: list[Outcome]) -> list[Outcome]:
+    from krm_merge.merge.narrow import narrow
+    from krm_merge.merge.schemas import CRD, Schemas
+
+    def definitions() -> Iterator[Mapping]:
+        for side in sides:
+            for document in side.others:
+                if CRD.encode() in document.data and (member := document.member()) is not None:
+                    yield member.root
+
+    folders = Folders(kptfiles, merge.policy)
+    original, upstream, local = narrow(*(side.others for side in sides))
+    resources = merge.resources(original, upstream, local, folders, Schemas(definitions).of)
+    gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
+    members = (document.member() for document in sides.local.others)
+    return folders.emptied(m.place for m in members if m is not None and id(m) not in gone) + resources
+
+
+def _carry_out(
+    resource_list: ResourceList, sides: Sides, outcome: Outcome, free: FreeIndexes | None, *, refused: bool
+) -> None:
     """Changes the list as decided, unless something in the package is refused, and tells."""
     member = outcome.member
     resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
     if not refused:
         if outcome.fate == "added":
+            assert free is not None
             path = join(sides.folder, member.place)
-            resource = new_resource(member, path, _free_index(resource_list, path, sides.root_package))
+            resource = new_resource(member, path, free.take(path))
             resource_list.items.append(resource)
         elif outcome.fate == "deleted":
             resource_list.items.remove(resource)
@@ -94,12 +108,14 @@ def _carry_out(resource_list: ResourceList, sides: Sides, outcome: Outcome, *, r
     report(outcome, resource, resource_list.results, refused=refused)
 
 
-def _free_index(resource_list: ResourceList, path: str, root: str | None) -> int:
-    """The next free document of a file (R2)."""
-    needle = basename(path).encode()
-    maybe = [item for item in resource_list.items if needle in item.slice.data]
-    beside = [item for item in maybe if place_of(item.annotations, root) == path]
-    return max((item.index for item in beside), default=-1) + 1
+def _tell_of_idle_rules(resource_list: ResourceList, sides: Sides, policy: Policy) -> None:
+    members = sides.members if policy.rules else []
+    for number, rule in enumerate(policy.rules):
+        if not reaches(rule, members):
+            resource_list.results.warning(
+                f"functionConfig: rules[{number}] matches nothing in the package; check its kind, name and path",
+                path=f"rules[{number}]",
+            )
 
 
 def _tell_if_declared(resource_list: ResourceList) -> None:

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from posixpath import basename, dirname, join, normpath, relpath
+from functools import partial
+from posixpath import basename, relpath
 
 from krm_merge.functions.config import Settings
-from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
+from krm_merge.functions.places import (
+    annotations_of,
+    default_place,
+    from_own_folder,
+    index_of,
+    place_of,
+    root_package,
+)
+from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
-from krm_merge.merge.policy import Subject
+from krm_merge.merge.narrow import Document
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
-from krm_merge.text.values import key_text
 
 MERGE_SOURCE = "config.kubernetes.io/merge-source"
 _MAY_BE_KPTFILE = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
+_API_VERSION = re.compile(rb"^apiVersion: *[\w./-]+\r?$", re.MULTILINE)
+_KIND = re.compile(rb"^kind: *\w+\r?$", re.MULTILINE)
 _TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
 
 FORMS = (
@@ -26,24 +37,41 @@ FORMS = (
 
 
 @dataclass(slots=True)
+class Side:
+    """One version of the package: its Kptfiles, and as `others` all else, read when it is needed."""
+
+    kptfiles: list[Member] = field(default_factory=list)
+    others: list[Document] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Sides:
-    """The members of each side: Kptfiles, and as `others` all else where whole packages are given.
+    """The three versions.
 
     `folder` is where the local package stands among the items, when items of other packages stand beside it.
     """
 
-    original: list[Member] = field(default_factory=list)
-    upstream: list[Member] = field(default_factory=list)
-    local: list[Member] = field(default_factory=list)
+    original: Side = field(default_factory=Side)
+    upstream: Side = field(default_factory=Side)
+    local: Side = field(default_factory=Side)
     resources: dict[int, Resource] = field(default_factory=dict)
-    others: dict[str, list[Member]] = field(default_factory=lambda: {"original": [], "upstream": [], "local": []})
     folder: str = ""
     root_package: str | None = None
+
+    def __iter__(self) -> Iterator[Side]:
+        """Original, upstream, local."""
+        return iter((self.original, self.upstream, self.local))
 
     @property
     def has_whole_packages(self) -> bool:
         """Whether more than Kptfiles is given."""
-        return bool(self.others["original"] or self.others["upstream"])
+        return bool(self.original.others or self.upstream.others)
+
+    @property
+    def members(self) -> list[Member]:
+        """All resources of all sides; reads them."""
+        others = (document.member() for side in self for document in side.others)
+        return [member for side in self for member in side.kptfiles] + [m for m in others if m is not None]
 
     def resource(self, member: Member) -> Resource:
         """The item of a local member."""
@@ -55,30 +83,7 @@ def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
 
     Reports every error to the results and returns None where there are any, those of the settings included.
     """
-    root = _root_package(resource_list)
-    sides = Sides(root_package=root)
-    tagged = _take_tagged(resource_list, sides, root)
-    # So far these hold tagged items only.
-    _from_own_folder(sides.original, sides.others["original"])
-    _from_own_folder(sides.upstream, sides.others["upstream"])
-    for name, node in (("original", settings.original), ("upstream", settings.upstream)):
-        if node is not None:
-            _read_package(resource_list, sides, name, node)
-        elif name not in tagged and not any((r.path or "").endswith(name) for r in resource_list.results.errors):
-            resource_list.results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
-    _read_local(resource_list, sides, root)
-    if "local" in tagged:
-        sides.folder = _from_own_folder(sides.local, sides.others["local"])
-    if not resource_list.results.errors:
-        _check(resource_list, sides)
-    return None if resource_list.results.errors else sides
-
-
-def default_place(subject: Subject) -> str:
-    """The file that kpt gives a resource without one (R2)."""
-    name = subject.name.replace("/", "_").replace(":", "_")
-    file = f"{subject.kind.lower()}_{name}.yaml" if name else f"{subject.kind.lower()}.yaml"
-    return f"{subject.namespace}/{file}" if subject.namespace else file
+    return _Reader(resource_list).read(settings)
 
 
 def has_tagged_items(resource_list: ResourceList) -> bool:
@@ -86,97 +91,211 @@ def has_tagged_items(resource_list: ResourceList) -> bool:
     return any(MERGE_SOURCE.encode() in item.slice.data for item in resource_list.items)
 
 
-# ---- where things stand ------------------------------------------------------------------------------------------
+class _Reader:
+    def __init__(self, resource_list: ResourceList) -> None:
+        self._list = resource_list
+        self._results = resource_list.results
+        self._sides = Sides(root_package=root_package(resource_list))
 
+    def read(self, settings: Settings) -> Sides | None:
+        sides = self._sides
+        tagged = self._take_tagged()
+        for name, side, node in (
+            ("original", sides.original, settings.original),
+            ("upstream", sides.upstream, settings.upstream),
+        ):
+            if node is not None:
+                self._read_package(name, side, node)
+            elif name not in tagged and not any((r.path or "").endswith(name) for r in self._results.errors):
+                self._results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
+        self._read_local(in_any_file="local" in tagged)
+        if not self._results.errors:
+            self._check()
+        return None if self._results.errors else sides
 
-def _root_package(resource_list: ResourceList) -> str | None:
-    """The package-path of the root: the functionConfig's, else the shortest of the items, else None."""
-    config = resource_list.function_config
-    if config is not None and (path := _annotations(config).get(PACKAGE_PATH)):
-        return path
-    needle = PACKAGE_PATH.encode()
-    paths = []
-    for item in resource_list.items:
-        if needle in item.slice.data:
-            try:
-                paths.append(item.annotations.get(PACKAGE_PATH, ""))
-            except ResourceError:
-                continue  # told where it matters: when the item has to be read
-    return min((path for path in paths if path), key=lambda path: (len(path), path), default=None)
+    # ---- items that say which side they come from ----------------------------------------------------------------
 
+    def _take_tagged(self) -> set[str]:
+        """Takes the items of other sides out of the list, and the tag off those of ours."""
+        found: dict[str, list[Member]] = {}
+        kept = []
+        for item in self._list.items:
+            side = self._tag(item) if MERGE_SOURCE.encode() in item.slice.data else ""
+            if side in ("", "local"):
+                kept.append(item)
+            if side == "local":
+                item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
+            if side:
+                found.setdefault(side, [])
+            if side in ("original", "upstream"):
+                found[side].append(self._member(item.root, place_of(item.annotations, self._sides.root_package)))
+        self._list.items[:] = kept
+        for name, version in (("original", self._sides.original), ("upstream", self._sides.upstream)):
+            members = found.get(name, [])
+            version.kptfiles += [member for member in members if _is_kptfile(member)]
+            folder = from_own_folder(version.kptfiles)
+            others = [member for member in members if not _is_kptfile(member)]
+            version.others += [_read_already(_in_folder(member, folder)) for member in others]
+        return set(found)
 
-def place_of(annotations: dict[str, str], root: str | None) -> str | None:
-    """The file of an item from the root of the package, or None where the host did not say."""
-    path = annotations.get(PATH) or annotations.get(LEGACY_PATH)
-    if not path:
-        return None
-    package = annotations.get(PACKAGE_PATH)
-    return normpath(join(relpath(package, root), path) if package and root else path)
-
-
-def _from_own_folder(kptfiles: list[Member], others: list[Member]) -> str:
-    """Places a side of tagged items from the folder of its outermost Kptfile, which is returned."""
-    folders = [dirname(member.file) for member in kptfiles]
-    outermost = min(folders, key=lambda folder: (folder.count("/") + bool(folder), folder), default="")
-    for at, (member, folder) in enumerate(zip(kptfiles, folders, strict=True)):
-        kptfiles[at] = replace(member, place=normpath(join(relpath(folder or ".", outermost or "."), KPTFILE)))
-    for at, member in enumerate(others):
-        if outermost and member.file.startswith(f"{outermost}/"):
-            others[at] = replace(member, place=relpath(member.file, outermost))
-    return outermost
-
-
-def _annotations(root: Mapping) -> dict[str, str]:
-    metadata = root.get("metadata")
-    node = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    if not isinstance(node, Mapping):
-        return {}
-    return {key_text(entry.key): key_text(resolved(entry.value)) for entry in node.fields.values()}
-
-
-# ---- reading -----------------------------------------------------------------------------------------------------
-
-
-def _take_tagged(resource_list: ResourceList, sides: Sides, root: str | None) -> set[str]:
-    """Takes the items of other sides out of the list, and the tag off those of ours."""
-    found: set[str] = set()
-    kept = []
-    for item in resource_list.items:
-        if MERGE_SOURCE.encode() not in item.slice.data:
-            kept.append(item)
-            continue
+    def _tag(self, item: Resource) -> str:
         try:
             tag = item.annotations.get(MERGE_SOURCE)
-            side = _TAGS.get(tag or "")
-            if tag is not None and side is None:
-                problem = f"the annotation {MERGE_SOURCE} is {tag}; original, updated or dest is expected"
-                resource_list.results.error(f"{item.file or item.kind}: {problem}", resource=item.ref, file=item.file)
-            if side is None or side == "local":
-                kept.append(item)
-                if side == "local":
-                    found.add(side)
-                    item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
-                continue
         except ResourceError as error:
-            resource_list.results.error(str(error), file=error.file)
-            kept.append(item)
-            continue
-        found.add(side)
-        _add(sides, side, item.root, place_of(item.annotations, root), in_any_file=True)
-    resource_list.items[:] = kept
-    return found
+            self._results.error(str(error), file=error.file)
+            return ""
+        if tag is not None and tag not in _TAGS:
+            problem = f"the annotation {MERGE_SOURCE} is {tag}; original, updated or dest is expected"
+            self._results.error(f"{item.file or item.kind}: {problem}", resource=item.ref, file=item.file)
+        return _TAGS.get(tag or "", "")
+
+    # ---- original and upstream as text or objects ----------------------------------------------------------------
+
+    def _read_package(self, name: str, side: Side, node: Node) -> None:
+        try:
+            documents = _documents(node)
+        except TextError as error:
+            self._results.error(f"functionConfig: {name}: {error}", path=name)
+            return
+        for at, (data, read) in enumerate(documents):
+            document = Document("", data, partial(self._package_member, name, at, read))
+            if _MAY_BE_KPTFILE.search(data):
+                member = document.member()
+                if member is not None and member.is_kptfile:
+                    side.kptfiles.append(member)
+                    continue
+            elif not (_API_VERSION.search(data) and _KIND.search(data)):
+                document.member()  # told if it is no object
+            side.others.append(document)
+        if not documents:
+            self._results.error(f"functionConfig: {name} is empty; the Kptfile is expected", path=name)
+
+    def _package_member(self, name: str, at: int, read: Callable[[], Node | None]) -> Member | None:
+        try:
+            root = read()
+        except TextError as error:
+            self._results.error(f"functionConfig: {name}: document {at + 1}: {error}", path=name)
+            return None
+        if root is None:
+            return None
+        if flaw := _flaw(root):
+            self._results.error(f"functionConfig: {name}: document {at + 1} {flaw}", path=name)
+            return None
+        assert isinstance(root, Mapping)
+        return self._member(root, place_of(annotations_of(root), None))
+
+    # ---- the items -----------------------------------------------------------------------------------------------
+
+    def _read_local(self, *, in_any_file: bool) -> None:
+        sides = self._sides
+        others: list[Resource] = []
+        for item in self._list.items:
+            # Untouched items are never parsed, whatever they hold.
+            if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item, in_any_file):
+                others.append(item)
+            elif (member := self._local_member(item)) is not None:
+                sides.local.kptfiles.append(member)
+        if in_any_file:
+            sides.folder = from_own_folder(sides.local.kptfiles)
+        if sides.has_whole_packages:
+            sides.local.others = [
+                Document("", item.slice.data, partial(self._local_member, item), item.column) for item in others
+            ]
+
+    def _is_local_kptfile(self, item: Resource, in_any_file: bool) -> bool:
+        try:
+            if item.kind != KPTFILE:
+                return False
+            place = place_of(item.annotations, self._sides.root_package) or KPTFILE
+            return subject_of(item.root).group == KPTFILE_GROUP and (in_any_file or basename(place) == KPTFILE)
+        except ResourceError as error:
+            if error.file is None or basename(error.file) == KPTFILE:
+                self._results.error(str(error), file=error.file)
+            return False
+
+    def _local_member(self, item: Resource) -> Member | None:
+        try:
+            place = place_of(item.annotations, self._sides.root_package)
+        except ResourceError as error:
+            self._results.error(str(error), file=error.file)
+            return None
+        if flaw := _flaw(item.root):
+            self._results.error(f"{place or 'an item'}: {flaw}", file=place)
+            return None
+        self._sides.resources[id(item.root)] = item
+        return _in_folder(self._member(item.root, place), self._sides.folder)
+
+    @staticmethod
+    def _member(root: Mapping, place: str | None) -> Member:
+        subject = subject_of(root)
+        if place is None:
+            place = KPTFILE if subject.kind == KPTFILE and subject.group == KPTFILE_GROUP else default_place(subject)
+        return Member(place, subject, root, place, index_of(annotations_of(root)))
+
+    # ---- all of it -----------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        sides, results = self._sides, self._results
+        for name, side in zip(("original", "upstream", "local"), sides, strict=True):
+            seen: set[str] = set()
+            for member in side.kptfiles:
+                if member.place in seen:
+                    what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
+                    where = "the items" if name == "local" else f"functionConfig: {name}"
+                    results.error(f"{member.file}: {where} hold {what}; each package has one", file=member.file)
+                seen.add(member.place)
+        for name, side in (("original", sides.original), ("upstream", sides.upstream)):
+            if not side.kptfiles and not (sides.original.others and sides.upstream.others):
+                # Where both hold other resources, whole packages are given: K4.
+                kinds = [member.subject.kind for member in map(Document.member, side.others) if member is not None]
+                has = ", ".join(kinds) or "nothing"
+                results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
+        given = [name for name in ("original", "upstream") if getattr(sides, name).others]
+        if len(given) == 1:
+            results.info(
+                f"functionConfig: {given[0]} holds a whole package, the other side only Kptfiles; "
+                "all other resources count as missing there"
+            )
+        if not sides.local.kptfiles and (sides.original.kptfiles or sides.upstream.kptfiles):
+            results.error(
+                "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
+                file=KPTFILE,
+            )
 
 
-def _add(sides: Sides, side: str, root: Mapping, place: str | None, *, in_any_file: bool = False) -> None:
-    """Adds a resource to its side: the Kptfiles of packages (in files of that name) apart from all others."""
-    subject = subject_of(root)
-    kptfiles = {"original": sides.original, "upstream": sides.upstream, "local": sides.local}[side]
-    is_kptfile = subject.kind == KPTFILE and subject.group == KPTFILE_GROUP
-    if is_kptfile and (in_any_file or basename(place or KPTFILE) == KPTFILE):
-        kptfiles.append(Member(place or KPTFILE, subject, root, place or KPTFILE))
-    elif side != "local" or sides.has_whole_packages:
-        place = place or default_place(subject)
-        sides.others[side].append(Member(place, subject, root, place))
+def _documents(node: Node) -> list[tuple[bytes, Callable[[], Node | None]]]:
+    """The text of each document of a package, and what reads it. Raises TextError where it is not YAML."""
+    if isinstance(node, Sequence):
+        return [(_text(item), partial(resolved, item)) for item in node.items]
+    assert isinstance(node, Scalar)
+    from krm_merge.text.reader import check, read
+    from krm_merge.text.stream import cut, is_empty
+
+    check(node.text)
+    texts = [data for data in cut(node.text.encode()) if not is_empty(data)]
+    return [(data, partial(read, data.decode())) for data in texts]
+
+
+def _text(node: Node) -> bytes:
+    """The text of an object in a list, whose first line lacks its indentation."""
+    root = resolved(node)
+    return root.source.text[root.start : root.end].encode() if isinstance(root, Mapping) and root.source else b""
+
+
+def _read_already(member: Member) -> Document:
+    return Document("", _text(member.root), lambda: member)
+
+
+def _is_kptfile(member: Member) -> bool:
+    """Whether a tagged item is a Kptfile, whatever its file is called."""
+    return member.subject.kind == KPTFILE and member.subject.group == KPTFILE_GROUP
+
+
+def _in_folder(member: Member, folder: str) -> Member:
+    """A member placed from the folder that its side stands in."""
+    if not folder or not member.place.startswith(f"{folder}/"):
+        return member
+    return replace(member, place=relpath(member.place, folder))
 
 
 def _flaw(root: Node) -> str:
@@ -184,94 +303,5 @@ def _flaw(root: Node) -> str:
     if flaw := flaw_of(root):
         return flaw
     assert isinstance(root, Mapping)
-    place = place_of(_annotations(root), None) or ""
+    place = place_of(annotations_of(root), None) or ""
     return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""
-
-
-def _read_package(resource_list: ResourceList, sides: Sides, name: str, node: Node) -> None:
-    where = f"functionConfig: {name}"
-    try:
-        roots = _documents(node)
-    except TextError as error:
-        resource_list.results.error(f"{where}: {error}", path=name)
-        return
-    for at, root in enumerate(roots):
-        if flaw := _flaw(root):
-            resource_list.results.error(f"{where}: document {at + 1} {flaw}", path=name)
-            continue
-        assert isinstance(root, Mapping)
-        _add(sides, name, root, place_of(_annotations(root), None))
-    if not roots:
-        resource_list.results.error(f"{where} is empty; the Kptfile is expected", path=name)
-
-
-def _documents(node: Node) -> list[Node]:
-    from krm_merge.text.reader import BOM, read_all
-
-    if isinstance(node, Sequence):
-        return [resolved(item) for item in node.items]
-    assert isinstance(node, Scalar)
-    return list(read_all(node.text.removeprefix(BOM)))
-
-
-def _read_local(resource_list: ResourceList, sides: Sides, root: str | None) -> None:
-    whole = sides.has_whole_packages
-    for item in resource_list.items:
-        # Untouched items are never parsed, whatever they hold: without whole packages only Kptfiles are touched.
-        if not whole and not _MAY_BE_KPTFILE.search(item.slice.data):
-            continue
-        try:
-            if not whole and item.kind != KPTFILE:
-                continue
-            place = place_of(item.annotations, root)
-        except ResourceError as error:
-            if whole or error.file is None or basename(error.file) == KPTFILE:
-                resource_list.results.error(str(error), file=error.file)
-            continue
-        if flaw := _flaw(item.root):
-            resource_list.results.error(f"{place or 'an item'}: {flaw}", file=place)
-            continue
-        _add(sides, "local", item.root, place, in_any_file=MERGE_SOURCE.encode() in item.slice.data)
-        sides.resources[id(item.root)] = item
-
-
-def _check(resource_list: ResourceList, sides: Sides) -> None:
-    results = resource_list.results
-    for name, members in (("original", sides.original), ("upstream", sides.upstream), ("local", sides.local)):
-        seen: set[str] = set()
-        for member in members:
-            if member.place in seen:
-                what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
-                side = "the items" if name == "local" else f"functionConfig: {name}"
-                results.error(f"{member.file}: {side} hold {what}; each package has one", file=member.file)
-            seen.add(member.place)
-    for name, members in (("original", sides.original), ("upstream", sides.upstream)):
-        if not members and not (sides.others["original"] and sides.others["upstream"]):
-            # Where both hold other resources, whole packages are given: K4.
-            has = ", ".join(member.subject.kind for member in sides.others[name]) or "nothing"
-            results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
-    given = [name for name in ("original", "upstream") if sides.others[name]]
-    if len(given) == 1:
-        results.info(
-            f"functionConfig: {given[0]} holds a whole package, the other side only Kptfiles; "
-            "all other resources count as missing there"
-        )
-    if not sides.local and (sides.original or sides.upstream):
-        results.error(
-            "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
-            file=KPTFILE,
-        )
-
-
-def new_resource(member: Member, path: str, index: int) -> Resource:
-    """A resource of upstream's text, as the document `index` of the file `path`."""
-    from krm_merge.schema.model import is_bookkeeping
-    from krm_merge.text.document import text_of
-
-    resource = Resource.from_document(text_of(member.root))
-    for name in resource.annotations:
-        if is_bookkeeping(name):
-            resource.remove(f'metadata.annotations["{name}"]')
-    for name, value in ((PATH, path), (INDEX, str(index)), (LEGACY_PATH, path), (LEGACY_INDEX, str(index))):
-        resource.set(f'metadata.annotations["{name}"]', value)
-    return resource

@@ -98,16 +98,16 @@ class Resource:
         raise ResourceError(problem, match.group(1).decode(errors="replace").strip() if match else None)
 
     @property
+    def column(self) -> int:
+        """Where its fields stand in the lines of its slice."""
+        behind = self.slice.data[self._dash + 1 :]
+        return self._dash + 1 + len(behind) - len(behind.lstrip(b" "))
+
+    @property
     def kind(self) -> str:
         """The kind, seen without parsing where the text is plain; '' where there is none."""
         if self._root is None and self.slice.proved:
-            column = (
-                self._dash
-                + len(self.slice.data[self._dash + 1 :])
-                - len(self.slice.data[self._dash + 1 :].lstrip(b" "))
-                + 1
-            )
-            match = re.search(_KIND_LINE % (column, column), self.slice.data, re.MULTILINE)
+            match = re.search(_KIND_LINE % (self.column, self.column), self.slice.data, re.MULTILINE)
             if match:
                 return match.group(1).decode()
         return self._text_field("kind")

@@ -43,8 +43,10 @@ class Folders:
     def emptied(self, inhabited: Iterable[str]) -> list[Outcome]:
         """The outcomes, but no subpackage loses its Kptfile while resources remain in it.
 
-        `inhabited` are the places of the files that local still has after the merge.
+        `inhabited` are the places of what local still has after the merge; they are looked at only when it matters.
         """
+        if not any(outcome.fate == "deleted" for outcome in self._kptfiles.values()):
+            return list(self._kptfiles.values())
         folders = {self.of(place) for place in inhabited if not place.endswith(f"/{KPTFILE}")}
         return [
             _kept(o, self._policy) if o.fate == "deleted" and f in folders else o for f, o in self._kptfiles.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
-from krm_merge.packages.documents import cut
+from krm_merge.text.stream import cut
 
 
 def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:

@@ -7,7 +7,6 @@ from krm_merge.krm.result import Results
 from krm_merge.merge.identity import image_repository, read_functions
 from krm_merge.merge.member import KPTFILE, flaw_of
 from krm_merge.packages.directory import PackageError
-from krm_merge.packages.documents import cut, is_empty
 from krm_merge.packages.tree import Changes, File, Tree, holds_resources
 from krm_merge.schema.kptfile import FUNCTION_LISTS
 from krm_merge.text.editor import Editor
@@ -15,6 +14,7 @@ from krm_merge.text.emit import Emitter
 from krm_merge.text.layout import NO_COMMENTS
 from krm_merge.text.nodes import Mapping, Sequence, TextError
 from krm_merge.text.reader import read
+from krm_merge.text.stream import cut, is_empty
 from krm_merge.text.values import Value, from_value
 
 CONFIG_FILE = "merge-package.yaml"
@@ -22,9 +22,7 @@ _KIND = "MergePackage"
 
 
 def function_config(original: Tree, upstream: Tree, choices: dict[str, str], results: Results) -> bytes:
-    """The functionConfig as text; `choices` are its further fields. Files of resources that cannot be
-    read are reported, not held.
-    """
+    """The functionConfig as text; `choices` are its further fields. What cannot be read is reported, not held."""
     fields: dict[str, Value] = {
         "apiVersion": "fn.kpt.dev/v1alpha1",
         "kind": _KIND,

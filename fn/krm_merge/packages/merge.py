@@ -11,11 +11,11 @@ from krm_merge.merge.member import Outcome
 from krm_merge.merge.narrow import narrow
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.schemas import Schemas
-from krm_merge.packages.documents import is_empty
 from krm_merge.packages.rewrite import Rewrite
 from krm_merge.packages.side import Side
 from krm_merge.packages.text_files import merge_file
 from krm_merge.packages.tree import Changes, File, Tree, clash, holds_resources
+from krm_merge.text.stream import is_empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from krm_merge.krm.result import Results
 from krm_merge.merge.edit import edit
 from krm_merge.merge.member import Member, Outcome
 from krm_merge.merge.report import report
-from krm_merge.packages.documents import cut, in_lines_of, is_empty, joined, without_separator
 from krm_merge.packages.origin import note_origin
 from krm_merge.packages.side import Side
 from krm_merge.packages.tree import File, holds_resources, is_kptfile, merged_mode
+from krm_merge.text.stream import cut, in_lines_of, is_empty, joined, without_separator
 
 # R6: what is local's own even where the rest of the file is upstream's.
 _BOOKKEEPING_MARKS = (b"kpt-merge:", b"internal.kpt.dev/", b"config.kubernetes.io/", b"config.k8s.io/id")

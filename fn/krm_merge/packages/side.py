@@ -10,10 +10,10 @@ from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
 from krm_merge.merge.narrow import Document
 from krm_merge.merge.schemas import CRD
-from krm_merge.packages.documents import cut, is_empty
 from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read, read_all
+from krm_merge.text.stream import cut, is_empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.member import KPTFILE, flaw_of
 from krm_merge.merge.package import PackageMerge
-from krm_merge.packages.documents import cut, is_empty, joined
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.local_changes import local_changes
 from krm_merge.packages.merge import MergedTree, merge_trees
@@ -18,6 +17,7 @@ from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
 from krm_merge.text.nodes import Mapping as Node
 from krm_merge.text.nodes import TextError
 from krm_merge.text.reader import read
+from krm_merge.text.stream import cut, is_empty, joined
 
 _SHOWN = 10
 

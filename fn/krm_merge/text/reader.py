@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import yaml
@@ -69,15 +70,28 @@ def _has_odd_breaks(text: str) -> bool:
     return "\x85" in text or "\u2028" in text or "\u2029" in text or text.count("\r") != text.count("\r\n")
 
 
+def check(text: str) -> None:
+    """Looks whether a text is well-formed YAML, much faster than reading it. Raises TextError."""
+    with _parser(text) as parser:
+        parser.raw_parse()
+
+
 def events(text: str) -> Iterator[Event]:
     """The libyaml events of a text. Raises TextError."""
+    with _parser(text) as parser:
+        while (event := parser.get_event()) is not None:
+            yield event
+
+
+@contextmanager
+def _parser(text: str) -> Iterator[CParser]:
+    """A parser whose errors are TextErrors."""
     try:
         parser = CParser(text)
     except UnicodeEncodeError as error:
         raise TextError("not valid YAML: a lone surrogate is no character", *_place(text, error.start)) from None
     try:
-        while (event := parser.get_event()) is not None:
-            yield event
+        yield parser
     except ReaderError as error:
         # libyaml counts bytes here.
         before = text.encode()[: error.position].decode("utf-8", "ignore")

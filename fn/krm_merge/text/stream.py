@@ -1,4 +1,4 @@
-"""The documents of a YAML file, as text: cut apart, and put together again after changes."""
+"""The documents of a YAML stream, as text: cut apart, and put together again after changes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,113 @@
+"""Where the items of a package stand, as hosts say it in annotations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from posixpath import dirname, join, normpath, relpath
+
+from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.member import KPTFILE, Member
+from krm_merge.merge.policy import Subject
+from krm_merge.text.nodes import Mapping, resolved
+from krm_merge.text.values import key_text
+
+_PLAIN_PATH = re.compile(rb"""^ *internal\.config\.kubernetes\.io/path: *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
+_PLAIN_INDEX = re.compile(rb"""^ *internal\.config\.kubernetes\.io/index: *(['"]?)(\d+)\1 *$""", re.MULTILINE)
+
+
+def annotations_of(root: Mapping) -> dict[str, str]:
+    """metadata.annotations."""
+    metadata = root.get("metadata")
+    node = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(node, Mapping):
+        return {}
+    return {key_text(entry.key): key_text(resolved(entry.value)) for entry in node.fields.values()}
+
+
+def place_of(annotations: dict[str, str], root: str | None) -> str | None:
+    """The file of an item from the root of the package, or None where the host did not say."""
+    path = annotations.get(PATH) or annotations.get(LEGACY_PATH)
+    if not path:
+        return None
+    package = annotations.get(PACKAGE_PATH)
+    return normpath(join(relpath(package, root), path) if package and root else path)
+
+
+def index_of(annotations: dict[str, str]) -> int:
+    """Which document of its file an item is."""
+    text = annotations.get(INDEX) or annotations.get(LEGACY_INDEX) or "0"
+    return int(text) if text.isdecimal() else 0
+
+
+def default_place(subject: Subject) -> str:
+    """The file that kpt gives a resource without one (R2)."""
+    name = subject.name.replace("/", "_").replace(":", "_")
+    file = f"{subject.kind.lower()}_{name}.yaml" if name else f"{subject.kind.lower()}.yaml"
+    return f"{subject.namespace}/{file}" if subject.namespace else file
+
+
+def root_package(resource_list: ResourceList) -> str | None:
+    """The package-path of the root: the functionConfig's, else the shortest of the items, else None."""
+    config = resource_list.function_config
+    if config is not None and (path := annotations_of(config).get(PACKAGE_PATH)):
+        return path
+    needle = PACKAGE_PATH.encode()
+    paths = []
+    for item in resource_list.items:
+        if needle in item.slice.data:
+            try:
+                paths.append(item.annotations.get(PACKAGE_PATH, ""))
+            except ResourceError:
+                continue  # told where it matters: when the item has to be read
+    return min((path for path in paths if path), key=lambda path: (len(path), path), default=None)
+
+
+def from_own_folder(kptfiles: list[Member]) -> str:
+    """Places the Kptfiles of a side of tagged items from the folder of the outermost one, which is returned."""
+    folders = [dirname(member.file) for member in kptfiles]
+    outermost = min(folders, key=lambda folder: (folder.count("/") + bool(folder), folder), default="")
+    for at, (member, folder) in enumerate(zip(kptfiles, folders, strict=True)):
+        kptfiles[at] = replace(member, place=normpath(join(relpath(folder or ".", outermost or "."), KPTFILE)))
+    return outermost
+
+
+class FreeIndexes:
+    """The next free document of each file (R2)."""
+
+    def __init__(self, resource_list: ResourceList, root: str | None) -> None:
+        """Looks through the items once; those written plainly are not parsed."""
+        self._next: dict[str, int] = {}
+        for item in resource_list.items:
+            path, index = _plain_place(item) or (place_of(item.annotations, root), item.index)
+            if path is not None:
+                self._next[path] = max(self._next.get(path, 0), index + 1)
+
+    def take(self, path: str) -> int:
+        """The index of one more document of the file."""
+        index = self._next.get(path, 0)
+        self._next[path] = index + 1
+        return index
+
+
+def _plain_place(item: Resource) -> tuple[str, int] | None:
+    data = item.slice.data
+    if not item.slice.proved or item.is_changed or PACKAGE_PATH.encode() in data:
+        return None
+    path, index = _PLAIN_PATH.findall(data), _PLAIN_INDEX.findall(data)
+    return (path[0][1].decode(), int(index[0][1])) if len(path) == len(index) == 1 else None
+
+
+def new_resource(member: Member, path: str, index: int) -> Resource:
+    """A resource of upstream's text, as the document `index` of the file `path`."""
+    from krm_merge.schema.model import is_bookkeeping
+    from krm_merge.text.document import text_of
+
+    resource = Resource.from_document(text_of(member.root))
+    for name in resource.annotations:
+        if is_bookkeeping(name):
+            resource.remove(f'metadata.annotations["{name}"]')
+    for name, value in ((PATH, path), (INDEX, str(index)), (LEGACY_PATH, path), (LEGACY_INDEX, str(index))):
+        resource.set(f'metadata.annotations["{name}"]', value)
+    return resource
