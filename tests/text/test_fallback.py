@@ -28,12 +28,12 @@ list:
 
 
 def test_the_editor_does_what_it_can() -> None:
-    assert rendered(Edit("a: 1\n").set("a", to=2).editor) == ("a: 2\n", False)
+    assert rendered(Edit("a: 1\n").set("a", to=2).editor)[::2] == ("a: 2\n", False)
 
 
 def test_complex_keys() -> None:
     edit = Edit(COMPLEX).set("text", to="no").set("list", 1, to="on").add("list", value={"a": "l\nm\n", "b": None})
-    text, fallback = rendered(edit.editor)
+    text, _, fallback = rendered(edit.editor)
     assert fallback
     assert text == (
         COMPLEX.replace('"yes" ', '"no"  ').replace("  - x", '  - "on"') + "  - a: |\n      l\n      m\n    b: null\n"
@@ -42,7 +42,7 @@ def test_complex_keys() -> None:
 
 def test_commented_flow() -> None:
     edit = Edit("a: [1, # one\n  2]\nb: 1 # b\n").remove("a", 1)
-    text, fallback = rendered(edit.editor)
+    text, _, fallback = rendered(edit.editor)
     assert fallback
     assert to_value(tree(text)) == {"a": [1], "b": 1}
     assert "b: 1 # b\n" in text
@@ -65,23 +65,23 @@ def both(edit: Edit) -> tuple[str, Editor]:
 
 @pytest.mark.parametrize("text", ["a: &x {b: 1}\nc: *x\n? [d]\n: 1\n", "a: &x {b: 1}\nc:\n  <<: *x\n? [d]\n: 1\n"])
 def test_aliases_in_a_document_for_ruamel(text: str) -> None:
-    text, fallback = rendered(Edit(text).set("c", "b", to=2).editor)
+    text, _, fallback = rendered(Edit(text).set("c", "b", to=2).editor)
     assert fallback
     assert to_value(tree(text)) == {"a": {"b": 1}, "c": {"b": 2}, "['d']": 1}
-    text, fallback = rendered(Edit("a: &x {b: 1}\nc: *x\n? [d]\n: 1\n").set("a", "b", to=2).editor)
+    text, _, fallback = rendered(Edit("a: &x {b: 1}\nc: *x\n? [d]\n: 1\n").set("a", "b", to=2).editor)
     assert to_value(tree(text)) == {"a": {"b": 2}, "c": {"b": 1}, "['d']": 1}
 
 
 def test_line_ends_and_column_are_kept() -> None:
     before = "".join(f"  {line}\r\n" for line in COMPLEX.splitlines())
-    text, fallback = rendered(Edit(before).set("number", to=1).editor)
+    text, _, fallback = rendered(Edit(before).set("number", to=1).editor)
     assert fallback
     assert text == before.replace("0644", "1")
 
 
 def test_what_ruamel_cannot_read_is_written_anew() -> None:
     before = "# top\n\n# head\n? [a]\n: 1\nb:\t# ruamel knows no tabs\n  # c\n  c: 'x' # d\n"
-    text, fallback = rendered(Edit(before).add("b", key="d", value="yes").editor)
+    text, _, fallback = rendered(Edit(before).add("b", key="d", value="yes").editor)
     assert fallback
     assert text == "# top\n\n# head\n[a]: 1\nb: # ruamel knows no tabs\n  # c\n  c: 'x' # d\n  d: \"yes\"\n"
 
@@ -89,7 +89,7 @@ def test_what_ruamel_cannot_read_is_written_anew() -> None:
 def test_another_root() -> None:
     edit = Edit("# top\na: 1\n")
     edit.editor.replace(edit.root, tree("b: [1]\n"))
-    text, fallback = rendered(edit.editor)
+    text, _, fallback = rendered(edit.editor)
     assert fallback
     assert to_value(tree(text)) == {"b": [1]}
     scalar = Edit("# top\na\n")
@@ -100,15 +100,15 @@ def test_another_root() -> None:
 def test_never_wrong_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     edit = Edit("a: 1\n").set("a", to=2)
     monkeypatch.setattr(Editor, "render", lambda self: "a: 3\n")
-    assert rendered(edit.editor) == ("a: 2\n", True)
+    assert rendered(edit.editor)[::2] == ("a: 2\n", True)
     monkeypatch.setattr(Editor, "render", lambda self: "a: [\n")
-    assert rendered(edit.editor) == ("a: 2\n", True)
+    assert rendered(edit.editor)[::2] == ("a: 2\n", True)
 
     def wrong(text: str, editor: Editor) -> Any:
         return "a: 3\n"
 
     monkeypatch.setattr(krm_merge.text.reemit, "reemit", wrong)
-    assert rendered(edit.editor) == ("a: 2\n", True)
+    assert rendered(edit.editor)[::2] == ("a: 2\n", True)
     monkeypatch.setattr(krm_merge.text.reemit, "written_anew", wrong)
     with pytest.raises(TextError, match="cannot be written"):
         rendered(edit.editor)

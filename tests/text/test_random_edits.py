@@ -81,7 +81,7 @@ def check(edits: Edits) -> bool:
 @given(randoms, st.integers(1, 4))
 def test_what_is_refused_is_written_by_the_fallback(random: Random, count: int) -> None:
     edits = edited(random, count)
-    text, _ = rendered(edits.editor)
+    text = rendered(edits.editor).text
     root = read(text)
     assert root is not None
     assert root.canonical == edits.editor.canonical()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
 from krm_merge.krm.result import ResourceRef
@@ -12,6 +12,9 @@ from krm_merge.text.editor import Editor
 from krm_merge.text.layout import Comments
 from krm_merge.text.nodes import Entry, Mapping, Node, Sequence, TextError, resolved, text_canonical
 from krm_merge.text.values import Value, from_value, key_text, to_value
+
+if TYPE_CHECKING:
+    from krm_merge.text.document import Rendered
 
 PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
@@ -50,7 +53,8 @@ class Resource:
         self._dash = dash
         self._root: Mapping | None = None
         self._editor: Editor | None = None
-        self.used_fallback = False
+        self._rendered: Rendered | None = None
+        self._revision = 0
 
     @classmethod
     def from_document(cls, text: str) -> Resource:
@@ -159,9 +163,7 @@ class Resource:
         """The object as plain values, with the changes made so far."""
         if not self.is_changed:
             return to_value(self.root)
-        from krm_merge.text.reader import read
-
-        return to_value(read(self.text()))
+        return to_value(self.merged())
 
     def _text_field(self, name: str) -> str:
         node = self._now(self.root, name)
@@ -285,18 +287,25 @@ class Resource:
 
     def text(self) -> str:
         """The text of the object, at its column in the list, with a space where the dash stands."""
-        from krm_merge.text.document import rendered
-
-        text, self.used_fallback = rendered(self.editor)
-        return text
+        return self._written().text
 
     def merged(self) -> Mapping:
         """The object after the changes, read from its new text. Raises TextError."""
-        from krm_merge.text.reader import read
-
-        root = read(self.text()) if self.is_changed else self.root
+        root = self._written().root if self.is_changed else self.root
         assert isinstance(root, Mapping)
         return root
+
+    @property
+    def used_fallback(self) -> bool:
+        """Whether its text had to be written anew (W2)."""
+        return self._rendered is not None and self._rendered.by_fallback
+
+    def _written(self) -> Rendered:
+        from krm_merge.text.document import rendered
+
+        if self._rendered is None or self._revision != self.editor.revision:
+            self._rendered, self._revision = rendered(self.editor), self.editor.revision
+        return self._rendered
 
     def data(self) -> bytes:
         """The item's bytes: as they came in where nothing changed."""

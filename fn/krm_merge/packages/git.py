@@ -90,6 +90,7 @@ class GitRepositories:
         missing = f"{repository}: the commit {commit} cannot be fetched"
         try:
             _git([*fetch, "--depth=1", repository, commit], store, about=missing)
+            return
         except PackageError:
             # Not every server gives a commit by its id: then with all branches and tags, and their history.
             everything = ["+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*"]
@@ -128,13 +129,12 @@ class GitRepositories:
 
 def uncommitted(package: Path) -> list[str]:
     """The files of a package with changes that git has not committed; none where it is in no repository."""
-    inside = subprocess.run(
-        ["git", "-C", str(package), "rev-parse", "--is-inside-work-tree"], capture_output=True, env=_environment()
-    )
-    if inside.returncode != 0 or inside.stdout.strip() != b"true":
+    done = _run(["-C", str(package), "status", "--porcelain", "-z", "--untracked-files=all", "--", "."])
+    if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
         return []
-    status = _git(["-C", str(package), "status", "--porcelain", "-z", "--untracked-files=all", "--", "."])
-    return [os.fsdecode(entry[3:]) for entry in status.split(b"\0") if entry[2:3] == b" "]
+    if done.returncode != 0:
+        raise PackageError(f"{package}: git status: {_complaint(done.stderr)}")
+    return [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry[2:3] == b" "]
 
 
 def _forms(name: str) -> tuple[str, str, str]:
@@ -202,12 +202,15 @@ def _git(
 ) -> bytes:
     done = _run(arguments, store, data, environment)
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        last = next(
-            (line for line in reversed(said) if line.startswith(("fatal:", "error:"))), said[-1] if said else ""
-        )
-        raise PackageError(f"{about or 'git ' + arguments[0]}: {last.removeprefix('fatal: ')}")
+        raise PackageError(f"{about or 'git ' + arguments[0]}: {_complaint(done.stderr)}")
     return done.stdout
+
+
+def _complaint(stderr: bytes) -> str:
+    """The first line in which git says what went wrong."""
+    lines = stderr.decode(errors="replace").strip().splitlines()
+    why = next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[-1:]))
+    return why.removeprefix("fatal: ").removeprefix("error: ")
 
 
 def _run(

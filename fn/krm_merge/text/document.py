@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from krm_merge.text.editor import Editor
 from krm_merge.text.emit import Emitter
 from krm_merge.text.layout import CannotEdit, chunks, source_of
-from krm_merge.text.nodes import Canonical, Mapping, TextError
+from krm_merge.text.nodes import Canonical, Mapping, Node, TextError
 from krm_merge.text.reader import read
 
 
-def rendered(editor: Editor) -> tuple[str, bool]:
-    """The text of the document after the edits, read again and compared (W2), and whether the fallback wrote it.
+class Rendered(NamedTuple):
+    """A document after its edits: its text, that text read again, and whether the fallback wrote it."""
+
+    text: str
+    root: Node
+    by_fallback: bool
+
+
+def rendered(editor: Editor) -> Rendered:
+    """The document after the edits, its text read again and compared (W2).
 
     Raises TextError when neither way gives a text that means what the edits mean.
     """
@@ -20,8 +30,8 @@ def rendered(editor: Editor) -> tuple[str, bool]:
     except CannotEdit:
         pass
     else:
-        if _means(text, wanted):
-            return text, False
+        if (root := _meaning(text, wanted)) is not None:
+            return Rendered(text, root, by_fallback=False)
     # Imported only where it is needed: hardly any document does.
     from krm_merge.text.reemit import reemit, written_anew
 
@@ -30,8 +40,8 @@ def rendered(editor: Editor) -> tuple[str, bool]:
             text = write(source_of(editor.root).text, editor)
         except CannotEdit:
             continue
-        if _means(text, wanted):
-            return text, True
+        if (root := _meaning(text, wanted)) is not None:
+            return Rendered(text, root, by_fallback=True)
     raise TextError("the edits of this document cannot be written; please report it with the document")
 
 
@@ -63,9 +73,10 @@ def _head_of_document(text: str, start: int) -> int:
     return start + len(text[start:]) - len(text[start:].lstrip("\r\n"))
 
 
-def _means(text: str, wanted: Canonical) -> bool:
+def _meaning(text: str, wanted: Canonical) -> Node | None:
+    """The text read, if it means what is wanted."""
     try:
         root = read(text)
     except TextError:
-        return False
-    return root is not None and root.canonical == wanted
+        return None
+    return root if root is not None and root.canonical == wanted else None

@@ -92,6 +92,11 @@ class Editor:
         self._edited(collection)
         return self._children.setdefault(id(collection), list(collection.children))
 
+    @property
+    def revision(self) -> int:
+        """Another number after every edit."""
+        return len(self._alive)
+
     # ---- the edited tree ---------------------------------------------------------------------------------------
 
     def children(self, collection: Collection) -> list[Child]:
