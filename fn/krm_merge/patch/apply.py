@@ -1,0 +1,313 @@
+"""Applies a strategic merge patch (rules P1-P4).
+
+Source: the two specifications, and for `list_order="kubernetes"` what k8s.io/apimachinery/pkg/util/strategicpatch does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from krm_merge.krm.fieldpath import FieldPath, Step
+from krm_merge.patch.directives import (
+    PATCH,
+    RETAIN_KEYS,
+    FieldPatch,
+    directive_of,
+    fields_of,
+    has_directive,
+    without_directives,
+)
+from krm_merge.patch.errors import PatchError, shown
+from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind
+from krm_merge.patch.order import ListOrder, by_order_list, by_patch_list
+from krm_merge.patch.shape import Field, Shape
+from krm_merge.patch.values import Object, identity, kind_of, same, text_of
+from krm_merge.text.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """An element that was there and stands elsewhere because of a default of the order, not because a patch said so."""
+
+    path: FieldPath
+    element: str
+
+
+def apply(
+    document: Object,
+    patch: Object,
+    schema: Shape,
+    *,
+    list_order: ListOrder = "document",
+    merge_keys: MergeKeys = "multi",
+    moved: list[Moved] | None = None,
+) -> Object:
+    """The document with the patch applied. Neither is changed; what the patch leaves alone is the document's own.
+
+    `list_order` and `merge_keys` are the two modes: as the specifications say, or as kubectl does it. `moved` takes
+    what the default order moved. Raises PatchError naming the place.
+    """
+    merge = _Apply(list_order, merge_keys, moved if moved is not None else [])
+    return merge.mapping((), document, patch, schema)
+
+
+@dataclass(slots=True)
+class _Apply:
+    list_order: ListOrder
+    merge_keys: MergeKeys
+    moved: list[Moved] = field(default_factory=list)
+
+    @property
+    def as_kubectl(self) -> bool:
+        return self.list_order == "kubernetes"
+
+    def mapping(self, path: FieldPath, document: Object, patch: Object, shape: Shape) -> Object:
+        if PATCH in patch:
+            directive = patch[PATCH]
+            if directive == "replace":
+                return self._replacement({key: value for key, value in patch.items() if key != PATCH})
+            if directive == "delete":
+                return {}
+            if directive != "merge" or self.as_kubectl:
+                raise PatchError(f"unknown patch type: {shown(directive)} in map", (*path, PATCH))
+        result = self._retained(path, document, patch)
+        for name, change in fields_of(patch, path).items():
+            self._field((*path, name), name, result, change, shape)
+        return document if _is_same_object(document, result) else result
+
+    def _replacement(self, patch: Object) -> Object:
+        clean, _ = without_directives(patch, nulls=self.as_kubectl, replaced=not self.as_kubectl)
+        assert isinstance(clean, dict)
+        return clean
+
+    def _retained(self, path: FieldPath, document: Object, patch: Object) -> Object:
+        """The document, without what `$retainKeys` does not name."""
+        if RETAIN_KEYS not in patch:
+            return dict(document)
+        names = patch[RETAIN_KEYS]
+        if not isinstance(names, list):
+            raise PatchError("invalid patch format of retainKeys: a list of fields is expected", (*path, RETAIN_KEYS))
+        kept = {identity(name) for name in names}
+        for name, value in patch.items():
+            if not name.startswith("$") and value is not None and identity(name) not in kept:
+                problem = f"invalid patch format of retainKeys: the patch sets {name}, which the list does not name"
+                raise PatchError(problem, (*path, RETAIN_KEYS))
+        return {name: value for name, value in document.items() if identity(name) in kept}
+
+    def _field(self, path: FieldPath, name: str, result: Object, change: FieldPatch, shape: Shape) -> None:
+        if change.order is not None and not (change.has_value and change.value is None):
+            self._ordered_list(path, name, result, change, shape)
+        elif change.has_value:
+            self._value(path, name, result, change.value, shape)
+        if change.delete is not None and isinstance(result.get(name), list):
+            gone = {identity(item) for item in change.delete}
+            items = result[name]
+            assert isinstance(items, list)
+            left = [item for item in items if identity(item) not in gone]
+            result[name] = items if len(left) == len(items) else left
+
+    def _value(self, path: FieldPath, name: str, result: Object, value: Value, shape: Shape) -> None:
+        if value is None:
+            result.pop(name, None)
+            return
+        if name not in result or kind_of(result[name]) != kind_of(value) or not isinstance(value, dict | list):
+            clean, keep = without_directives(value, nulls=False, replaced=not self.as_kubectl)
+            if not keep:
+                result.pop(name, None)
+            elif name not in result or not same(result[name], clean):
+                result[name] = clean
+            return
+        field, live = self._known(path, name, shape), result[name]
+        if isinstance(value, dict):
+            assert isinstance(live, dict)
+            if field.replaces:
+                result[name] = live if same(live, value) else self._replacement(value)
+            else:
+                result[name] = self.mapping(path, live, value, field.inside)
+            return
+        assert isinstance(live, list)
+        result[name] = self._list(path, live, value, field)
+
+    def _known(self, path: FieldPath, name: str, shape: Shape) -> Field:
+        field = shape.field(name)
+        if field is None:
+            raise PatchError(f"unable to find api field {name}: the type has no such field", path)
+        return field
+
+    # ---- lists -------------------------------------------------------------------------------------------------
+
+    def _list(self, path: FieldPath, live: list[Value], patch: list[Value], field: Field) -> list[Value]:
+        if not field.merges:
+            clean, _ = without_directives(patch, nulls=self.as_kubectl)
+            assert isinstance(clean, list)
+            return live if same(live, clean) else clean
+        if not patch:
+            return live
+        key = self._keys(path, field, live, patch)
+        kept, changes = self._special(path, live, patch, key)
+        merged = self._elements(path, kept, changes, key, field)
+        result = by_patch_list(merged, changes, kept, key.of, self.list_order)
+        self._note_moves(path, live, result, key)
+        return live if len(live) == len(result) and all(a is b for a, b in zip(live, result, strict=True)) else result
+
+    def _keys(self, path: FieldPath, field: Field, *lists: list[Value]) -> ElementKeys:
+        """The keys of a merging list; its elements must be alike."""
+        key = ElementKeys(field, path, self.merge_keys)
+        if element_kind(lists, path) == "scalar":
+            return ElementKeys(Field(field.inside), path, self.merge_keys)
+        if not key.fields:
+            raise PatchError(
+                "cannot merge lists without merge key; replace the list with an element `$patch: replace`", path
+            )
+        if not self.as_kubectl:
+            for item in (item for items in lists for item in items):
+                if item != {PATCH: "replace"}:
+                    key.of(item)  # all must have it
+        return key
+
+    def _special(
+        self, path: FieldPath, live: list[Value], patch: list[Value], key: ElementKeys
+    ) -> tuple[list[Value], list[Value]]:
+        """The live elements that stay, and the patch's elements without directives."""
+        changes: list[Value] = []
+        gone: set[Hashable] = set()
+        replaces = False
+        for item in patch:
+            if not has_directive(item):
+                changes.append(item)
+                continue
+            directive = directive_of(item)
+            if directive == "delete":
+                gone.add(key.of(item))
+            elif directive == "replace":
+                replaces = True
+            elif directive == "merge":
+                if self.as_kubectl:
+                    raise PatchError("merging lists cannot yet be specified in the patch", path)
+                assert isinstance(item, dict)
+                changes.append({name: value for name, value in item.items() if name != PATCH})
+            else:
+                raise PatchError(f"unknown patch type: {shown(directive)} in a list", path)
+        if replaces:
+            return [], changes
+        if not gone:
+            return live, changes
+        return [item for item in live if self._live_key(item, key) not in gone], changes
+
+    def _live_key(self, item: Value, key: ElementKeys) -> Hashable:
+        """Kubectl looks for a key; it does not ask of every live element that it has one."""
+        try:
+            return key.of(item)
+        except PatchError:
+            if self.as_kubectl:
+                return None
+            raise
+
+    def _elements(
+        self, path: FieldPath, live: list[Value], changes: list[Value], key: ElementKeys, field: Field
+    ) -> list[Value]:
+        """The live elements with the changes, new ones behind them."""
+        if not key.fields:
+            return list({identity(item): item for item in reversed((*live, *changes))}.values())[::-1]
+        result = list(live)
+        places: dict[Hashable, int] = {}
+        for at, item in enumerate(live):
+            places.setdefault(self._live_key(item, key), at)
+        for change in changes:
+            assert isinstance(change, dict)
+            own = key.of(change)
+            at_place = places.get(own)
+            if at_place is None:
+                clean, _ = without_directives(change, nulls=False)
+                places[own] = len(result)
+                result.append(clean)
+                continue
+            element = result[at_place]
+            assert isinstance(element, dict)
+            result[at_place] = self.mapping((*path, _step(key, change)), element, change, field.inside)
+        return result
+
+    def _ordered_list(self, path: FieldPath, name: str, result: Object, change: FieldPatch, shape: Shape) -> None:
+        order = change.order or []
+        live, patch = result.get(name), change.value if change.has_value else []
+        if live is not None and not isinstance(live, list):
+            raise PatchError(f"a list is expected for $setElementOrder, not {shown(live)}", path)
+        if not isinstance(patch, list):
+            raise PatchError(f"a list is expected for $setElementOrder, not {shown(patch)}", path)
+        field = self._known(path, name, shape)
+        key = self._keys(path, field, live or [], patch, order) if field.merges else _plain_keys(field, path)
+        _check_order(path, patch, order, key)
+        if live is None and not change.has_value:
+            return
+        if live is None:
+            clean, _ = without_directives(patch, nulls=False)
+            assert isinstance(clean, list)
+            merged, before = clean, []
+        else:
+            merged = self._list(path, live, patch, field) if change.has_value else live
+            before = self._live_order(live, patch, key) if field.merges and self.as_kubectl else live
+        if not order:
+            result[name] = merged
+            return
+        in_order = by_order_list(merged, order, before, key.of, self.list_order)
+        unchanged = live is not None and len(live) == len(in_order)
+        unchanged = unchanged and all(a is b for a, b in zip(live or [], in_order, strict=False))
+        result[name] = live if unchanged else in_order
+
+    def _live_order(self, live: list[Value], patch: list[Value], key: ElementKeys) -> list[Value]:
+        """The live order as kubectl remembers it: new elements take the room of deleted ones, and so count as live.
+
+        Both lists share memory in Go.
+        """
+        gone = {key.of(item) for item in patch if directive_of(item) == "delete"}
+        kept = [item for item in live if self._live_key(item, key) not in gone]
+        if len(kept) == len(live):
+            return live
+        known = {self._live_key(item, key) for item in kept}
+        new = [item for item in patch if not has_directive(item) and key.of(item) not in known]
+        return [*kept, *new][: len(live)]
+
+    def _note_moves(self, path: FieldPath, live: list[Value], result: list[Value], key: ElementKeys) -> None:
+        """P2: an element that the default order moves is worth telling."""
+        if self.as_kubectl or len(live) < 2:
+            return
+        before = [key.of(item) for item in live]
+        known = set(before)
+        after = [own for own in map(key.of, result) if own in known]
+        left = set(after)
+        for now, was in zip(after, (own for own in before if own in left), strict=False):
+            if now != was:
+                item = next(item for item in live if key.of(item) == was)
+                self.moved.append(Moved(path, _label(item, key)))
+                return
+
+
+def _plain_keys(field: Field, path: FieldPath) -> ElementKeys:
+    return ElementKeys(Field(field.inside), path, "multi")
+
+
+def _check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys) -> None:
+    """The patch's elements must stand in the order list, in its order; those with a directive need not."""
+    if not patch or not order:
+        return
+    wanted = iter([key.of(item) for item in order])
+    for item in patch:
+        if not has_directive(item) and key.of(item) not in wanted:
+            raise PatchError(
+                f"the order in patch list {shown(patch)} doesn't match $setElementOrder list {shown(order)}", path
+            )
+
+
+def _step(key: ElementKeys, item: Object) -> Step:
+    return tuple((name, text_of(value)) for name, value in key.given(item).items())
+
+
+def _label(item: Value, key: ElementKeys) -> str:
+    if not isinstance(item, dict):
+        return text_of(item)
+    return ", ".join(text_of(value) for value in key.given(item).values())
+
+
+def _is_same_object(document: Object, result: Object) -> bool:
+    return document.keys() == result.keys() and all(result[name] is value for name, value in document.items())

@@ -1,0 +1,94 @@
+"""The order of a merged list (rule P2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Literal, TypeAlias
+
+from krm_merge.text.values import Value
+
+ListOrder: TypeAlias = Literal["document", "kubernetes"]
+KeyOf: TypeAlias = Callable[[Value], Hashable]
+
+
+def by_order_list(
+    merged: Sequence[Value], order: Sequence[Value], live: Sequence[Value], key: KeyOf, mode: ListOrder
+) -> list[Value]:
+    """The merged elements as `$setElementOrder` wants them; what it does not name keeps its live order.
+
+    `document`: all that it does not name comes first. `kubernetes`: each comes before the first named element that
+    stood behind it in the live list; Source: strategicpatch.normalizeElementOrder.
+    """
+    named, others = _split(merged, order, live, key)
+    return [*others, *named] if mode == "document" else _interleaved(named, others, live, key)
+
+
+def by_patch_list(
+    merged: Sequence[Value], patch: Sequence[Value], live: Sequence[Value], key: KeyOf, mode: ListOrder
+) -> list[Value]:
+    """The merged elements as the order of the patch's own elements wants them.
+
+    `document`: where the live elements that the patch names stand in its order already, nothing moves; a new element
+    goes behind the one before it in the patch, else in front of the one behind it, else to the end. Otherwise all that
+    it does not name comes first. Both are what the worked examples of the two specifications show.
+    """
+    named, others = _split(merged, patch, live, key)
+    if mode == "kubernetes":
+        return _interleaved(named, others, live, key)
+    place = _ranks(live, key)
+    known = [place[own] for own in map(key, named) if own in place]
+    if known != sorted(known):
+        return [*others, *named]
+    result = [item for item in merged if key(item) in place]
+    waiting: list[Value] = []
+    previous: Hashable = None
+    for item in named:
+        own = key(item)
+        if own in place:
+            if waiting:
+                at = next(at for at, other in enumerate(result) if key(other) == own)
+                result[at:at] = waiting
+                waiting = []
+        elif previous is None:
+            waiting.append(item)
+            continue
+        else:
+            at = max(at for at, other in enumerate(result) if key(other) == previous)
+            result.insert(at + 1, item)
+        previous = own
+    return result + waiting
+
+
+def _split(
+    merged: Sequence[Value], wanted: Sequence[Value], live: Sequence[Value], key: KeyOf
+) -> tuple[list[Value], list[Value]]:
+    """The merged elements that are wanted, in that order, and all others, in live order."""
+    rank, place = _ranks(wanted, key), _ranks(live, key)
+    keyed = [(key(item), item) for item in merged]
+    named = sorted((pair for pair in keyed if pair[0] in rank), key=lambda pair: rank[pair[0]])
+    others = sorted((pair for pair in keyed if pair[0] not in rank), key=lambda pair: place.get(pair[0], len(place)))
+    return [item for _, item in named], [item for _, item in others]
+
+
+def _interleaved(named: list[Value], others: list[Value], live: Sequence[Value], key: KeyOf) -> list[Value]:
+    place = _ranks(live, key)
+    result: list[Value] = []
+    at = 0
+    for item in others:
+        here = place.get(key(item))
+        while at < len(named):
+            there = place.get(key(named[at]))
+            if here is not None and there is not None and here < there:
+                break
+            result.append(named[at])
+            at += 1
+        result.append(item)
+    return result + named[at:]
+
+
+def _ranks(items: Sequence[Value], key: KeyOf) -> dict[Hashable, int]:
+    """Where each element stands first."""
+    ranks: dict[Hashable, int] = {}
+    for at, item in enumerate(items):
+        ranks.setdefault(key(item), at)
+    return ranks
