@@ -31,6 +31,22 @@ class CommentReader:
             known = self._known[id(collection)] = _comments(collection)
         return known.get(id(child), NO_COMMENTS)
 
+    def differ(self, first: Node | None, second: Node | None) -> bool:
+        """Whether two collections with the same value may have different comments, inside them too."""
+        texts = [_lines_with_comments(node) for node in (first, second)]
+        return texts[0] != texts[1]
+
+
+def _lines_with_comments(node: Node | None) -> list[str]:
+    if not isinstance(node, Mapping | Sequence) or node.source is None:
+        return []
+    # Comments stand above the first child, too, and one behind the last child stands after its end.
+    text, end = node.source.text, node.source.text.find("\n", node.end)
+    start = text.rfind("\n", 0, node.start) + 1
+    while start > 0 and text[(above := text.rfind("\n", 0, start - 1) + 1) : start].lstrip().startswith("#"):
+        start = above
+    return [line.strip() for line in text[start : len(text) if end < 0 else end].split("\n") if "#" in line]
+
 
 def _comments(collection: Mapping | Sequence) -> dict[int, Comments]:
     try:

@@ -10,7 +10,7 @@ from krm_merge.merge.decision import Edit, Insert, Move, Remove, Replace, Severi
 from krm_merge.merge.identity import NotIdentified, match_functions, read_functions
 from krm_merge.merge.matching import Match, match_by_key, match_by_value
 from krm_merge.merge.order import merge_order
-from krm_merge.merge.sequence import Run, merge_sequences
+from krm_merge.merge.sequence import Run, anchors, merge_sequences
 from krm_merge.merge.verdict import Sides, Verdict, same
 from krm_merge.schema import FUNCTIONS, ORDERED, SET, WHOLE, KeyedList
 from krm_merge.text.layout import NO_COMMENTS
@@ -26,7 +26,9 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     kind = merge.schema.list_kind(path)
     items = [_items(node) for node in sides.nodes]
     if kind == WHOLE or not any(items):
-        return sides.settled() or merge.conflict(path, sides, "V4")
+        verdict = sides.settled() or merge.conflict(path, sides, "V4")
+        _comments_of_sequence(merge, path, sides, items, verdict)
+        return verdict
     if kind == FUNCTIONS:
         return _functions(merge, path, sides, items)
     matches = None
@@ -38,8 +40,10 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
         return _elements(merge, path, sides, items, matches)
     settled = sides.settled()
     if settled is not None and (settled.node is not sides.upstream or not all(items)):
+        _comments_of_sequence(merge, path, sides, items, settled)
         return settled
     verdict = _sequence(merge, path, sides, items)
+    _comments_of_sequence(merge, path, sides, items, verdict)
     if kind == ORDERED or settled is not None:
         return verdict
     # L1: a keyed list whose elements cannot be told apart is a sequence.
@@ -255,6 +259,32 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     verdict = Verdict(local, "L3", "both", merge.policy.severity(path) if inserted else "info", message)
     merge.record(verdict, path, sides, all_edits)
     return Verdict(local, "L3", "both")
+
+
+def _comments_of_sequence(
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], verdict: Verdict
+) -> None:
+    """V8 for the elements of local's list that upstream has unchanged: the equal ones, and between these one by one."""
+    if verdict.node is not sides.local or not all(items) or not merge.comments.differ(sides.original, sides.upstream):
+        return
+    assert isinstance(sides.original, Sequence)
+    assert isinstance(sides.upstream, Sequence)
+    assert isinstance(sides.local, Sequence)
+    keys = [[item.canonical for item in side] for side in items]
+    o_from = u_from = l_from = 0
+    for o_at, u_at, l_at, size in anchors(keys[0], keys[1], keys[2]):
+        if o_at - o_from == u_at - u_from == l_at - l_from:
+            o_start, u_start, l_start = o_from, u_from, l_from
+        else:
+            o_start, u_start, l_start = o_at, u_at, l_at
+        for offset in range(o_at + size - o_start):
+            o, u, local = o_start + offset, u_start + offset, l_start + offset
+            if keys[0][o] == keys[1][u]:
+                step = (*path, local)
+                merge.value(step, Sides(items[0][o], items[1][u], items[2][local]))
+                children = (sides.original.items[o], sides.upstream.items[u], sides.local.items[local])
+                merge.merge_comments(step, sides, children)
+        o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
 
 
 def _taken(runs: list[Run], keys: list[list[Canonical]]) -> list[Canonical]:

@@ -18,7 +18,9 @@ _REDACTED = "(redacted)"
 
 def report(outcome: Outcome, resource: Resource, results: Results, *, refused: bool) -> None:
     """Reports what became of a resource, and every decision that is worth a result."""
-    for result in results_of(outcome.decisions, outcome.member, resource.ref, refused=refused):
+    # What is no resource is named by its file.
+    ref = resource.ref if resource.kind else None
+    for result in results_of(outcome.decisions, outcome.member, ref, refused=refused):
         results.add(result)
     told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
     if told and not refused and not outcome.decisions:
@@ -26,7 +28,7 @@ def report(outcome: Outcome, resource: Resource, results: Results, *, refused: b
         results.info(f"{resource.ref}: {told}", resource=resource.ref, file=file, tags=tags)
 
 
-def results_of(decisions: list[Decision], member: Member, ref: ResourceRef, *, refused: bool) -> list[Result]:
+def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | None, *, refused: bool) -> list[Result]:
     """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
     file, index = member.file, member.index
     results = [_told(decision, member, ref) for decision in decisions if decision.told]
@@ -36,12 +38,12 @@ def results_of(decisions: list[Decision], member: Member, ref: ResourceRef, *, r
         shown = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
         more = f" and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else ""
         count = "1 change" if len(paths) == 1 else f"{len(paths)} changes"
-        message = f"{ref}: {count} from upstream: {shown}{more}"
+        message = f"{ref or file}: {count} from upstream: {shown}{more}"
         results.append(Result("info", message, ref, file, index, tags={"rule": "V2", "side": "upstream"}))
     return results
 
 
-def _told(decision: Decision, member: Member, ref: ResourceRef) -> Result:
+def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result:
     secret = _is_secret(member, decision)
     path = format_path(decision.path)
     tags = {"rule": decision.rule, "side": decision.side}
@@ -56,7 +58,7 @@ def _told(decision: Decision, member: Member, ref: ResourceRef) -> Result:
     stands = decision.local if decision.severity == "error" else decision.merged
     return Result(
         decision.severity,
-        f"{_thing(decision.path) or ref}: {decision.message}{values}",
+        f"{_thing(decision.path) or ref or member.file}: {decision.message}{values}",
         ref,
         member.file,
         member.index,

@@ -32,7 +32,7 @@ def merge_sequences(
     """
     runs: list[Run] = []
     o_from = u_from = l_from = 0
-    for o_at, u_at, l_at, size in _anchors(original, upstream, local):
+    for o_at, u_at, l_at, size in anchors(original, upstream, local):
         runs.extend(_between((original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at), winner))
         if size:
             runs.append(Run("local", l_at, l_at + size))
@@ -63,24 +63,24 @@ def _contains(run: list[Hashable], part: list[Hashable]) -> bool:
     return any(run[at : at + len(part)] == part for at in range(len(run) - len(part) + 1))
 
 
-def _anchors(
+def anchors(
     original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable]
 ) -> list[tuple[int, int, int, int]]:
     """Stretches that all three have: positions in original, upstream and local, and the length; an empty one ends."""
     with_upstream, with_local = _matches(original, upstream), _matches(original, local)
-    anchors: list[tuple[int, int, int, int]] = []
+    found: list[tuple[int, int, int, int]] = []
     i = j = 0
     while i < len(with_upstream) and j < len(with_local):
         (a, in_upstream, m), (b, in_local, n) = with_upstream[i], with_local[j]
         start, stop = max(a, b), min(a + m, b + n)
         if start < stop:
-            anchors.append((start, in_upstream + start - a, in_local + start - b, stop - start))
+            found.append((start, in_upstream + start - a, in_local + start - b, stop - start))
         if a + m < b + n:
             i += 1
         else:
             j += 1
-    anchors.append((len(original), len(upstream), len(local), 0))
-    return anchors
+    found.append((len(original), len(upstream), len(local), 0))
+    return found
 
 
 def _matches(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[tuple[int, int, int]]:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from posixpath import normpath
+from posixpath import join, normpath
 
-from krm_merge.packages.directory import PackageError, reason
+from krm_merge.packages.directory import PackageError, read_file, reason
 from krm_merge.packages.tree import File, Mode, Tree
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
@@ -118,13 +118,15 @@ class GitRepositories:
         return {path: File(self._blobs[name], mode) for path, (mode, name) in found.items()}
 
     def _converted(self, store: Path, commit: str, folder: str, found: dict[str, tuple[Mode, str]]) -> Tree:
-        """The files as a checkout writes them, by .gitattributes: git reads these from an index."""
+        """The files as a checkout writes them, by .gitattributes."""
         with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
-            index = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_DIR": str(store), "GIT_WORK_TREE": directory}
-            _git(["read-tree", commit], environment=index)
-            names = "".join(f"{name} {folder}/{path}\n" for path, (_, name) in found.items()).encode()
-            blobs = _blobs(_git(["cat-file", "--batch", "--filters"], None, names, environment=index))
-        return {path: File(data, mode) for (path, (mode, _)), data in zip(found.items(), blobs, strict=True)}
+            tree = Path(directory, "tree")
+            tree.mkdir()
+            checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_DIR": str(store), "GIT_WORK_TREE": str(tree)}
+            _git(["read-tree", commit], environment=checkout)
+            names = b"".join(os.fsencode(join(folder, path)) + b"\0" for path in found)
+            _git(["checkout-index", "--quiet", "-z", "--stdin"], None, names, environment=checkout)
+            return {path: read_file(tree / folder / path, mode) for path, (mode, _) in found.items()}
 
 
 def uncommitted(package: Path) -> list[str]:

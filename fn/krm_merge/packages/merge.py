@@ -15,6 +15,7 @@ from krm_merge.packages.rewrite import Rewrite
 from krm_merge.packages.side import Side
 from krm_merge.packages.text_files import merge_file
 from krm_merge.packages.tree import Changes, File, Tree, clash, holds_resources
+from krm_merge.packages.values import merge_values
 from krm_merge.text.stream import is_empty
 
 
@@ -75,12 +76,16 @@ def _merge_text(
     path: str, sides: tuple[Side, Side, Side], merge: PackageMerge, changes: dict[str, File | None], results: Results
 ) -> None:
     before, theirs, ours = (side.tree.get(path) for side in sides)
+    broken = [(s.name, s.unreadable[path].reason) for s in sides if path in s.unreadable and s.unreadable[path].broken]
     merged = merge_file(path, before, theirs, ours, merge.policy)
-    for side in sides:
-        why = side.unreadable.get(path)
-        if why is not None and why.broken:
-            message = f"{path}: {side.name} does not parse: {why.reason}; merged as text"
-            results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+    if not broken and holds_resources(path) and any(result.severity != "info" for result in merged.results):
+        # Lines that overlap in text may be fields that do not.
+        merged = merge_values(path, before, theirs, ours, merge.policy) or merged
+    if broken:
+        names = " and ".join(name for name, _ in broken)
+        do = "does" if len(broken) == 1 else "do"
+        message = f"{path}: {names} {do} not parse ({broken[0][1]}); merged as text"
+        results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
     for result in merged.results:
         results.add(result)
     if merged.file != ours:

@@ -1,0 +1,506 @@
+"""Whole packages on the way users take them: fetched with kpt, changed by a team, updated with `krm-merge update`.
+
+A directory of `testdata/packages/` is one package:
+
+- `v1/` and `v2/`: upstream's two versions,
+- `local.patch`: what the team changed in v1 as `kpt pkg get` wrote it,
+- `plain.patch`: the same in v1 as upstream wrote it; without new names, as only kpt's comment tells the old ones,
+- `expected/` and `expected.txt`: the package and what the command printed, after the update of what kpt fetched.
+
+A Kptfile is called `package.Kptfile` there. `KPT_E2E_UPDATE_EXPECTED=true` rewrites what is expected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from e2e.hosts import ROOT, Run, contents, git, run
+
+PACKAGES = ROOT / "testdata" / "packages"
+NAMES = sorted(folder.name for folder in PACKAGES.iterdir())
+UPDATE = os.environ.get("KPT_E2E_UPDATE_EXPECTED", "").lower() == "true"
+STORED = "package.Kptfile"
+REPOSITORY = "https://example.com/packages"
+COMMITS = {"v1": "1" * 40, "v2": "2" * 40}
+IDENTIFIER = "internal.kpt.dev/upstream-identifier"
+SEPARATOR = re.compile(r"^---[ \t]*\r?$\n", re.MULTILINE)
+
+# Lines of local that do not stay though upstream leaves them: upstream's value stands in a conflict (V4, L3, R4), or it
+# changed something else in the same line. Of every Kptfile: the version that it follows (K2).
+OVERRULED = {
+    name: re.compile(rb"    (?:ref|commit): |" + pattern)
+    for name, pattern in {
+        "wordpress": rb"    rollingUpdate:|      maxUnavailable: 0|.* memory: 192Mi| +storage: 50Gi",
+        "landing-zone": rb".*cpu: \"16\"|    pods: \"120\"|        cpu: 200m|      exposed: partners|  keywords: ",
+        "operator": rb"  size: 256Mi",
+        "edge-cases": rb"  labels: |\x89BIN",
+    }.items()
+}
+
+
+@dataclass(frozen=True)
+class Updated:
+    """A package in a git repository of its own, after the update."""
+
+    name: str
+    folder: Path
+    commits: dict[str, str]
+    before: dict[str, bytes]
+    done: Run
+
+    def expected_form(self) -> dict[str, bytes]:
+        """The files as `expected/` has them: the same whatever the place and the time of the test."""
+        files = {stored(path): data for path, data in contents(self.folder).items()}
+        kptfile = re.sub(r"file://\S+", REPOSITORY, files[STORED].decode())
+        files[STORED] = self.without_commits(kptfile).encode()
+        return files
+
+    def printed(self) -> str:
+        return self.without_commits(self.done.stderr + self.done.stdout)
+
+    def without_commits(self, text: str) -> str:
+        for version, commit in self.commits.items():
+            text = text.replace(commit, COMMITS[version]).replace(commit[:7], COMMITS[version][:7])
+        return text
+
+
+def stored(path: str) -> str:
+    """How testdata calls a file of a package: kpt would take a Kptfile there for one of the repository's packages."""
+    return re.sub(r"(^|/)Kptfile$", rf"\1{STORED}", path)
+
+
+def place(source: Path, package: Path) -> Path:
+    """Copies a package out of testdata."""
+    shutil.copytree(source, package, copy_function=shutil.copy, dirs_exist_ok=True)
+    for kptfile in sorted(package.rglob(STORED)):
+        kptfile.rename(kptfile.with_name("Kptfile"))
+    return package
+
+
+def commit(folder: Path, message: str) -> str:
+    # Without the index git reads every file: one of the same size and second would pass for unchanged.
+    git(folder, "read-tree", "--empty")
+    git(folder, "add", "--all", "--force")
+    git(folder, "commit", "--quiet", "--allow-empty", f"--message={message}")
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+def publish(name: str, folder: Path) -> tuple[Path, dict[str, str]]:
+    """A bare repository with the package's two versions as tags, and their commits."""
+    work, bare = folder / "upstream", folder / "packages.git"
+    work.mkdir()
+    git(work, "init", "--quiet", "--initial-branch=main")
+    commits = {}
+    for version in COMMITS:
+        shutil.rmtree(work / name, ignore_errors=True)
+        place(PACKAGES / name / version, work / name)
+        commits[version] = commit(work, version)
+        git(work, "tag", version)
+    git(folder, "clone", "--quiet", "--bare", str(work), str(bare))
+    return bare, commits
+
+
+def succeed(done: Run) -> Run:
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def krm_merge(cwd: Path, *arguments: str) -> Run:
+    return run(sys.executable, "-m", "krm_merge", *arguments, cwd=cwd)
+
+
+def update(name: str, work: Path, commits: dict[str, str]) -> Updated:
+    """Commits what local is, updates it to v2, commits that."""
+    commit(work, "local")
+    before = contents(work / name)
+    done = succeed(krm_merge(work, "update", f"{name}@v2"))
+    commit(work, "updated")
+    return Updated(name, work / name, commits, before, done)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path_factory.mktemp("krm-merge")))
+        patch.setenv("KPT_CACHE_DIR", str(tmp_path_factory.mktemp("kpt")))
+        yield
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def fetched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Updated:
+    """The package as kpt fetched it and the team changed it, after the update."""
+    name: str = request.param
+    folder = tmp_path_factory.mktemp(name)
+    bare, commits = publish(name, folder)
+    work = folder / "work"
+    work.mkdir()
+    git(work, "init", "--quiet", "--initial-branch=main")
+    succeed(run("kpt", "pkg", "get", f"file://{bare}/{name}@v1", cwd=work))
+    git(work, "apply", f"--directory={name}", str(PACKAGES / name / "local.patch"))
+    return update(name, work, commits)
+
+
+UPSTREAM = """\
+upstream:
+  type: git
+  git:
+    repo: file://{repository}
+    directory: /{name}
+    ref: v1
+  updateStrategy: resource-merge
+upstreamLock:
+  type: git
+  git:
+    repo: file://{repository}
+    directory: /{name}
+    ref: v1
+    commit: {commit}
+"""
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def plain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Updated:
+    """The package as upstream wrote it and the team changed it, after the update: kpt never formatted it."""
+    name: str = request.param
+    folder = tmp_path_factory.mktemp(name)
+    bare, commits = publish(name, folder)
+    work = folder / "work"
+    place(PACKAGES / name / "v1", work / name)
+    git(work, "init", "--quiet", "--initial-branch=main")
+    git(work, "apply", f"--directory={name}", str(PACKAGES / name / "plain.patch"))
+    with (work / name / "Kptfile").open("a", encoding="utf-8") as kptfile:
+        kptfile.write(UPSTREAM.format(repository=bare, name=name, commit=commits["v1"]))
+    return update(name, work, commits)
+
+
+# ---- packages that kpt fetched -----------------------------------------------------------------------------------
+
+
+@pytest.mark.kpt
+def test_the_package_becomes_what_is_expected(fetched: Updated) -> None:
+    expected, text = PACKAGES / fetched.name / "expected", PACKAGES / fetched.name / "expected.txt"
+    files = fetched.expected_form()
+    if UPDATE:
+        shutil.rmtree(expected, ignore_errors=True)
+        for path, data in files.items():
+            (expected / path).parent.mkdir(parents=True, exist_ok=True)
+            (expected / path).write_bytes(data)
+        text.write_text(fetched.printed(), encoding="utf-8")
+    wanted = contents(expected)
+    assert files.keys() == wanted.keys()
+    for path, data in files.items():
+        assert data == wanted[path], path
+    assert fetched.printed() == text.read_text(encoding="utf-8")
+
+
+@pytest.mark.kpt
+@pytest.mark.parametrize("ref", ["", "@v2"])
+def test_a_second_update_changes_nothing(fetched: Updated, ref: str) -> None:
+    before = contents(fetched.folder)
+    done = succeed(krm_merge(fetched.folder.parent, "update", fetched.name + ref))
+    assert fetched.without_commits(done.stdout) == f"{fetched.name}: is at v2 (2222222)\nno file changes\n"
+    assert done.stderr == ""
+    assert contents(fetched.folder) == before
+
+
+@pytest.mark.kpt
+def test_kpt_finds_nothing_left_to_update(fetched: Updated, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    shutil.copytree(fetched.folder.parent, work, symlinks=True)
+    before = values(fetched.folder)
+    succeed(run("kpt", "pkg", "update", f"{fetched.name}@v2", cwd=work))
+    after = values(work / fetched.name)
+    assert after.keys() == before.keys()
+    for path, found in after.items():
+        assert found == before[path], path
+
+
+@pytest.mark.kpt
+def test_kpt_reads_every_resource(fetched: Updated) -> None:
+    done = succeed(run("kpt", "fn", "source", fetched.folder))
+    read = Counter(map(identity, yaml.safe_load(done.stdout)["items"]))
+    there = (document for found in values(fetched.folder).values() if isinstance(found, list) for document in found)
+    assert read == Counter(map(identity, there))
+
+
+def values(folder: Path) -> dict[str, list[Any] | bytes]:
+    """What each file says to Kubernetes; the bytes of what is no YAML."""
+    return {path: file_values(path, data) for path, data in contents(folder).items()}
+
+
+def file_values(path: str, data: bytes) -> list[Any] | bytes:
+    if Path(path).suffix != ".yaml" and Path(path).name != "Kptfile":
+        return data
+    try:
+        return [without_kpt(document) for document in yaml.safe_load_all(data) if document is not None]
+    except yaml.YAMLError:
+        return data
+
+
+def without_kpt(document: dict[str, Any]) -> dict[str, Any]:
+    """Without what kpt writes for itself, and without what it leaves of containers that local removed."""
+    metadata = document.get("metadata", {})
+    metadata.get("annotations", {}).pop(IDENTIFIER, None)
+    if not metadata.get("annotations", True):
+        del metadata["annotations"]
+    template = document["spec"].get("template", {}) if document.get("kind") == "Deployment" else {}
+    if "spec" in template:
+        template["spec"]["containers"] = [each for each in template["spec"]["containers"] if "image" in each]
+    return document
+
+
+def identity(document: dict[str, Any]) -> tuple[str, str, str]:
+    metadata = document.get("metadata", {})
+    return document.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
+
+
+# ---- packages that nobody formatted ------------------------------------------------------------------------------
+
+
+def test_documents_without_change_upstream_keep_their_bytes(plain: Updated) -> None:
+    original, upstream = (documents(contents(PACKAGES / plain.name / version)) for version in COMMITS)
+    merged = documents(contents(plain.folder))
+    stay = {key: text for key, text in documents(plain.before).items() if original.get(key) == upstream.get(key)}
+    assert stay, "a package in which upstream leaves something"
+    assert {key: merged.get(key) for key in stay} == stay
+
+
+def test_lines_without_change_upstream_stay(plain: Updated) -> None:
+    original, upstream = (documents(contents(PACKAGES / plain.name / version)) for version in COMMITS)
+    merged = documents(contents(plain.folder))
+    wrong = set()
+    for key, text in documents(plain.before).items():
+        if key not in upstream and text == original.get(key):
+            assert key not in merged
+            continue
+        gone = lines(original.get(key, b"")) - lines(upstream.get(key, b""))
+        lost = lines(text) - lines(merged[key]) - gone
+        wrong |= {(key, line) for line in lost if not OVERRULED[plain.name].match(line)}
+    assert wrong == set()
+
+
+def test_line_ends_stay(plain: Updated) -> None:
+    merged = contents(plain.folder)
+    for path, before in plain.before.items():
+        if path in merged and b"\0" not in before:
+            is_crlf = b"\r\n" in before
+            assert merged[path].count(b"\r\n") == (merged[path].count(b"\n") if is_crlf else 0), path
+
+
+def test_what_kpt_formatted_has_the_same_conflicts_in_resources(plain: Updated) -> None:
+    said = (PACKAGES / plain.name / "expected.txt").read_text(encoding="utf-8")
+    after_kpt, without = (
+        {line for line in text.splitlines() if line.startswith("warning")} for text in (said, plain.done.stderr)
+    )
+    # R4: that is no resource, and merges by lines; kpt took blank lines out of it.
+    assert set(after_kpt) == without
+
+
+def test_modes_stay(plain: Updated, tmp_path: Path) -> None:
+    before = checkout(plain, "HEAD~1", tmp_path)
+    for path in contents(before).keys() & contents(plain.folder).keys():
+        assert os.access(plain.folder / path, os.X_OK) == os.access(before / path, os.X_OK), path
+
+
+def test_refused_conflicts_leave_the_package(plain: Updated, tmp_path: Path) -> None:
+    folder = checkout(plain, "HEAD~1", tmp_path)
+    done = krm_merge(folder.parent, "update", f"{plain.name}@v2", "--on-conflict=fail")
+    assert done.returncode == 1
+    assert done.stderr.endswith("refused; nothing was changed\n")
+    assert contents(folder) == plain.before
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def checkout(updated: Updated, ref: str, target: Path) -> Path:
+    """The package at another commit of its repository."""
+    git(target, "clone", "--quiet", str(updated.folder.parent), "work")
+    git(target / "work", "checkout", "--quiet", ref)
+    return target / "work" / updated.name
+
+
+def documents(files: dict[str, bytes]) -> dict[tuple[str, ...], bytes]:
+    """The text of each resource by its identity, that of other files by their path."""
+    found: dict[tuple[str, ...], bytes] = {}
+    for path, data in files.items():
+        try:
+            texts = SEPARATOR.split(data.decode())
+            keys = [identity(yaml.safe_load(text)) for text in texts] if path.endswith((".yaml", "Kptfile")) else []
+        except (UnicodeDecodeError, yaml.YAMLError):
+            texts, keys = [], []
+        if any(kind for kind, _, _ in keys):
+            for key, text in zip(keys, texts, strict=True):
+                own = ("Kptfile", "", "package") if path in {"Kptfile", STORED} else key
+                assert own not in found
+                found[own] = text.encode()
+        else:
+            found[(path,)] = data
+    return found
+
+
+def lines(data: bytes) -> Counter[bytes]:
+    return Counter(data.splitlines(keepends=True))
+
+
+# ---- what kpt gets wrong -----------------------------------------------------------------------------------------
+
+
+def merge(original: str, upstream: str, local: str, tmp_path: Path, name: str = "resource.yaml") -> str:
+    """What the command line makes of three versions of one file."""
+    for side, text in (("original", original), ("upstream", upstream), ("local", local)):
+        (tmp_path / side).mkdir(exist_ok=True)
+        (tmp_path / side / name).write_text(text, encoding="utf-8")
+    sides = [f"{side}/{name}" for side in ("original", "upstream", "local")]
+    return succeed(krm_merge(tmp_path, "merge", *sides, "-o", "-")).stdout
+
+
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: dns\nspec:\n  ports:\n"
+TCP = "  - name: dns-tcp\n    port: 53\n    protocol: TCP\n"
+UDP = "  - name: dns\n    port: 53\n    protocol: UDP\n"
+PORTS = {"TCP": TCP, "UDP": UDP}
+METRICS = "  - name: metrics\n    port: 9153\n"
+
+
+@pytest.mark.parametrize("side", ["upstream", "local"])
+@pytest.mark.parametrize("what", ["changed", "deleted", "added"])
+@pytest.mark.parametrize("protocol", PORTS)
+def test_one_port_with_two_protocols(protocol: str, what: str, side: str, tmp_path: Path) -> None:
+    """One side does something with 53 of one protocol, the other side changes 53 of the other protocol."""
+    port = PORTS[protocol]
+    own = {"changed": (port, port + "    targetPort: 5353\n"), "deleted": (port, ""), "added": ("", port)}[what]
+
+    def service(this: str, other: str) -> str:
+        return SERVICE + "".join(this if each == protocol else PORTS[each] + other for each in PORTS) + METRICS
+
+    node = "    nodePort: 30053\n"
+    original, this, other, merged = (
+        service(*of) for of in ((own[0], ""), (own[1], ""), (own[0], node), (own[1], node))
+    )
+    sides = (this, other) if side == "upstream" else (other, this)
+    assert merge(original, *sides, tmp_path) == merged
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: run
+spec:
+  replicas: {replicas}
+  template:
+    spec:
+      initContainers:
+        {first}- name: fetch
+          image: example/fetch:1
+        - name: unpack
+          image: example/unpack:1{local_container}
+      containers:
+        - name: run
+          image: example/run:1
+          env:
+            {before}- name: B
+              value: $(A)/b{local_variable}
+"""
+UNCHANGED = {"replicas": "1", "first": "", "before": "", "local_container": "", "local_variable": ""}
+FIRST = "- name: check\n          image: example/check:1\n        "
+BEFORE = "- name: A\n              value: /opt\n            "
+
+
+@pytest.mark.parametrize(
+    "local",
+    [
+        {},
+        {"replicas": "3"},
+        {"local_container": "\n        - name: own\n          image: example/own:1"},
+        {"local_variable": "\n            - name: OWN\n              value: own"},
+    ],
+    ids=["unchanged", "other field", "own container", "own variable"],
+)
+@pytest.mark.parametrize("upstream", [{"first": FIRST}, {"before": BEFORE}], ids=["init container", "variable"])
+def test_what_upstream_inserts_first_stays_first(
+    upstream: dict[str, str], local: dict[str, str], tmp_path: Path
+) -> None:
+    """Init containers run in their order, and $(A) needs an A before it."""
+    sides: tuple[dict[str, str], ...] = ({}, upstream, local, upstream | local)
+    original, theirs, ours, merged = (DEPLOYMENT.format(**(UNCHANGED | changes)) for changes in sides)
+    assert merge(original, theirs, ours, tmp_path) == merged
+
+
+SETTER = " # kpt-set: ${value}"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: run
+spec:
+  containers:
+    - name: run
+      image: {image}
+  nodeSelector:
+    disk: {disk}
+"""
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: run\ninfo:\n  description: {value}\n"
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: run
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {role}
+subjects:
+  - kind: Group
+    name: {first}
+  - kind: Group
+    name: {second}
+"""
+
+
+def test_a_setter_arrives_where_local_changed_the_value(tmp_path: Path) -> None:
+    original, upstream = POD.format(image="a:1", disk="ssd"), POD.format(image="a:1" + SETTER, disk="ssd" + SETTER)
+    local, merged = POD.format(image="b:2", disk="hdd"), POD.format(image="b:2" + SETTER, disk="hdd" + SETTER)
+    assert merge(original, upstream, local, tmp_path) == merged
+
+
+def test_a_setter_arrives_in_a_kptfile(tmp_path: Path) -> None:
+    original, upstream, local, merged = (
+        KPTFILE.format(value=value) for value in ("a", f"a{SETTER}", "b", f"b{SETTER}")
+    )
+    assert merge(original, upstream, local, tmp_path, "Kptfile") == merged
+
+
+def test_a_setter_arrives_with_the_value_that_overrules_local(tmp_path: Path) -> None:
+    original, upstream = POD.format(image="a:1", disk="ssd"), POD.format(image="a:3" + SETTER, disk="ssd")
+    local = POD.format(image="a:2", disk="ssd")
+    assert merge(original, upstream, local, tmp_path) == upstream
+
+
+@pytest.mark.parametrize(
+    ("local", "merged"),
+    [
+        (("admin", "a", "b"), ("admin", f"a{SETTER}", "b")),
+        (("view", "a", "c"), ("view", f"a{SETTER}", "c")),
+        (("view", "c", "b"), ("view", f"c{SETTER}", "b")),
+    ],
+    ids=["another field", "another element", "the element"],
+)
+def test_a_setter_arrives_in_a_list_without_keys(
+    local: tuple[str, str, str], merged: tuple[str, str, str], tmp_path: Path
+) -> None:
+    original, upstream, ours, wanted = (
+        BINDING.format(role=role, first=first, second=second)
+        for role, first, second in (("view", "a", "b"), ("view", f"a{SETTER}", "b"), local, merged)
+    )
+    assert merge(original, upstream, ours, tmp_path) == wanted
