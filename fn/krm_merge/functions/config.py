@@ -48,7 +48,7 @@ def read_settings(resource_list: ResourceList) -> Settings:
         data = config.get("data")
         holder = data if isinstance(data, Mapping) else Mapping(None, 0, 0, True)
     plain = _plain(holder, is_config_map)
-    return plain if plain is not None else _validated(resource_list, config, holder, is_config_map)
+    return plain if plain is not None else _validated(resource_list, holder, is_config_map)
 
 
 def _plain(holder: Mapping, is_config_map: bool) -> Settings | None:
@@ -91,21 +91,14 @@ def _is_null(node: Node | None) -> bool:
     return node is None or node.canonical == ("null",)
 
 
-def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is_config_map: bool) -> Settings:
-    from pydantic import ValidationError
-
+def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool) -> Settings:
     from krm_merge.functions.models import ConfigMapData, MergePackage
+    from krm_merge.functions.validation import list_keys_of, validated
 
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
-    prefix = "data." if is_config_map else ""
-    try:
-        model = (ConfigMapData if is_config_map else MergePackage).model_validate(values)
-    except ValidationError as error:
-        file = _file_of(config)
-        for problem in error.errors(include_url=False):
-            path = prefix + _path(problem["loc"])
-            resource_list.results.error(_message(path, problem), path=path, file=file, tags={"rule": "W4"})
+    model = validated(resource_list, ConfigMapData if is_config_map else MergePackage, values)
+    if model is None:
         usable = {n: fields[n] for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map)}
         return Settings(usable.get("original"), usable.get("upstream"))
     rules: tuple[Rule, ...] = ()
@@ -123,7 +116,7 @@ def _validated(resource_list: ResourceList, config: Mapping, holder: Mapping, is
             )
             for rule in model.rules
         )
-        list_keys = tuple(ListKeys(k.apiVersion, k.kind, parse_path(k.path), tuple(k.keys)) for k in model.listKeys)
+        list_keys = list_keys_of(model.listKeys)
     return _settings(fields, Policy(model.onConflict, rules), list_keys)
 
 
@@ -132,35 +125,3 @@ def _shallow(name: str, node: Node) -> Value:
     if name in _PACKAGES and isinstance(node, Sequence):
         return [{} if isinstance(resolved(item), Mapping) else to_value(item) for item in node.items]
     return to_value(node)
-
-
-def _file_of(config: Mapping) -> str | None:
-    metadata = config.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    if not isinstance(annotations, Mapping):
-        return None
-    node = annotations.get("internal.config.kubernetes.io/path") or annotations.get("config.kubernetes.io/path")
-    return key_text(node) if node is not None else None
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    out = ""
-    for step in location:
-        # pydantic adds the branch of a union that it tried.
-        if isinstance(step, str) and ("[" in step or step in ("str", "list")):
-            continue
-        out += f"[{step}]" if isinstance(step, int) else f".{step}" if out else step
-    return out
-
-
-def _message(path: str, problem) -> str:  # type: ignore[no-untyped-def]
-    kind, given = problem["type"], problem.get("input")
-    if kind == "extra_forbidden":
-        return f"functionConfig: {path} is not a field of it; see `krm-merge --help` for the fields"
-    if kind == "missing":
-        return f"functionConfig: {path} is missing"
-    if kind == "value_error":
-        return f"functionConfig: {path}: {problem['ctx']['error']}"
-    shown = repr(given) if isinstance(given, str | int | float | bool | None) else f"a {type(given).__name__}"
-    text = problem["msg"][0].lower() + problem["msg"][1:]
-    return f"functionConfig: {path} is {shown}; {text}"

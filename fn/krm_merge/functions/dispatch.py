@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from krm_merge.functions.merge_package import merge_package
+from importlib import import_module
+
+from krm_merge.krm.program import Function
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.values import key_text
 
-KINDS = {"MergePackage": merge_package}
+# Modules by kind, each with a function of its own name: only the one that runs is imported.
+KINDS = {"MergePackage": "merge_package", "PatchResources": "patch_resources"}
 CONFIG_MAP = "ConfigMap"
 
 
@@ -21,14 +24,14 @@ def dispatch(resource_list: ResourceList) -> None:
         field = "data.function"
     else:
         field = "kind"
-    function = KINDS.get(kind)
-    if function is None:
+    if kind not in KINDS:
         known = ", ".join(KINDS)
         resource_list.results.error(
             f"functionConfig: {field} is {kind or 'missing'}; known are {known}, or ConfigMap with data.function",
             path=field,
         )
         return
+    function: Function = getattr(import_module(f"krm_merge.functions.{KINDS[kind]}"), KINDS[kind])
     function(resource_list)
 
 

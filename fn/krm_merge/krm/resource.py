@@ -14,6 +14,7 @@ from krm_merge.text.nodes import Entry, Mapping, Node, Sequence, TextError, reso
 from krm_merge.text.values import Value, from_value, key_text, to_value
 
 if TYPE_CHECKING:
+    from krm_merge.text.change import KeysOf
     from krm_merge.text.document import Rendered
 
 PATH = "internal.config.kubernetes.io/path"
@@ -55,6 +56,7 @@ class Resource:
         self._editor: Editor | None = None
         self._rendered: Rendered | None = None
         self._revision = 0
+        self._settled: bytes | None = None
 
     @classmethod
     def from_document(cls, text: str) -> Resource:
@@ -86,7 +88,7 @@ class Resource:
         from krm_merge.text.reader import read
 
         try:
-            text = self.slice.data.decode("utf-8")
+            text = (self.slice.data if self._settled is None else self._settled).decode("utf-8")
         except UnicodeDecodeError:
             self._refuse("not UTF-8; save the file as UTF-8")
         try:
@@ -230,6 +232,23 @@ class Resource:
             raise KeyError(path)
         self.editor.remove(holder, entry)
 
+    def change(self, old: dict[str, Value], new: dict[str, Value], keys_of: KeysOf | None = None) -> None:
+        """Turns the object from `old`, its value without changes, into `new`; what is the same keeps its text.
+
+        What is one object in both is not looked at. `keys_of` gives the fields that identify the elements of the list
+        at a path (without steps into elements), so that an element with other values keeps its text, too.
+        """
+        from krm_merge.text.change import Change
+
+        change = Change(self.editor, keys_of) if keys_of is not None else Change(self.editor)
+        change.mapping(self.root, old, new)
+
+    def settle(self) -> None:
+        """Writes the changes and forgets the tree, which takes many times the memory of the text."""
+        data = self.data()
+        self._settled = data if data is not self.slice.data else self._settled
+        self._root = self._editor = self._rendered = None
+
     def _descend(self, steps: FieldPath) -> tuple[Mapping | Sequence, FieldPath]:
         node: Mapping | Sequence = self.root
         for position, step in enumerate(steps):
@@ -310,7 +329,7 @@ class Resource:
     def data(self) -> bytes:
         """The item's bytes: as they came in where nothing changed."""
         if not self.is_changed:
-            return self.slice.data
+            return self.slice.data if self._settled is None else self._settled
         self._drop_ids()
         text = self.text()
         return (text[: self._dash] + "-" + text[self._dash + 1 :]).encode()

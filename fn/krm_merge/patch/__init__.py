@@ -9,6 +9,7 @@ from krm_merge.patch.conflicts import have_conflicts
 from krm_merge.patch.create import create, create_three_way
 from krm_merge.patch.errors import PatchConflict, PatchError
 from krm_merge.patch.json_merge import apply_merge, create_merge, create_merge_three_way
+from krm_merge.patch.json_patch import JsonPatch
 from krm_merge.patch.keys import MergeKeys
 from krm_merge.patch.order import ListOrder
 from krm_merge.patch.shape import AnyShape, Field, SchemaShape, Shape, TypeShape
@@ -16,6 +17,7 @@ from krm_merge.patch.shape import AnyShape, Field, SchemaShape, Shape, TypeShape
 __all__ = [
     "AnyShape",
     "Field",
+    "JsonPatch",
     "ListOrder",
     "MergeKeys",
     "Moved",

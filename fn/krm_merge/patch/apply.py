@@ -142,8 +142,8 @@ class _Apply:
             clean, _ = without_directives(patch, nulls=self.as_kubectl)
             assert isinstance(clean, list)
             return live if same(live, clean) else clean
-        if not patch:
-            return live
+        if not patch and (not live or not self.as_kubectl):
+            return live  # kubectl puts elements with one key together, even then
         key = self._keys(path, field, live, patch)
         kept, changes = self._special(path, live, patch, key)
         merged = self._elements(path, kept, changes, key, field)
@@ -219,7 +219,7 @@ class _Apply:
             own = key.of(change)
             at_place = places.get(own)
             if at_place is None:
-                clean, _ = without_directives(change, nulls=False)
+                clean, _ = without_directives(change, nulls=self.as_kubectl)
                 places[own] = len(result)
                 result.append(clean)
                 continue
@@ -240,8 +240,10 @@ class _Apply:
         _check_order(path, patch, order, key)
         if live is None and not change.has_value:
             return
+        if self.as_kubectl and not live and not patch:
+            raise PatchError("kubectl cannot order a list without elements", path)
         if live is None:
-            clean, _ = without_directives(patch, nulls=False)
+            clean, _ = without_directives(patch, nulls=self.as_kubectl)
             assert isinstance(clean, list)
             merged, before = clean, []
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.schema import KeyedList, ListKind
+from krm_merge.schema import KeyedList, Schema
 from krm_merge.text.nodes import Canonical
 from krm_merge.text.scalars import python_value
 from krm_merge.text.values import Value
@@ -51,32 +51,12 @@ class Field:
         return "retainKeys" in self.strategy
 
 
-class PatchSchema(Protocol):
-    """A schema of the room `schema` that knows of patches: built-in types, and custom resources by their CRD."""
-
-    def list_kind(self, path: FieldPath) -> ListKind:
-        """How the elements of the list at this path are identified."""
-        ...
-
-    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """All key fields of the list at this path."""
-        ...
-
-    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
-        """The words of the patch strategy."""
-        ...
-
-    def patch_merge_key(self, path: FieldPath) -> str | None:
-        """The one key field by which kubectl merges."""
-        ...
-
-
 class SchemaShape:
     """A type as a schema describes it; every path is looked up once."""
 
     __slots__ = ("_fields", "_path", "_schema")
 
-    def __init__(self, schema: PatchSchema, path: FieldPath = ()) -> None:
+    def __init__(self, schema: Schema, path: FieldPath = ()) -> None:
         """The type of the value at a path; paths leave out the steps into list elements."""
         self._schema = schema
         self._path = path
@@ -88,6 +68,17 @@ class SchemaShape:
         if known is None:
             known = self._fields[name] = self._look_up(name)
         return known
+
+    def keys_at(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The key fields of the list at a path from here, without the steps into list elements."""
+        shape: SchemaShape = self
+        keys: tuple[str, ...] = ()
+        for name in path:
+            field = shape.field(name)
+            keys = field.keys
+            assert isinstance(field.inside, SchemaShape)
+            shape = field.inside
+        return keys
 
     def _look_up(self, name: str) -> Field:
         path = (*self._path, name)

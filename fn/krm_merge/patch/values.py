@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.text.values import Value
+from krm_merge.text.values import Value, same
+
+__all__ = ["Kind", "Object", "identity", "kind_of", "same", "text_of"]
 
 Object: TypeAlias = "dict[str, Value]"
 Kind: TypeAlias = Literal["map", "list", "string", "integer", "number", "boolean", "null"]
@@ -24,21 +26,6 @@ _KINDS: Final[dict[type, Kind]] = {
 def kind_of(value: Value) -> Kind:
     """The JSON type of a value; integers and other numbers differ, as in Go."""
     return _KINDS[type(value)]
-
-
-def same(first: Value, second: Value) -> bool:
-    """Whether two values are equal, types included. The order of a map's keys does not matter."""
-    if first is second:
-        return True
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, dict):
-        assert isinstance(second, dict)
-        return first.keys() == second.keys() and all(same(value, second[key]) for key, value in first.items())
-    if isinstance(first, list):
-        assert isinstance(second, list)
-        return len(first) == len(second) and all(map(same, first, second))
-    return first == second
 
 
 def identity(value: Value) -> Hashable:

@@ -57,3 +57,16 @@ class KptfileSchema:
         if self.fork and (path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT)):
             return True
         return is_bookkeeping_path(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """The keys of the lists that have fixed ones."""
+        kind = self.list_kind(path)
+        return kind.keys if isinstance(kind, KeyedList) else ()
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """Keyed lists and sets merge."""
+        return ("merge",) if self.list_kind(path) == SET or self.merge_keys(path) else ()
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The one key."""
+        return next(iter(self.merge_keys(path)), None)

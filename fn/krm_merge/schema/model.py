@@ -62,6 +62,18 @@ class Schema(Protocol):
         """Whether the field at this path is never compared or merged: local's stays (K1, R6)."""
         ...
 
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """All key fields of the list at this path, () if its elements have no keys."""
+        ...
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """How patches treat the field at this path: `merge`, `replace`, `retainKeys`."""
+        ...
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The one key field by which kubectl merges the list at this path."""
+        ...
+
 
 # R6: how kpt and kustomize keep their books; not part of the resource.
 _BOOKKEEPING = frozenset(

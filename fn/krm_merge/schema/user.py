@@ -17,11 +17,7 @@ class WithListKeys:
 
     def list_kind(self, path: FieldPath) -> ListKind:
         """The user's keys where there are any, else what the schema says."""
-        fields = tuple(step for step in path if isinstance(step, str))
-        for at, keyed in self.lists:
-            if at == fields:
-                return keyed
-        return self.schema.list_kind(path)
+        return self._own(path) or self.schema.list_kind(path)
 
     def alternatives(self, path: FieldPath) -> Alternatives:
         """As the schema says."""
@@ -34,3 +30,21 @@ class WithListKeys:
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says."""
         return self.schema.stays_local(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """The user's keys where there are any."""
+        own = self._own(path)
+        return own.keys if own is not None else self.schema.merge_keys(path)
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """Lists with the user's keys merge."""
+        return ("merge",) if self._own(path) is not None else self.schema.patch_strategy(path)
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The user's keys as Kubernetes writes them."""
+        own = self._own(path)
+        return ",".join(own.keys) if own is not None else self.schema.patch_merge_key(path)
+
+    def _own(self, path: FieldPath) -> KeyedList | None:
+        fields = tuple(step for step in path if isinstance(step, str))
+        return next((keyed for at, keyed in self.lists if at == fields), None)

@@ -23,6 +23,21 @@ def to_value(node: Node | None) -> Value:
     return {key_text(entry.key): to_value(entry.value) for entry in node.fields.values()}
 
 
+def same(first: Value, second: Value) -> bool:
+    """Whether two values are equal, types included: 1, 1.0 and true differ. The order of keys does not matter."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, dict):
+        assert isinstance(second, dict)
+        return first.keys() == second.keys() and all(same(value, second[key]) for key, value in first.items())
+    if isinstance(first, list):
+        assert isinstance(second, list)
+        return len(first) == len(second) and all(map(same, first, second))
+    return first == second
+
+
 def key_text(key: Node) -> str:
     """A key as text."""
     return key.text if isinstance(key, Scalar) else str(to_value(key))

@@ -1,0 +1,55 @@
+"""JSON patches (RFC 6902), by the library jsonpatch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from krm_merge.patch.errors import PatchError, shown
+from krm_merge.patch.values import Object
+from krm_merge.text.values import Value
+
+
+class JsonPatch:
+    """The operations of one patch."""
+
+    def __init__(self, operations: list[Value]) -> None:
+        """Checks the operations. Raises PatchError naming the first that is wrong."""
+        import jsonpatch
+
+        self._errors = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError)
+        self._operations = operations
+        self._single: list[Any] = []
+        checked: list[Object] = []
+        for number, operation in enumerate(operations):
+            if not isinstance(operation, dict):
+                raise PatchError(f"operation {number + 1} is {shown(operation)}; a map with op and path is expected")
+            checked.append(operation)
+            try:
+                self._single.append(jsonpatch.JsonPatch([operation]))
+            except self._errors as error:
+                raise self._error(number, error) from None
+        self._whole = jsonpatch.JsonPatch(checked)
+
+    def apply(self, document: Object) -> Object:
+        """The document with all operations carried out; it is not changed. Raises PatchError naming the operation."""
+        try:
+            result = self._whole.apply(document)
+        except self._errors:
+            # The library does not say which operation it was.
+            result = document
+            for number, patch in enumerate(self._single):
+                try:
+                    result = patch.apply(result)
+                except self._errors as error:
+                    raise self._error(number, error) from None
+        if not isinstance(result, dict):
+            raise PatchError(f"the patch leaves {shown(result)} in place of the object")
+        return result
+
+    def _error(self, number: int, error: Exception) -> PatchError:
+        return PatchError(f"operation {number + 1}, {shown(self._operations[number])}: {_in_words(error)}")
+
+
+def _in_words(error: Exception) -> str:
+    text = str(error).rstrip(".")
+    return text[:1].lower() + text[1:] if text else type(error).__name__

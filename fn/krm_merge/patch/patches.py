@@ -1,0 +1,87 @@
+"""Patches of all kinds as one thing: text in, changed object out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from krm_merge.patch.apply import Moved, apply
+from krm_merge.patch.directives import PATCH
+from krm_merge.patch.errors import PatchError
+from krm_merge.patch.json_merge import apply_merge
+from krm_merge.patch.json_patch import JsonPatch
+from krm_merge.patch.keys import MergeKeys
+from krm_merge.patch.order import ListOrder
+from krm_merge.patch.shape import Shape
+from krm_merge.patch.values import Object
+from krm_merge.text.nodes import TextError
+from krm_merge.text.reader import read_all
+from krm_merge.text.values import Value, to_value
+
+PatchType: TypeAlias = Literal["strategic", "merge", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """How strategic merge patches order lists and match elements."""
+
+    list_order: ListOrder = "document"
+    merge_keys: MergeKeys = "multi"
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One patch. `body` is its map, `operations` those of a JSON patch."""
+
+    type: PatchType
+    body: Object
+    operations: JsonPatch | None = None
+
+    @property
+    def removes(self) -> bool:
+        """Whether it takes the whole object away."""
+        return self.type == "strategic" and self.body.get(PATCH) == "delete"
+
+    def apply(self, document: Object, schema: Shape, modes: Modes, moved: list[Moved] | None = None) -> Object:
+        """The object with the patch applied; it is not changed. Raises PatchError."""
+        if self.operations is not None:
+            return self.operations.apply(document)
+        if self.type == "merge":
+            merged = apply_merge(document, self.body)
+            assert isinstance(merged, dict)
+            return merged
+        if self.removes and modes.list_order == "kubernetes":
+            raise PatchError("a patch of the whole object is no deletion in kubectl; use listOrder: document")
+        return apply(document, self.body, schema, list_order=modes.list_order, merge_keys=modes.merge_keys, moved=moved)
+
+
+def read_patches(text: str, type_: PatchType | None = None) -> list[Patch]:
+    """The patches in a text of YAML or JSON: a list is one JSON patch, maps are patches of the other types.
+
+    Raises PatchError where the text cannot be read, or is of another type than it should be.
+    """
+    try:
+        values = [to_value(root) for root in read_all(text)]
+    except TextError as error:
+        raise PatchError(str(error)) from None
+    if not values:
+        raise PatchError("the patch is empty")
+    if type_ in (None, "json") and all(
+        isinstance(value, dict) and "op" in value and "path" in value for value in values
+    ):
+        # Operations as documents or as one map: what people write for a list.
+        values = [values]
+    return [patch_of(value, type_) for value in values]
+
+
+def patch_of(value: Value, type_: PatchType | None = None) -> Patch:
+    """A patch from its value. Raises PatchError where the type does not fit."""
+    if isinstance(value, list):
+        if type_ not in (None, "json"):
+            raise PatchError(f"a {type_} patch is a map, this is a list; JSON patches are lists")
+        return Patch("json", {}, JsonPatch(value))
+    if not isinstance(value, dict):
+        raise PatchError("a patch is a map or a list of operations")
+    if type_ == "json":
+        raise PatchError("a json patch is a list of operations, this is a map")
+    return Patch(type_ or "strategic", value)
