@@ -1,14 +1,20 @@
-"""The docs say what the code does: generated files are current, rules exist, examples hold, fields are described."""
+"""The docs say what the code does: generated files are current, rules exist, examples hold, fields are described.
+
+Sessions (`console` blocks) of README.md and docs/command-line.md are run; `WRITE_GOLDEN_OUTPUT=1` rewrites what they
+print.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, get_args
 
 import pytest
@@ -23,6 +29,7 @@ from krm_merge.merge.identity import SIMILARITY_THRESHOLD
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((ROOT / "docs" / "schemas" / "merge-package.json").read_text(encoding="utf-8"))
 DEFINITION = yaml.safe_load((ROOT / "docs" / "krm-function-definition.yaml").read_text(encoding="utf-8"))
 OPENAPI = DEFINITION["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -31,6 +38,8 @@ RULE = re.compile(r"\b[VLFKRW][0-9]\b")
 RULE_RANGE = re.compile(r"\b([VLFKRW])([0-9])[-\u2013]\1?([0-9])\b")
 HEADING = re.compile(r"^### ([A-G]|[VLFKRW][0-9])\. ", re.MULTILINE)
 YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CONSOLE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 FULL = """\
@@ -282,3 +291,208 @@ def section_on(title: str) -> str:
 def test_readme_documents_every_field(field: str) -> None:
     code = "\n".join(CODE.findall(section_on("functionConfig")))
     assert re.search(rf"\b{field}\b", code), f"README.md, functionConfig: {field} is not documented"
+
+
+# ---- sessions on the command line --------------------------------------------------------------------------------
+
+ADDRESS = "https://git.example.com/packages"
+KPTFILE = """\
+    apiVersion: kpt.dev/v1
+    kind: Kptfile
+    metadata:
+      name: web
+    pipeline:
+      mutators:
+      - image: gcr.io/kpt-fn/set-labels:v0.1
+        configMap:
+          app: web
+    """
+DEPLOYMENT = """\
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+    spec:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: web
+            image: nginx:1.25
+    """
+SERVICE = """\
+    apiVersion: v1
+    kind: Service
+    metadata:
+      name: web
+    spec:
+      ports:
+      - port: 80
+    """
+# As `kpt pkg get` writes it.
+NOTED_DEPLOYMENT = DEPLOYMENT.replace(
+    "metadata:\n      name: web\n",
+    "metadata: # kpt-merge: /web\n      name: web\n      annotations:\n"
+    "        internal.kpt.dev/upstream-identifier: 'apps|Deployment|default|web'\n",
+)
+UPSTREAM = """
+    upstream:
+      type: git
+      git:
+        repo: {address}
+        directory: /web
+        ref: v1
+      updateStrategy: resource-merge
+    upstreamLock:
+      type: git
+      git:
+        repo: {address}
+        directory: /web
+        ref: v1
+        commit: {commit}
+    pipeline:"""
+
+VERSIONS = {
+    "v1": {"Kptfile": KPTFILE, "deployment.yaml": DEPLOYMENT},
+    "v2": {
+        "Kptfile": KPTFILE.replace("v0.1", "v0.2"),
+        "deployment.yaml": DEPLOYMENT.replace("1.25", "1.27").replace("replicas: 1", "replicas: 2"),
+        "service.yaml": SERVICE,
+    },
+    "v3": {
+        "Kptfile": KPTFILE.replace("v0.1", "v0.2"),
+        "deployment.yaml": DEPLOYMENT.replace("1.25", "1.28").replace("replicas: 1", "replicas: 2"),
+        "service.yaml": SERVICE,
+    },
+}
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(dedent(text), encoding="utf-8")
+
+
+class Shell:
+    """A machine with the packages that the sessions speak of; every commit in them has the same id everywhere."""
+
+    def __init__(self, place: Path) -> None:
+        home, programs, upstream = place / "home", place / "bin", place / "packages"
+        self.directory = place / "deploy"
+        for folder in (home, programs, upstream, self.directory):
+            folder.mkdir()
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "KRM_", "XDG_"))}
+        self.env |= {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "fn")}
+        self.env |= {f"GIT_{who}_DATE": "2026-01-02T03:04:05Z" for who in ("AUTHOR", "COMMITTER")}
+        self.env |= {"GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8"}
+        (home / ".gitconfig").write_text(
+            "[user]\nname = We\nemail = we@example.com\n[init]\ndefaultBranch = main\n"
+            f'[url "file://{upstream}"]\ninsteadOf = {ADDRESS}\n'
+        )
+        program = programs / "krm-merge"
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m krm_merge "$@"\n')
+        program.chmod(0o755)
+        self._git(upstream, "init", "--quiet")
+        for version, files in VERSIONS.items():
+            write(upstream / "web", files)
+            write(self.directory / version, files)
+            self._commit(upstream, version)
+            self._git(upstream, "tag", version)
+        self._git(self.directory, "init", "--quiet")
+        (self.directory / ".git" / "info" / "exclude").write_text("/v[123]/\n")
+        origin = UPSTREAM.format(address=ADDRESS, commit=self._git(upstream, "rev-parse", "v1").strip())
+        kptfile = KPTFILE.replace("\n    pipeline:", origin)
+        write(self.directory / "web", {"Kptfile": kptfile, "deployment.yaml": NOTED_DEPLOYMENT})
+        self._commit(self.directory, "web v1")
+        write(self.directory / "web", {"deployment.yaml": NOTED_DEPLOYMENT.replace("replicas: 1", "replicas: 5")})
+        self._commit(self.directory, "more replicas")
+
+    def outputs(self, commands: Sequence[str]) -> list[str]:
+        """What each command of a session prints, on stdout and stderr."""
+        # The marks between them leave $? as it is.
+        mark = "status=$?; printf '\\0'; (exit $status)"
+        script = "".join(f"{mark}\n{command}\n" for command in commands)
+        run = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self.directory,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=120,
+        )
+        return run.stdout.decode().split("\0")[1:]
+
+    def _commit(self, repository: Path, message: str) -> None:
+        self._git(repository, "add", "--all")
+        self._git(repository, "commit", "--quiet", f"--message={message}")
+
+    def _git(self, repository: Path, *arguments: str) -> str:
+        command = ["git", *arguments]
+        return subprocess.run(command, cwd=repository, env=self.env, capture_output=True, check=True, text=True).stdout
+
+
+def sessions() -> Iterator[Any]:
+    """The sections of the pages that show commands, each a session of its own."""
+    for page in ("README.md", "docs/command-line.md"):
+        for section in (ROOT / page).read_text(encoding="utf-8").split("\n## ")[1:]:
+            if CONSOLE_BLOCK.search(section):
+                marks = [pytest.mark.kpt] if "\n$ kpt " in section else []
+                yield pytest.param(page, section, id=f"{page}, {section.partition(chr(10))[0]}", marks=marks)
+
+
+def as_printed(expected: str, printed: str) -> bool:
+    """Whether this was printed; a line `...` stands for any lines."""
+    pattern = "".join(".*" if line == "...\n" else re.escape(line) for line in expected.splitlines(keepends=True))
+    return re.fullmatch(pattern, printed, re.DOTALL) is not None
+
+
+@pytest.mark.parametrize(("page", "section"), list(sessions()))
+def test_sessions_print_what_the_docs_show(page: str, section: str, tmp_path: Path) -> None:
+    steps = [step for block in CONSOLE_BLOCK.findall(section) for step in PROMPT.split(block)[1:]]
+    commands, expected = zip(*(split_step(step) for step in steps), strict=True)
+    printed = Shell(tmp_path).outputs([command.replace("\n> ", "\n") for command in commands])
+    if os.environ.get("WRITE_GOLDEN_OUTPUT"):
+        rewrite(page, section, [(command, *texts) for command, *texts in zip(commands, expected, printed, strict=True)])
+        return
+    for command, old, new in zip(commands, expected, printed, strict=True):
+        assert as_printed(old, new), f"$ {command}\n{new}"
+
+
+def rewrite(page: str, section: str, steps: list[tuple[str, str, str]]) -> None:
+    """Puts what each command printed in the place of what the page says it prints."""
+    done, rest = "", section
+    for command, old, new in steps:
+        before, prompt, rest = rest.partition(f"$ {command}\n{old}")
+        assert prompt
+        done += f"{before}$ {command}\n{old if as_printed(old, new) else new}"
+    text = (ROOT / page).read_text(encoding="utf-8")
+    (ROOT / page).write_text(text.replace(section, done + rest), encoding="utf-8")
+
+
+def split_step(step: str) -> tuple[str, str]:
+    """The command, which goes on in lines that start with `> `, and its output."""
+    lines = step.splitlines(keepends=True)
+    more = next((number for number, line in enumerate(lines[1:], 1) if not line.startswith("> ")), len(lines))
+    return "".join(lines[:more]).rstrip("\n"), "".join(lines[more:])
+
+
+def command_options() -> Iterator[Any]:
+    from krm_merge.cli.app import COMMANDS as NAMES
+    from krm_merge.cli.app import app
+
+    for name in NAMES:
+        command = app.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                yield pytest.param(name, max(parameter.opts, key=len), id=f"{name} {parameter.opts[0]}")
+
+
+@pytest.mark.parametrize(("command", "option"), list(command_options()))
+def test_every_option_of_a_command_is_described(command: str, option: str) -> None:
+    sections = {title.strip("`"): body for title, _, body in (s.partition("\n") for s in COMMANDS.split("\n## "))}
+    shared = sections["Options that several commands have"]
+    found = [text for text in (sections[f"krm-merge {command}"], shared) if re.search(rf"`{option}\b", text)]
+    assert found, f"docs/command-line.md: {command} {option} is not described"
