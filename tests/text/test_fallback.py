@@ -81,9 +81,16 @@ def test_line_ends_and_column_are_kept() -> None:
 
 def test_what_ruamel_cannot_read_is_written_anew() -> None:
     before = "# top\n\n# head\n? [a]\n: 1\nb:\t# ruamel knows no tabs\n  # c\n  c: 'x' # d\n"
-    text, _, fallback = rendered(Edit(before).add("b", key="d", value="yes").editor)
+    text, _, fallback = rendered(Edit(before).add("b", key="d", value="yes").add(key="e", value=2).editor)
     assert fallback
-    assert text == "# top\n\n# head\n[a]: 1\nb: # ruamel knows no tabs\n  # c\n  c: 'x' # d\n  d: \"yes\"\n"
+    assert text == "# top\n\n# head\n[a]: 1\nb: # ruamel knows no tabs\n  # c\n  c: 'x' # d\n  d: \"yes\"\ne: 2\n"
+
+
+def test_beside_what_cannot_be_edited_an_edit_stays_in_its_place() -> None:
+    before = "# head\n? [a]\n: 1\nb:\t# a tab\n  # c\n  c: 'x' # d\n"
+    text, _, fallback = rendered(Edit(before).add("b", key="d", value="yes").editor)
+    assert not fallback
+    assert text == before + '  d: "yes"\n'
 
 
 def test_another_root() -> None:

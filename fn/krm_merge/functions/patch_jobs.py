@@ -21,21 +21,15 @@ from krm_merge.text.values import Value, to_value
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Job:
-    """One patch with its target, and what came of it. `label` is its field in the functionConfig.
-
-    `unstable` says that a second run of the patch would change more.
-    """
+    """One patch with its target. `label` is its field in the functionConfig."""
 
     label: str
     patch: Patch
     target: Target
     keeps_name: bool
     keeps_kind: bool
-    matched: int = 0
-    changed: list[str] = field(default_factory=list)
-    unstable: bool = False
 
 
 @dataclass(slots=True)

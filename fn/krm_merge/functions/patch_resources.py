@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from krm_merge.functions.patch_jobs import Job, Jobs, read_jobs
 from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.parallel import in_parallel
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.result import Result, Results
 from krm_merge.merge.member import Member, flaw_of, subject_of
 from krm_merge.merge.schemas import CRD, Schemas
 from krm_merge.patch import Moved, PatchError, SchemaShape
@@ -27,25 +29,57 @@ def patch_resources(resource_list: ResourceList) -> None:
     config = read_jobs(resource_list)
     if resource_list.results.errors:
         return
-    _Run(resource_list, config).run()
-    _report(resource_list, config.jobs)
+    run = _Run(config, resource_list.items)
+    parts = in_parallel(run.patch, resource_list.items)
+    done = [item for part in parts for item in part.items]
+    for result in (result for part in parts for result in part.results):
+        resource_list.results.add(result)
+    if resource_list.results.errors:
+        return
+    for item, data in zip(resource_list.items, done, strict=True):
+        if isinstance(data, bytes):
+            item.settle(data)
+    kept = zip(resource_list.items, done, strict=True)
+    resource_list.items[:] = [item for item, data in kept if data is not None]
+    for at, job in enumerate(config.jobs):
+        _report(resource_list, job, [part.tallies[at] for part in parts])
+
+
+_SAME = ""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What came of one patch. `unstable` says that a second run of it would change more."""
+
+    matched: int = 0
+    changed: list[str] = field(default_factory=list)
+    unstable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What came of some items: the new bytes of each, _SAME where it did not change, None where it goes."""
+
+    items: list[bytes | str | None]
+    results: list[Result]
+    tallies: list[_Tally]
 
 
 @dataclass(slots=True)
 class _Run:
-    resource_list: ResourceList
     config: Jobs
+    all_items: Sequence[Resource]
+    results: Results = field(default_factory=Results)
+    tallies: list[_Tally] = field(default_factory=list)
     _shapes: dict[tuple[str, str], SchemaShape] = field(default_factory=dict)
     _schemas: Schemas | None = None
 
-    def run(self) -> None:
-        kept = []
-        for item in self.resource_list.items:
-            jobs = [job for job in self.config.jobs if job.target.may_match_kind(self._kind(item))]
-            if id(item) in self.config.sources or not jobs or self._patched(item, jobs):
-                kept.append(item)
-        if not self.resource_list.results.errors:
-            self.resource_list.items[:] = kept
+    def patch(self, items: Sequence[Resource]) -> _Part:
+        """Patches some of the items."""
+        self.tallies = [_Tally() for _ in self.config.jobs]
+        self.results = Results()
+        return _Part([self._patched(item) for item in items], list(self.results), self.tallies)
 
     @staticmethod
     def _kind(item: Resource) -> str:
@@ -54,63 +88,60 @@ class _Run:
         except ResourceError:
             return ""  # told if it has to be read
 
-    def _patched(self, item: Resource, jobs: list[Job]) -> bool:
-        """Applies the patches that are for an item; whether it stays."""
-        results = self.resource_list.results
+    def _patched(self, item: Resource) -> bytes | str | None:
+        """Applies the patches that are for an item."""
+        kind = self._kind(item)
+        numbers = [at for at, job in enumerate(self.config.jobs) if job.target.may_match_kind(kind)]
+        if not numbers or id(item) in self.config.sources:
+            return _SAME
         try:
             root = item.root
         except ResourceError as error:
-            results.error(str(error), file=error.file)
-            return True
+            self.results.error(str(error), file=error.file)
+            return _SAME
         if flaw := flaw_of(root):
-            results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
-            return True
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return _SAME
         before = to_value(root)
         assert isinstance(before, dict)
-        now, shape = before, None
-        for job in jobs:
+        now = before
+        for number in numbers:
+            job, tally = self.config.jobs[number], self.tallies[number]
             if not _matches(job.target, now):
                 continue
-            job.matched += 1
-            if shape is None:
-                shape = self._shape(item)
+            tally.matched += 1
             try:
-                after = self._applied(job, now, shape, item)
+                after = self._applied(job, tally, now, item)
             except PatchError as error:
-                path = format_path(error.path) or None
-                results.error(
-                    f"{item.ref}: {job.label}: {error}",
-                    resource=item.ref,
-                    file=item.file,
-                    file_index=item.index,
-                    path=path,
-                )
-                return True
+                self._refuse(item, job, error)
+                return _SAME
             if after is None:
-                job.changed.append(str(item.ref))
-                results.info(f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file)
-                return False
+                tally.changed.append(str(item.ref))
+                self.results.info(f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file)
+                return None
             if after is not now and not same(after, now):
-                job.changed.append(str(item.ref))
+                tally.changed.append(str(item.ref))
                 now = after
-        if now is not before and shape is not None:
-            self._write(item, before, now, shape)
-        return True
+        return self._written(item, before, now) if now is not before else _SAME
 
-    def _applied(self, job: Job, now: Object, shape: SchemaShape, item: Resource) -> Object | None:
+    def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
+        message, path = f"{item.ref}: {job.label}: {error}", format_path(error.path) or None
+        self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+
+    def _applied(self, job: Job, tally: _Tally, now: Object, item: Resource) -> Object | None:
         """The object after one patch, None where the patch removes it."""
         moved: list[Moved] = []
-        after = job.patch.apply(now, shape, self.config.modes, moved)
+        after = job.patch.apply(now, self._shape(item), self.config.modes, moved)
         if job.patch.removes:
             return None
         after = _with_identity(after, now, job)
-        if job.patch.operations is not None and not job.unstable:
+        if job.patch.operations is not None and not tally.unstable:
             # P6: what is declared in a pipeline runs again.
-            job.unstable = not same(_again(job, after), after)
+            tally.unstable = not same(_again(job, after), after)
         for move in moved:
             path = format_path(move.path)
             why = "elements that the patch does not name come first"
-            self.resource_list.results.info(
+            self.results.info(
                 f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
                 resource=item.ref,
                 file=item.file,
@@ -119,12 +150,15 @@ class _Run:
             )
         return after
 
-    def _write(self, item: Resource, before: Object, now: Object, shape: SchemaShape) -> None:
-        item.change(before, now, shape.keys_at)
+    def _written(self, item: Resource, before: Object, now: Object) -> bytes | str:
+        item.change(before, now, self._shape(item).keys_at)
         try:
-            item.settle()
+            return item.data()
         except TextError as error:
-            self.resource_list.results.error(f"{item.file}: {error}", file=item.file)
+            self.results.error(f"{item.file}: {error}", file=item.file)
+            return _SAME
+        finally:
+            item.forget()
 
     def _shape(self, item: Resource) -> SchemaShape:
         key = (item.api_version, item.kind)
@@ -139,7 +173,7 @@ class _Run:
         return self._shapes[key]
 
     def _definitions(self) -> Iterator[Mapping]:
-        for item in self.resource_list.items:
+        for item in self.all_items:
             if CRD.encode() in item.slice.data and item.kind == CRD:
                 yield item.root
 
@@ -191,31 +225,24 @@ def _set(value: Object, name: str, before: Object) -> Object:
     return {key: inner for key, inner in value.items() if key != name}
 
 
-def _report(resource_list: ResourceList, jobs: list[Job]) -> None:
+def _report(resource_list: ResourceList, job: Job, tallies: list[_Tally]) -> None:
     results = resource_list.results
-    if results.errors:
+    matched = sum(tally.matched for tally in tallies)
+    changed = [name for tally in tallies for name in tally.changed]
+    if not matched:
+        # P4: silence would hide a typing error.
+        message = f"functionConfig: {job.label} matches nothing in the package; check its target"
+        results.warning(message, path=job.label, tags={"rule": "P4"})
         return
-    for job in jobs:
-        if not job.matched:
-            # P4: silence would hide a typing error.
-            results.warning(
-                f"functionConfig: {job.label} matches nothing in the package; check its target",
-                path=job.label,
-                tags={"rule": "P4"},
-            )
-            continue
-        names = ", ".join(job.changed[:_SHOWN]) + (
-            f" and {len(job.changed) - _SHOWN} more" if len(job.changed) > _SHOWN else ""
+    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+    names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
+    resources = "1 resource" if matched == 1 else f"{matched} resources"
+    message = f"functionConfig: {job.label} matches {resources}, {names}"
+    results.info(message, path=job.label, tags={"rule": "P4"})
+    if any(tally.unstable for tally in tallies):
+        results.warning(
+            f"functionConfig: {job.label}: a second run of this JSON patch would change more; in a pipeline use a "
+            "strategic merge patch, or operations that give the same again",
+            path=job.label,
+            tags={"rule": "P6"},
         )
-        nouns = "resource" if job.matched == 1 else "resources"
-        changed = f"changes {len(job.changed)}: {names}" if job.changed else "changes none"
-        results.info(
-            f"functionConfig: {job.label} matches {job.matched} {nouns}, {changed}", path=job.label, tags={"rule": "P4"}
-        )
-        if job.unstable:
-            results.warning(
-                f"functionConfig: {job.label}: a second run of this JSON patch would change more; in a pipeline use a "
-                "strategic merge patch, or operations that give the same again",
-                path=job.label,
-                tags={"rule": "P6"},
-            )

@@ -243,10 +243,13 @@ class Resource:
         change = Change(self.editor, keys_of) if keys_of is not None else Change(self.editor)
         change.mapping(self.root, old, new)
 
-    def settle(self) -> None:
-        """Writes the changes and forgets the tree, which takes many times the memory of the text."""
-        data = self.data()
-        self._settled = data if data is not self.slice.data else self._settled
+    def settle(self, data: bytes) -> None:
+        """Takes bytes, as `data` gives them, for the object with all changes made so far."""
+        self.forget()
+        self._settled = data
+
+    def forget(self) -> None:
+        """Forgets tree and changes: these take many times the memory of the text."""
         self._root = self._editor = self._rendered = None
 
     def _descend(self, steps: FieldPath) -> tuple[Mapping | Sequence, FieldPath]:

@@ -76,8 +76,12 @@ class _Apply:
             self._field((*path, name), name, result, change, shape)
         return document if _is_same_object(document, result) else result
 
+    def _as_new(self, value: Value) -> tuple[Value, bool]:
+        """What a patch puts into a list, or in the place of what was there; kubectl then keeps nulls."""
+        return without_directives(value, nulls=self.as_kubectl, replaced=not self.as_kubectl)
+
     def _replacement(self, patch: Object) -> Object:
-        clean, _ = without_directives(patch, nulls=self.as_kubectl, replaced=not self.as_kubectl)
+        clean, _ = self._as_new(patch)
         assert isinstance(clean, dict)
         return clean
 
@@ -121,7 +125,7 @@ class _Apply:
         field, live = self._known(path, name, shape), result[name]
         if isinstance(value, dict):
             assert isinstance(live, dict)
-            if field.replaces:
+            if field.replaces and PATCH not in value:
                 result[name] = live if same(live, value) else self._replacement(value)
             else:
                 result[name] = self.mapping(path, live, value, field.inside)
@@ -139,7 +143,7 @@ class _Apply:
 
     def _list(self, path: FieldPath, live: list[Value], patch: list[Value], field: Field) -> list[Value]:
         if not field.merges:
-            clean, _ = without_directives(patch, nulls=self.as_kubectl)
+            clean, _ = self._as_new(patch)
             assert isinstance(clean, list)
             return live if same(live, clean) else clean
         if not patch and (not live or not self.as_kubectl):
@@ -209,7 +213,7 @@ class _Apply:
     ) -> list[Value]:
         """The live elements with the changes, new ones behind them."""
         if not key.fields:
-            return list({identity(item): item for item in reversed((*live, *changes))}.values())[::-1]
+            return list({identity(item): item for item in (*live, *changes)}.values())
         result = list(live)
         places: dict[Hashable, int] = {}
         for at, item in enumerate(live):
@@ -219,7 +223,7 @@ class _Apply:
             own = key.of(change)
             at_place = places.get(own)
             if at_place is None:
-                clean, _ = without_directives(change, nulls=self.as_kubectl)
+                clean, _ = self._as_new(change)
                 places[own] = len(result)
                 result.append(clean)
                 continue
@@ -237,13 +241,13 @@ class _Apply:
             raise PatchError(f"a list is expected for $setElementOrder, not {shown(patch)}", path)
         field = self._known(path, name, shape)
         key = self._keys(path, field, live or [], patch, order) if field.merges else _plain_keys(field, path)
-        _check_order(path, patch, order, key)
+        _check_order(path, patch, order, key, self.list_order)
         if live is None and not change.has_value:
             return
         if self.as_kubectl and not live and not patch:
             raise PatchError("kubectl cannot order a list without elements", path)
         if live is None:
-            clean, _ = without_directives(patch, nulls=self.as_kubectl)
+            clean, _ = self._as_new(patch)
             assert isinstance(clean, list)
             merged, before = clean, []
         else:
@@ -289,16 +293,20 @@ def _plain_keys(field: Field, path: FieldPath) -> ElementKeys:
     return ElementKeys(Field(field.inside), path, "multi")
 
 
-def _check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys) -> None:
+def _check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys, mode: ListOrder) -> None:
     """The patch's elements must stand in the order list, in its order; those with a directive need not."""
     if not patch or not order:
         return
     wanted = iter([key.of(item) for item in order])
-    for item in patch:
-        if not has_directive(item) and key.of(item) not in wanted:
-            raise PatchError(
-                f"the order in patch list {shown(patch)} doesn't match $setElementOrder list {shown(order)}", path
-            )
+    matches = all(has_directive(item) or key.of(item) in wanted for item in patch)
+    if matches and mode == "kubernetes":
+        # Once it has come to the end of the order list, kubectl skips no directives but deletions.
+        last = next((item for item in reversed(patch) if directive_of(item) != "delete"), None)
+        matches = not has_directive(last) or next(wanted, None) is not None
+    if not matches:
+        raise PatchError(
+            f"the order in patch list {shown(patch)} doesn't match $setElementOrder list {shown(order)}", path
+        )
 
 
 def _step(key: ElementKeys, item: Object) -> Step:

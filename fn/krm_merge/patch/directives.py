@@ -85,6 +85,6 @@ def without_directives(value: Value, *, nulls: bool, replaced: bool = False) -> 
                 result[key] = kept
         return result, True
     if isinstance(value, list):
-        items = (without_directives(item, nulls=nulls, replaced=False) for item in value)
-        return [item for item, keep in items if keep], True
+        items = (item for item in value if not has_directive(item))
+        return [without_directives(item, nulls=nulls, replaced=replaced)[0] for item in items], True
     return value, True

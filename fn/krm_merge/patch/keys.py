@@ -33,12 +33,13 @@ class ElementKeys:
             raise PatchError(f"a map with the merge key {self.name} is expected, not {shown(item)}", self.path)
         values = []
         for name in self.fields:
-            if name in item:
-                values.append(identity(item[name]))
-            elif name in self._defaults:
-                values.append(identity(self._defaults[name]))
-            else:
+            value = item.get(name)
+            if value is None and name in self._defaults:
+                # Absent, or null in a patch that takes the field away.
+                value = self._defaults[name]
+            elif name not in item:
                 raise PatchError(f"map: {shown(item)} does not contain declared merge key: {name}", self.path)
+            values.append(identity(value))
         return tuple(values)
 
     def given(self, item: Object) -> Object:

@@ -53,12 +53,61 @@ class _Renderer:
         self._emitter = Emitter(self._plan, indents.sequence, indents.mapping)
         self._flow = FlowWriter(self._plan, self._emitter)
         self._endings = Endings(self._source, self._plan, self._emitter)
+        self._known_places: dict[int, list[Chunk]] = {}
+
+    def _places(self, collection: Collection) -> list[Chunk]:
+        """The chunks of a collection; looking for them takes most of the time."""
+        known = self._known_places.get(id(collection))
+        if known is None:
+            known = self._known_places[id(collection)] = chunks(collection)
+        return known
 
     def render(self) -> str:
+        if self._text.endswith("\n") and "*" not in self._text and (splices := self._splices(self._root)) is not None:
+            return _splice(self._text, 0, len(self._text), splices)
+        return self._render_whole()
+
+    def _splices(self, node: Collection) -> list[Splice] | None:
+        """The edits inside a collection as exchanges of text, each as small as it can be seen to be one.
+
+        None where an edit could change what stands behind it: then all that is around it is put together anew.
+        """
+        if node.flow:
+            return [(node.start, node.end, self._flow.text(node))] if node is not self._root else None
+        now = self._plan.children(node)
+        children = node.children
+        if not now or not children or self._endings.is_open(now[-1]):
+            return None
+        splices: list[Splice] = []
+        stays = len(now) == len(children) and all(a is b for a, b in zip(now, children, strict=True))
+        for child in children if stays else ():
+            if not self._plan.is_touched(child):
+                continue
+            value = value_of(child)
+            inside = None
+            if (
+                isinstance(value, Mapping | Sequence)
+                and self._plan.value(child) is value
+                and self._plan.comments(child) is None
+                and not self._changes_form(value)
+            ):
+                inside = self._splices(value)
+            if inside is None:
+                stays = False
+                break
+            splices += inside
+        if stays:
+            return splices
+        if node is self._root:
+            return None
+        places = self._places(node)
+        return [(places[0].start, places[-1].end, self._block(node))]
+
+    def _render_whole(self) -> str:
         root, text = self._root, self._text
         children = self._plan.children(root)
         if is_block(root) and children:
-            places = chunks(root)
+            places = self._places(root)
             body = self._block(root)
             rest = text[places[-1].end :]
             if self._last_is_changed(root):
@@ -67,7 +116,7 @@ class _Renderer:
                 body = self._endings.terminated(body, children[-1])
             result = text[: places[0].start] + body + rest
         elif is_block(root):
-            places = chunks(root)
+            places = self._places(root)
             gaps = self._gaps(places, 0, len(places))
             empty = " " * places[0].column + self._emitter.flow(root) + self._newline
             result = text[: places[0].start] + empty + gaps + text[places[-1].end :]
@@ -89,7 +138,7 @@ class _Renderer:
 
     def _block(self, node: Collection) -> str:
         """The text of a block collection in its own place, from its first chunk to the end of its last one."""
-        places = chunks(node)
+        places = self._places(node)
         column = places[0].column
         now = self._plan.children(node)
         original = {id(child): index for index, child in enumerate(node.children)}
@@ -175,7 +224,7 @@ class _Renderer:
             return None
         if value.flow:
             return value.start, value.end, self._flow.text(value)
-        places = chunks(value)
+        places = self._places(value)
         return places[0].start, places[-1].end, self._block(value)
 
     def _spliced(self, child: Child, chunk: Chunk, old: Comments, new: Comments, splice: Splice | None) -> str:
@@ -232,7 +281,7 @@ class _Renderer:
         tail_start = chunk.value_end if at_line_start else min(self._source.line_end(chunk.value_end), chunk.end)
         kept = ""
         if isinstance(before, Mapping | Sequence) and is_block(before):
-            places = chunks(before)
+            places = self._places(before)
             tail_start = places[-1].end
             if after is before:
                 # Emptied: detached comments stay.
