@@ -40,7 +40,8 @@ def _command(argv: list[str]) -> int:
         print(f"krm-merge {argv[0]} needs more than the function: pip install 'krm-merge[cli]'", file=sys.stderr)
         return 2
     try:
-        return command(argv)
+        # The list of commands; `--help` alone is the function's.
+        return command(["--help"] if argv == ["help"] else argv)
     except BrokenPipeError:
         return 1
 

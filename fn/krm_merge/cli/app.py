@@ -31,6 +31,13 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS:
+            raise click.UsageError(f"there is no command {args[0]}; known are {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # None of them is imported for that.
         with formatter.section("Commands"):
@@ -44,8 +51,8 @@ def app() -> None:
 
 def main(arguments: list[str]) -> int:
     """Runs a command and returns its exit code: 0 done, 1 conflicts or refused input, 2 wrong usage."""
+    color = False if os.environ.get("NO_COLOR") else None
     try:
-        color = False if os.environ.get("NO_COLOR") else None
         app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
     except click.ClickException as error:
         error.show()
@@ -56,6 +63,6 @@ def main(arguments: list[str]) -> int:
         print("stopped; nothing was changed", file=sys.stderr)
         return 1
     except PackageError as error:
-        click.echo(f"{click.style('error', fg='red', bold=True)} {error}", err=True)
+        click.echo(f"{click.style('error', fg='red', bold=True)} {error}", err=True, color=color)
         return 1
     return 0

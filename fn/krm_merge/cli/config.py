@@ -8,13 +8,12 @@ import click
 
 from krm_merge import __version__
 from krm_merge.cli import options
-from krm_merge.cli.show import show_results
+from krm_merge.cli.show import opened_journal, show_results
 from krm_merge.krm.result import Results
 from krm_merge.merge.member import KPTFILE
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.function_config import CONFIG_FILE, declared, function_config, undeclared
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.journal import Journal
 from krm_merge.packages.kptfile import KptfileText
 from krm_merge.packages.tree import File, Tree
 from krm_merge.packages.write import write_file
@@ -61,16 +60,19 @@ def command(
         raise click.UsageError("give --declare or --undeclare, not both")
     if not undeclare and after is None:
         raise click.UsageError("--to is missing")
+    if (undeclare and (after or before)) or ((declare or undeclare) and target != STDOUT):
+        raise click.UsageError("--declare takes no -o, and --undeclare no other option")
     if not package.is_dir():
         raise PackageError(f"{package}: there is no such directory")
-    with Journal.opened(package) as journal:
+    with opened_journal(package) as journal:
         local = Directory(package)
         if KPTFILE not in local:
             raise PackageError(f"{package} has no Kptfile; name the directory of a package")
         if undeclare:
-            changes = undeclared(local, image)
+            changes = undeclared(local)
             journal.commit(changes)
-            click.echo("the merge is no longer declared" if changes else "no merge is declared", err=True)
+            if not quiet:
+                click.echo("the merge is no longer declared" if changes else "no merge is declared", err=True)
             return
         assert after is not None
         results = Results()
@@ -79,7 +81,8 @@ def command(
         show_results(results, quiet=quiet)
         if declare:
             journal.commit(declared(local, text, image))
-            click.echo(f"declared; run kpt fn render, then krm-merge config {package} --undeclare", err=True)
+            if not quiet:
+                click.echo(f"declared; run kpt fn render, then krm-merge config {package} --undeclare", err=True)
         elif target == STDOUT:
             click.echo(text, nl=False)
         else:

@@ -23,7 +23,8 @@ def show_diff(local: Tree, changes: Changes) -> None:
         for side in "ab":
             Path(directory, side).mkdir(exist_ok=True)
         color = "always" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "never"
-        command = ["git", "diff", "--no-index", "--no-ext-diff", "--no-prefix", f"--color={color}", "a", "b"]
+        options = ["--no-index", "--no-ext-diff", "--no-prefix", f"--color={color}"]
+        command = ["git", "--no-pager", "diff", *options, "a", "b"]
         sys.stdout.flush()
         try:
             # 1 says that there is a difference.

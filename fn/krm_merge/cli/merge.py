@@ -12,10 +12,9 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
-from krm_merge.cli.show import as_json, show_results, summary
+from krm_merge.cli.show import as_json, opened_journal, show_results, summary
 from krm_merge.merge.policy import OnConflict
 from krm_merge.packages.directory import Directory, PackageError, read_file
-from krm_merge.packages.journal import Journal
 from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.side import path_of
 from krm_merge.packages.tree import Changed, Changes, File, Tree
@@ -58,6 +57,8 @@ def command(
     """
     if target is not None and in_place:
         raise click.UsageError("give -o or --in-place, not both")
+    if target == STDOUT and (with_diff or form == "json" or (local != STDIN and local.is_dir())):
+        raise click.UsageError("-o - writes one merged file, and nothing else can go to stdout with it")
     places = (original, upstream, local)
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
         raise click.UsageError("only one file can be -, and none that is to be written in place")
@@ -84,7 +85,7 @@ def _read(places: tuple[Path, Path, Path]) -> tuple[Tree, Tree, Tree]:
     missing = [place for place in places if place != STDIN and not place.exists()]
     if missing:
         raise PackageError(f"{missing[0]}: there is no such file or directory")
-    directories = [place for place in places if place.is_dir()]
+    directories = [place for place in places if place != STDIN and place.is_dir()]
     if directories and len(directories) < len(places):
         file = next(place for place in places if place not in directories)
         raise PackageError(f"{file} is a file and {directories[0]} a directory; give three files or three directories")
@@ -92,24 +93,24 @@ def _read(places: tuple[Path, Path, Path]) -> tuple[Tree, Tree, Tree]:
         original, upstream, local = (Directory(place) for place in places)
         return original, upstream, local
     files = [File(sys.stdin.buffer.read()) if place == STDIN else read_file(place) for place in places]
-    path = path_of(places[2].name, files[2])
+    path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
     return {path: files[0]}, {path: files[1]}, {path: files[2]}
 
 
 @contextmanager
 def _destination(local: Path, target: Path | None, in_place: bool) -> Iterator[Writer | None]:
     """What writes the result; None where it is only shown."""
-    if in_place and local.is_dir():
-        with Journal.opened(local) as journal:
+    if local == STDIN or not local.is_dir():
+        place = local if in_place else target
+        yield None if place is None else lambda tree, changes: _write_file(place, tree, changes)
+        return
+    with opened_journal(local) as journal:
+        if in_place:
             yield lambda _, changes: journal.commit(changes)
-    elif in_place:
-        yield lambda tree, changes: _write_file(local, tree, changes)
-    elif target is not None and local.is_dir():
-        yield lambda tree, changes: write_tree(target, Changed(tree, changes))
-    elif target is not None:
-        yield lambda tree, changes: _write_file(target, tree, changes)
-    else:
-        yield None
+        elif target is not None:
+            yield lambda tree, changes: write_tree(target, Changed(tree, changes))
+        else:
+            yield None
 
 
 def _write_file(place: Path, tree: Tree, changes: Changes) -> None:

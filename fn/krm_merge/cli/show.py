@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
 
 from krm_merge.krm.result import Result, Results
+from krm_merge.packages.journal import Journal
 from krm_merge.packages.tree import Changes, Tree
 
 _COLORS = {"error": "red", "warning": "yellow", "info": "green"}
 
 
+@contextmanager
+def opened_journal(package: Path) -> Iterator[Journal]:
+    """The journal of a package; what was done about an interrupted update is told."""
+    with Journal.opened(package) as journal:
+        if journal.recovered != "nothing":
+            click.echo(f"an interrupted update of {package} was {journal.recovered}", err=True)
+        yield journal
+
+
 def show_results(results: Results, *, quiet: bool) -> None:
-    """One line for each result on stderr; `quiet` leaves out what went without conflict."""
+    """One line for each result on stderr; `quiet` leaves out what went without conflict, and so does a refusal."""
     for result in results:
-        if result.severity == "info" and quiet:
+        if result.severity == "info" and (quiet or results.errors):
             continue
         label = click.style(f"{result.severity:7}", fg=_COLORS[result.severity], bold=result.severity != "info")
         click.echo(f"{label} {_placed(result)}", err=True)

@@ -11,11 +11,10 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
-from krm_merge.cli.show import as_json, show_results, summary
+from krm_merge.cli.show import as_json, opened_journal, show_results, summary
 from krm_merge.merge.policy import OnConflict
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.git import GitRepositories, uncommitted
-from krm_merge.packages.journal import Journal
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import Update, Updated, update
 
@@ -52,14 +51,14 @@ def command(
     The package changes as a whole or not at all. The exit code is 1 where conflicts are refused or something cannot
     be read.
     """
-    directory, _, ref = package.partition("@")
+    directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
     place = Path(directory or ".")
     if not place.is_dir():
         raise PackageError(f"{place}: there is no such directory")
-    with Journal.opened(place) as journal:
-        if journal.recovered != "nothing":
-            click.echo(f"an interrupted update of {place} was {journal.recovered}", err=True)
-        if not allow_dirty and not dry_run and (dirty := uncommitted(place)):
+    with opened_journal(place) as journal:
+        # What was just completed is not committed yet.
+        careful = not allow_dirty and not dry_run and journal.recovered != "completed"
+        if careful and (dirty := uncommitted(place)):
             more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
             raise PackageError(
                 f"{place} has uncommitted changes: {', '.join(dirty[:_SHOWN])}{more}; commit them first, or use "
@@ -68,8 +67,8 @@ def command(
         local = Directory(place)
         merge = options.package_merge(on_conflict, function_identity)
         with _busy(f"fetching the upstream of {place}", form):
-            done = update(local, GitRepositories(), merge, ref=ref or None, strategy=strategy)
-        if with_diff:
+            done = update(local, GitRepositories(), merge, name=str(place), ref=ref or None, strategy=strategy)
+        if with_diff and form == "text":
             show_diff(local, done.changes)
         if done.changes and not dry_run:
             journal.commit(done.changes)
@@ -87,9 +86,11 @@ def _show(local: Directory, done: Update, *, quiet: bool, form: str, dry_run: bo
     if done.results.errors:
         click.echo("refused; nothing was changed", err=True)
         return
+    if quiet:
+        return
     for updated in done.packages:
         before, after = updated.before, f"{updated.after.ref} ({updated.after.commit[:7]})"
-        came = f"{before.ref} ({before.commit[:7]}) -> " if before else "added at "
+        came = f"{before.ref} ({before.commit[:7]}) -> " if before else "no upstreamLock -> "
         stays = before is not None and before.commit == updated.after.commit
         click.echo(f"{local.path / updated.folder}: {'is at ' if stays else came}{after}")
     said = summary(local, done.changes, done.results)

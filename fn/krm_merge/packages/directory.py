@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from krm_merge.packages.tree import File, Mode
 
-_NOT_OF_THE_PACKAGE = ".git"
+# Git's own files, and the journals of packages inside.
+_NOT_OF_THE_PACKAGE = re.compile(r"\.git|\..*\.krm-merge(\.done)?")
 
 
 class PackageError(Exception):
@@ -16,7 +18,7 @@ class PackageError(Exception):
 
 
 class Directory(Mapping[str, File]):
-    """The files below a directory, each read at the first look. Git's own are left out."""
+    """The files below a directory, each read at the first look; git's own and journals are left out."""
 
     def __init__(self, directory: Path) -> None:
         """Lists the files. Raises PackageError where that cannot be done."""
@@ -31,7 +33,7 @@ class Directory(Mapping[str, File]):
     def _list(self, directory: Path | str, prefix: str) -> None:
         with os.scandir(directory) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
-                if entry.name == _NOT_OF_THE_PACKAGE:
+                if _NOT_OF_THE_PACKAGE.fullmatch(entry.name):
                     continue
                 if entry.is_symlink():
                     self._modes[prefix + entry.name] = "link"

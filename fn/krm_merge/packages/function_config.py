@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_merge.krm.resource import INDEX, PATH, Resource
 from krm_merge.krm.result import Results
-from krm_merge.merge.identity import image_repository, read_functions
 from krm_merge.merge.member import KPTFILE, flaw_of
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.tree import Changes, File, Tree, holds_resources
@@ -42,7 +41,7 @@ def declared(package: Tree, config: bytes, image: str) -> Changes:
 
     Raises PackageError where the Kptfile cannot be read.
     """
-    changes = dict(undeclared(package, image))
+    changes = dict(undeclared(package))
     kptfile = _kptfile(changes.get(KPTFILE) or package[KPTFILE])
     function = from_value({"image": image, "configPath": CONFIG_FILE})
     pipeline = kptfile.root.get("pipeline")
@@ -54,8 +53,11 @@ def declared(package: Tree, config: bytes, image: str) -> Changes:
     return {**changes, CONFIG_FILE: File(config), KPTFILE: _written(kptfile, package)}
 
 
-def undeclared(package: Tree, image: str) -> Changes:
-    """The changes that take it out again; none where it is not declared. Raises PackageError."""
+def undeclared(package: Tree) -> Changes:
+    """The changes that take it out again, whatever image runs it; none where it is not declared.
+
+    Raises PackageError.
+    """
     kptfile = _kptfile(package[KPTFILE])
     changes: dict[str, File | None] = {}
     for path in FUNCTION_LISTS:
@@ -63,10 +65,9 @@ def undeclared(package: Tree, image: str) -> Changes:
         functions = functions.get(path[1]) if isinstance(functions, Mapping) else None
         if not isinstance(functions, Sequence):
             continue
-        for node, function in zip(functions.items, read_functions(functions.items), strict=True):
+        for node in functions.items:
             config = node.get("configPath") if isinstance(node, Mapping) else None
-            is_ours = config is not None and config.canonical == ("str", CONFIG_FILE)
-            if is_ours and image_repository(function.image) == image_repository(image):
+            if config is not None and config.canonical == ("str", CONFIG_FILE):
                 kptfile.editor.remove(functions, node)
     if kptfile.is_changed:
         changes[KPTFILE] = _written(kptfile, package)

@@ -59,7 +59,10 @@ class GitRepositories:
         for name in refs:
             if name in found:
                 return Version(_short(name) if ref else ref, found[name])
-        raise PackageError(f"{repository} has no tag or branch {ref}; `git ls-remote {repository}` lists them")
+        about = (
+            "commit ids must be whole" if re.fullmatch("[0-9a-f]+", ref) else f"`git ls-remote {repository}` lists them"
+        )
+        raise PackageError(f"{repository} has no tag or branch {ref}; {about}")
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit. Raises PackageError."""
@@ -96,10 +99,7 @@ class GitRepositories:
             everything = ["+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*"]
             _git([*fetch, repository, *everything], store, about=missing)
         if not _has(store, commit):
-            raise PackageError(
-                f"{repository} has no commit {commit} any more; set upstreamLock in the Kptfile to one that it has, "
-                "with the package nearest to the one that was fetched"
-            )
+            raise PackageError(f"{repository} has no commit {commit}")
 
     def _read(self, store: Path, repository: str, directory: str, commit: str) -> Tree:
         folder = _folder(directory)
@@ -148,7 +148,7 @@ def _check_address(repository: str) -> None:
     # What looks like an option of git would be one, and some of those start programs.
     if not repository or repository.startswith("-"):
         raise PackageError(
-            f"{repository or 'an empty text'} is no address of a git repository; correct upstream.git.repo"
+            f"{repository or 'an empty text'} is no address of a git repository; correct git.repo in the Kptfile"
         )
 
 

@@ -12,10 +12,10 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.member import KPTFILE
@@ -25,6 +25,7 @@ from krm_merge.packages.tree import Changes, File
 Recovery: TypeAlias = Literal["nothing", "completed", "rolled back"]
 
 _PLAN = "plan.json"
+_UNDO = "undo.json"
 _NEW = "new"
 _OLD = "old"
 
@@ -46,6 +47,7 @@ class Journal:
         """Takes the directory of the package."""
         self.package = package.resolve()
         self.directory = self.package.parent / f".{self.package.name}.krm-merge"
+        self._finished = self.directory.with_name(f"{self.directory.name}.done")
 
     @classmethod
     @contextmanager
@@ -64,7 +66,10 @@ class Journal:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise PackageError(f"{package}: another krm-merge is at work on it; wait for its end") from None
-            journal.recovered = journal._recover()
+            try:
+                journal.recovered = journal._recover()
+            except OSError as error:
+                raise PackageError(f"{error.filename or journal.directory}: {reason(error)}; try again") from None
             yield journal
         finally:
             os.close(lock)
@@ -75,14 +80,17 @@ class Journal:
     def commit(self, changes: Changes) -> None:
         """Makes the changes. Raises PackageError, and then the package is as it was."""
         ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
-        steps = [_Step(number, path, self._digest(path), _digest(changes[path])) for number, path in enumerate(ordered)]
         try:
+            steps = [
+                _Step(number, path, self._digest(path), _digest(changes[path])) for number, path in enumerate(ordered)
+            ]
+            created = self._missing_folders(path for path in ordered if changes[path] is not None)
             self._check_folders(ordered)
-            self._prepare(steps, changes)
+            self._prepare(steps, created, changes)
         except OSError as error:
             shutil.rmtree(self.directory, ignore_errors=True)
             raise PackageError(f"{error.filename or self.directory}: {reason(error)}; nothing was changed") from None
-        self._carry_out(steps)
+        self._carry_out(steps, created)
 
     # ---- before the plan stands --------------------------------------------------------------------------------
 
@@ -99,7 +107,12 @@ class Journal:
             folder = folder.parent
         return folder
 
-    def _prepare(self, steps: list[_Step], changes: Changes) -> None:
+    def _missing_folders(self, paths: Iterable[str]) -> set[str]:
+        """The folders that are made for files."""
+        folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
+        return {folder for folder in folders if not (self.package / folder).is_dir()}
+
+    def _prepare(self, steps: list[_Step], created: set[str], changes: Changes) -> None:
         self.directory.mkdir()
         (self.directory / _NEW).mkdir()
         (self.directory / _OLD).mkdir()
@@ -109,7 +122,7 @@ class Journal:
                 self._write(self.directory / _NEW / str(step.number), file, self.package / step.path)
         plan = self.directory / f"{_PLAN}.tmp"
         with plan.open("w") as out:
-            json.dump({"package": str(self.package), "steps": [asdict(step) for step in steps]}, out)
+            json.dump({"steps": [asdict(step) for step in steps], "created": sorted(created)}, out)
             out.flush()
             os.fsync(out.fileno())
         plan.rename(self.directory / _PLAN)
@@ -133,14 +146,17 @@ class Journal:
     # ---- after it ----------------------------------------------------------------------------------------------
 
     def _recover(self) -> Recovery:
+        shutil.rmtree(self._finished, ignore_errors=True)
         if not self.directory.is_dir():
             return "nothing"
-        plan = self.directory / _PLAN
+        undo = self.directory / _UNDO
+        plan = undo if undo.is_file() else self.directory / _PLAN
         if not plan.is_file():
-            shutil.rmtree(self.directory)
+            self._finish()
             return "rolled back"
         try:
-            steps = [_Step(**step) for step in json.loads(plan.read_text())["steps"]]
+            read = json.loads(plan.read_text())
+            steps, created = [_Step(**step) for step in read["steps"]], set(read["created"])
         except (ValueError, KeyError, TypeError):
             raise PackageError(f"{plan}: not a plan of krm-merge; remove {self.directory} to go on") from None
         for step in steps:
@@ -149,50 +165,79 @@ class Journal:
                     f"{self.package / step.path} was changed after an update was interrupted; remove {self.directory} "
                     "to keep the package as it is, or restore the file to have the update completed"
                 )
-        self._carry_out(steps)
+        if plan == undo:
+            self._roll_back(steps, created)
+            return "rolled back"
+        self._carry_out(steps, created)
         return "completed"
 
-    def _carry_out(self, steps: list[_Step]) -> None:
+    def _carry_out(self, steps: list[_Step], created: set[str]) -> None:
         try:
             for step in steps:
                 self._carry_out_one(step)
+            for step in steps:
+                if step.after is None:
+                    self._remove_empty((self.package / step.path).parent)
+            _sync(self.package)
         except OSError as error:
-            self._roll_back(steps)
-            raise PackageError(f"{error.filename}: {reason(error)}; the package is as it was") from None
-        for step in steps:
-            if step.after is None:
-                self._remove_empty((self.package / step.path).parent)
-        _sync(self.package)
-        shutil.rmtree(self.directory)
+            # Whoever comes after a kill goes on with this, and does not begin again.
+            os.replace(self.directory / _PLAN, self.directory / _UNDO)
+            self._roll_back(steps, created)
+            raise PackageError(f"{error.filename or self.package}: {reason(error)}; the package is as it was") from None
+        with suppress(OSError):  # all is done; what is left is cleared up by whoever comes next
+            self._finish()
 
     def _carry_out_one(self, step: _Step) -> None:
         target, new, old = self._places(step)
-        if step.before is not None and os.path.lexists(target) and not os.path.lexists(old):
+        if step.before is not None and _is_file(target) and not os.path.lexists(old):
             os.link(target, old, follow_symlinks=False)
         if step.after is None:
-            target.unlink(missing_ok=True)
+            if _is_file(target):
+                target.unlink()
         elif os.path.lexists(new):
+            if not _is_file(target) and target.is_dir():
+                self._remove_folders(target)
             target.parent.mkdir(parents=True, exist_ok=True)
             os.replace(new, target)
 
-    def _roll_back(self, steps: list[_Step]) -> None:
+    def _roll_back(self, steps: list[_Step], created: set[str]) -> None:
         for step in reversed(steps):
             target, _, old = self._places(step)
             if os.path.lexists(old):
+                target.parent.mkdir(parents=True, exist_ok=True)
                 os.replace(old, target)
-            elif step.before is None and step.after is not None and self._digest(step.path) == step.after:
-                target.unlink()
-                self._remove_empty(target.parent)
-        shutil.rmtree(self.directory)
+                # Of two links to one file, replacing one by the other leaves both.
+                old.unlink(missing_ok=True)
+            elif step.before is None and step.after is not None:
+                if self._digest(step.path) == step.after:
+                    target.unlink()
+                self._remove_empty(target.parent, created)
+        self._finish()
+
+    def _finish(self) -> None:
+        """Takes the journal away at once: half of one would be taken for another."""
+        os.rename(self.directory, self._finished)
+        shutil.rmtree(self._finished, ignore_errors=True)
 
     def _places(self, step: _Step) -> tuple[Path, Path, Path]:
         number = str(step.number)
         return self.package / step.path, self.directory / _NEW / number, self.directory / _OLD / number
 
-    def _remove_empty(self, folder: Path) -> None:
-        while folder != self.package and folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+    def _remove_empty(self, folder: Path, only: set[str] | None = None) -> None:
+        while folder != self.package and (only is None or str(folder.relative_to(self.package)) in only):
+            if folder.is_dir():
+                if any(folder.iterdir()):
+                    return
+                folder.rmdir()
             folder = folder.parent
+
+    @staticmethod
+    def _remove_folders(folder: Path) -> None:
+        """Removes a folder whose files are gone."""
+        for entry in list(folder.iterdir()):
+            if entry.is_dir() and not entry.is_symlink():
+                Journal._remove_folders(entry)
+        folder.rmdir()
 
     def _digest(self, path: str) -> str | None:
         place = self.package / path
@@ -206,6 +251,10 @@ class Journal:
 
 def _digest(file: File | None) -> str | None:
     return None if file is None else f"{file.mode}:{hashlib.sha256(file.data).hexdigest()}"
+
+
+def _is_file(place: Path) -> bool:
+    return os.path.lexists(place) and (place.is_symlink() or not place.is_dir())
 
 
 def _sync(directory: Path) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from posixpath import dirname
 from typing import Final
 
 from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
+from krm_merge.krm.result import Result, Results
 from krm_merge.merge.member import KPTFILE, flaw_of
 from krm_merge.merge.package import PackageMerge
-from krm_merge.packages.kptfile import STRATEGIES
+from krm_merge.packages.directory import PackageError
+from krm_merge.packages.kptfile import STRATEGIES, KptfileText
 from krm_merge.packages.local_changes import local_changes
 from krm_merge.packages.merge import MergedTree, merge_trees
 from krm_merge.packages.origin import note_origin
@@ -29,7 +31,7 @@ def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMe
 
 def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
     """The same for a package without local changes; another one is refused."""
-    changed = local_changes(original, local)
+    changed = local_changes(original, _without_own_packages(original, local))
     if not changed:
         return resource_merge(original, upstream, local, merge)
     results = Results()
@@ -44,13 +46,16 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
 
 def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
     """Upstream's package in place of local's; only the root's Kptfile is merged."""
-    return _replaced(original, upstream, local, merge, [path for path in local if path not in upstream])
+    own = _without_own_packages(original, local)
+    return _replaced(original, upstream, own, merge, [path for path in own if path not in upstream])
 
 
 def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
     """Upstream's files in place of local's of those names; the root's Kptfile is merged, local's own files stay."""
-    gone = [path for path in original if path not in upstream and path in local]
-    return _replaced(original, upstream, local, merge, gone)
+    own = _without_own_packages(original, local)
+    return _replaced(
+        original, upstream, own, merge, [path for path in original if path not in upstream and path in own]
+    )
 
 
 BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerge], MergedTree]]] = dict(
@@ -60,21 +65,34 @@ BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerge], MergedTre
 
 def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge, gone: list[str]) -> MergedTree:
     merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
-    if merged.results.errors:
-        return merged
     changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
     for path, file in upstream.items():
-        if path == KPTFILE:
-            continue
-        noted = _noted(path, file)
-        if noted != local.get(path):
+        if path != KPTFILE and (noted := _noted(path, file)) != local.get(path):
             changes[path] = noted
-            what = "replaced by upstream's" if path in local else "added, as upstream has it"
-            merged.results.info(f"{path}: {what}", file=path)
-    for path in changes:
-        if changes[path] is None:
-            merged.results.info(f"{path}: deleted", file=path)
-    return MergedTree({**changes, **merged.changes}, merged.results)
+    lost, policy = set(local_changes(original, local)), merge.policy
+    for path, new in changes.items():
+        did = "deleted" if new is None else "replaced by upstream's" if path in local else "added, as upstream has it"
+        if path in lost and path in local:
+            # Law F: asked for, but on record.
+            message = policy.story((), "local changed it", f"it is {did}")
+            tags = {"rule": "F", "side": "both"}
+            merged.results.add(Result(policy.severity(()), f"{path}: {message}", file=path, tags=tags))
+        else:
+            merged.results.info(f"{path}: {did}", file=path)
+    return MergedTree({} if merged.results.errors else {**changes, **merged.changes}, merged.results)
+
+
+def _without_own_packages(original: Tree, local: Tree) -> Tree:
+    """Local's files without the packages inside that follow an upstream of their own, which the original has not."""
+    own = []
+    for path, file in local.items():
+        if is_kptfile(path) and path != KPTFILE and path not in original:
+            try:
+                follows = KptfileText(file.data, path).upstream is not None
+            except PackageError:
+                continue
+            own += [f"{dirname(path)}/"] if follows else []
+    return {path: local[path] for path in local if not path.startswith(tuple(own))} if own else local
 
 
 def _only_kptfile(tree: Tree) -> Tree:

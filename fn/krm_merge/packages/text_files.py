@@ -42,7 +42,8 @@ def merge_file(
     results = [_info(path, "merged with upstream's by lines")] if merged != local else []
     if clashes:
         places = "one place" if clashes == 1 else f"{clashes} places"
-        story = policy.story((), f"both sides changed the same lines in {places}", f"{_winner(policy)}'s stand")
+        what = f"both sides changed the same lines in {places}" if original is not None else "both sides added it"
+        story = policy.story((), what, f"{_winner(policy)}'s lines stand where they differ")
         results.append(_conflict(path, "R4", story, policy))
     return MergedFile(merged, results)
 

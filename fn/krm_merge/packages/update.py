@@ -48,25 +48,32 @@ class Update:
 
 
 def update(
-    local: Tree, repositories: Repositories, merge: PackageMerge, *, ref: str | None = None, strategy: str | None = None
+    local: Tree,
+    repositories: Repositories,
+    merge: PackageMerge,
+    *,
+    name: str = "",
+    ref: str | None = None,
+    strategy: str | None = None,
 ) -> Update:
     """Decides what becomes of a package when it takes another version of its upstream.
 
     `ref` None takes what the Kptfile's own ref names now, `strategy` None the Kptfile's. As in kpt, packages inside it
     that follow an upstream of their own are updated by that; one that followed the same ref of the same repository
-    follows the new one. Raises PackageError.
+    follows the new one. `name` is how errors name the package. Raises PackageError.
     """
     if KPTFILE not in local:
-        raise PackageError("there is no Kptfile; name the directory of a package")
-    root = KptfileText(local[KPTFILE].data, KPTFILE).upstream
+        raise PackageError(f"{name or 'the package'} has no Kptfile; name the directory of a package")
+    root = KptfileText(local[KPTFILE].data, join(name, KPTFILE)).upstream
     if root is None:
-        raise PackageError(f"{KPTFILE} names no upstream in git; packages that `kpt pkg get` fetched have one")
+        file = join(name, KPTFILE)
+        raise PackageError(f"{file} names no upstream in git; packages that `kpt pkg get` fetched have one")
     done = Update()
     pending = [("", ref, strategy)]
     while pending:
         folder, wanted, how = pending.pop()
         before = _at(Changed(local, done.changes), folder)
-        changes = _update_one(before, folder, repositories, merge, wanted, how, done)
+        changes = _update_one(before, folder, repositories, merge, wanted, how, done, join(name, folder, KPTFILE))
         done.changes |= {join(folder, path): file for path, file in changes.items()}
         if done.results.errors:
             return replace(done, changes={})
@@ -84,8 +91,8 @@ def _update_one(
     ref: str | None,
     strategy: str | None,
     done: Update,
+    file: str,
 ) -> dict[str, File | None]:
-    file = join(folder, KPTFILE)
     kptfile = KptfileText(local[KPTFILE].data, file)
     upstream, lock = kptfile.upstream, kptfile.lock
     assert upstream is not None
@@ -96,7 +103,9 @@ def _update_one(
     version = repositories.resolve(upstream.repository, upstream.directory, ref)
     after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
     theirs = repositories.tree(upstream.repository, upstream.directory, version.commit)
-    before = repositories.tree(lock.repository, lock.directory, lock.commit) if lock is not None else {}
+    before = _original(repositories, lock, file)
+    if lock is None:
+        done.results.warning(f"{file} has no upstreamLock; merged without an original, so nothing counts as deleted")
     merged = BY_NAME[how](before, theirs, local, merge)
     for result in merged.results:
         done.results.add(_placed(result, folder))
@@ -110,6 +119,16 @@ def _update_one(
         changes[KPTFILE] = File(data, own.mode)
     done.packages.append(Updated(folder, lock, after))
     return changes
+
+
+def _original(repositories: Repositories, lock: Lock | None, file: str) -> Tree:
+    if lock is None:
+        return {}
+    try:
+        return repositories.tree(lock.repository, lock.directory, lock.commit)
+    except PackageError as error:
+        remedy = f"upstreamLock in {file} names it: set that to the commit whose package is nearest to what was fetched"
+        raise PackageError(f"{error}; {remedy}") from None
 
 
 def _at(tree: Tree, folder: str) -> Tree:
@@ -144,4 +163,8 @@ def _follows_same(inner: Upstream, root: Upstream) -> bool:
 
 
 def _placed(result: Result, folder: str) -> Result:
-    return replace(result, file=join(folder, result.file)) if result.file is not None else result
+    if result.file is None or not folder:
+        return result
+    own = result.message.startswith(result.file)
+    message = join(folder, result.message) if own else result.message
+    return replace(result, message=message, file=join(folder, result.file))

@@ -27,7 +27,7 @@ def write_file(place: Path, file: File) -> None:
             os.unlink(staged)
             raise
     except OSError as error:
-        raise PackageError(f"{place}: {reason(error)}; it is as it was") from None
+        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
 
 
 def write_tree(place: Path, tree: Tree) -> None:
@@ -35,17 +35,25 @@ def write_tree(place: Path, tree: Tree) -> None:
     try:
         if place.exists() and any(place.iterdir()):
             raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
-        for path, file in tree.items():
-            target = place / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if file.mode == "link":
-                target.symlink_to(os.fsdecode(file.data))
-            else:
-                target.write_bytes(file.data)
-                target.chmod(_new_mode(file))
-        place.mkdir(exist_ok=True)
+        # Half a package shall not stand there.
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as staged:
+            whole = Path(staged, "package")
+            whole.mkdir()
+            for path, file in tree.items():
+                _write_new(whole / path, file)
+            os.replace(whole, place)
     except OSError as error:
-        raise PackageError(f"{error.filename or place}: {reason(error)}") from None
+        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
+
+
+def _write_new(target: Path, file: File) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if file.mode == "link":
+        target.symlink_to(os.fsdecode(file.data))
+    else:
+        target.write_bytes(file.data)
+        target.chmod(_new_mode(file))
 
 
 def _new_mode(file: File) -> int:

@@ -66,9 +66,10 @@ class _Apply:
         if PATCH in patch:
             directive = patch[PATCH]
             if directive == "replace":
-                return self._replacement({key: value for key, value in patch.items() if key != PATCH})
+                instead = self._replacement({key: value for key, value in patch.items() if key != PATCH})
+                return document if same(document, instead) else instead
             if directive == "delete":
-                return {}
+                return {} if document else document
             if directive != "merge" or self.as_kubectl:
                 raise PatchError(f"unknown patch type: {shown(directive)} in map", (*path, PATCH))
         result = self._retained(path, document, patch)
@@ -153,7 +154,7 @@ class _Apply:
         merged = self._elements(path, kept, changes, key, field)
         result = by_patch_list(merged, changes, kept, key.of, self.list_order)
         self._note_moves(path, live, result, key)
-        return live if len(live) == len(result) and all(a is b for a, b in zip(live, result, strict=True)) else result
+        return live if same(live, result) else result
 
     def _keys(self, path: FieldPath, field: Field, *lists: list[Value]) -> ElementKeys:
         """The keys of a merging list; its elements must be alike."""
@@ -257,9 +258,7 @@ class _Apply:
             result[name] = merged
             return
         in_order = by_order_list(merged, order, before, key.of, self.list_order)
-        unchanged = live is not None and len(live) == len(in_order)
-        unchanged = unchanged and all(a is b for a, b in zip(live or [], in_order, strict=False))
-        result[name] = live if unchanged else in_order
+        result[name] = live if live is not None and same(live, in_order) else in_order
 
     def _live_order(self, live: list[Value], patch: list[Value], key: ElementKeys) -> list[Value]:
         """The live order as kubectl remembers it: new elements take the room of deleted ones, and so count as live.

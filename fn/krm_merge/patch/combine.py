@@ -141,7 +141,9 @@ class _Combine:
             result[name] = _anew(path, value, field)
         elif isinstance(value, dict):
             assert isinstance(before, dict)
-            result[name] = value if field.replaces else self.mapping(path, before, value, field.inside)
+            result[name] = (
+                value if field.replaces and PATCH not in value else self.mapping(path, before, value, field.inside)
+            )
         else:
             assert isinstance(before, list)
             result[name] = self._list(path, name, before, value, result, field) if field.merges else value

@@ -1,0 +1,607 @@
+"""A package is one of its two whole states, wherever an update of it is killed or fails."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import shutil
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from stat import S_ISREG
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+from krm_merge.packages.directory import PackageError
+from krm_merge.packages.journal import Journal
+from krm_merge.packages.tree import Changes, File
+from packages.repositories import Snapshot, Text, config_map, snapshot, write
+
+OLD: dict[str, Text | None] = {
+    "Kptfile": "old\n",
+    "changed.yaml": config_map("a", a="old"),
+    "gone.yaml": config_map("b"),
+    "emptied/gone.yaml": config_map("c"),
+    "emptied/below/gone.yaml": config_map("d"),
+    "kept.yaml": config_map("e"),
+    "shared/gone.yaml": config_map("f"),
+    "shared/kept.yaml": config_map("g"),
+    "tool": File(b"#!/bin/sh\n", "executable"),
+    "becomes-tool": "#!/bin/sh\n",
+    "tool-no-more": File(b"text\n", "executable"),
+    "link": File(b"kept.yaml", "link"),
+    "link-then-file": File(b"kept.yaml", "link"),
+    "file-then-link": "text\n",
+    "dangling": File(b"nowhere", "link"),
+}
+CHANGES: Changes = {
+    "Kptfile": File(b"new\n"),
+    "changed.yaml": File(config_map("a", a="new").encode()),
+    "gone.yaml": None,
+    "emptied/gone.yaml": None,
+    "emptied/below/gone.yaml": None,
+    "shared/gone.yaml": None,
+    "tool": File(b"#!/bin/bash\n", "executable"),
+    "becomes-tool": File(b"#!/bin/sh\n", "executable"),
+    "tool-no-more": File(b"text\n"),
+    "link": File(b"changed.yaml", "link"),
+    "link-then-file": File(b"text\n"),
+    "file-then-link": File(b"kept.yaml", "link"),
+    "dangling": None,
+    "added.yaml": File(config_map("h").encode()),
+    "new/folder/added.yaml": File(config_map("i").encode()),
+    "new/tool": File(b"#!/bin/sh\n", "executable"),
+}
+FEW: Changes = {path: CHANGES[path] for path in ("Kptfile", "changed.yaml", "gone.yaml", "new/folder/added.yaml")}
+FEW_OLD = {path: OLD[path] for path in ("Kptfile", "changed.yaml", "gone.yaml", "kept.yaml")}
+"""Enough for tests in which two things go wrong, one after the other."""
+
+TURNED_OLD: dict[str, Text | None] = {
+    "Kptfile": "old\n",
+    "changed.yaml": "old\n",
+    "file-then-folder": "text\n",
+    "folder-then-file/gone.yaml": "text\n",
+    "folder-then-file/below/gone.yaml": "text\n",
+}
+TO_FOLDER: Changes = {
+    "Kptfile": File(b"new\n"),
+    "changed.yaml": File(b"new\n"),
+    "file-then-folder": None,
+    "file-then-folder/below/added.yaml": File(b"added\n"),
+}
+TO_FILE: Changes = {
+    "Kptfile": File(b"new\n"),
+    "changed.yaml": File(b"new\n"),
+    "folder-then-file": File(b"added\n"),
+    "folder-then-file/gone.yaml": None,
+    "folder-then-file/below/gone.yaml": None,
+}
+KINDS_OF_UPDATES = pytest.mark.parametrize(
+    ("files", "changes"),
+    [
+        pytest.param(OLD, CHANGES, id="many"),
+        pytest.param(TURNED_OLD, TO_FOLDER, id="file-to-folder"),
+        pytest.param(TURNED_OLD, TO_FILE, id="folder-to-file"),
+    ],
+)
+ORDERS = pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "backwards"])
+"""In which a directory is listed, and so removed."""
+
+Strike = Callable[[str, tuple[Any, ...]], None]
+
+WRITES = ("link", "mkdir", "rename", "replace", "rmdir", "symlink", "unlink")
+"""Between two of them a directory does not change."""
+CALLS = [
+    "chmod",
+    "fsync",
+    "link",
+    "listdir",
+    "mkdir",
+    "open",
+    "remove",
+    "rename",
+    "replace",
+    "rmdir",
+    "scandir",
+    "symlink",
+    "truncate",
+    "unlink",
+    "write",
+]
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def package(place: Path, files: dict[str, Text | None] = OLD) -> Path:
+    folder = write(place / "pkg", files)
+    (folder / "changed.yaml").chmod(0o640)
+    return folder
+
+
+def changed(folder: Path, changes: Changes) -> Snapshot:
+    """What the package is with the changes, by other means than the journal's."""
+    expected = shutil.copytree(folder, folder.parent.with_name("expected") / "pkg", symlinks=True)
+    for path in changes:
+        if (expected / path).is_symlink() or (expected / path).is_file():
+            (expected / path).unlink()
+        for above in (expected / path).parents:
+            if above == expected or not above.is_dir() or any(above.iterdir()):
+                break
+            above.rmdir()
+    for path, file in changes.items():
+        if file is not None:
+            write(expected, {path: file})
+    (expected / "changed.yaml").chmod(0o640)
+    return snapshot(expected)
+
+
+def commit(folder: Path, changes: Changes) -> None:
+    with Journal.opened(folder) as journal:
+        journal.commit(changes)
+
+
+def recover(folder: Path) -> str:
+    with Journal.opened(folder) as journal:
+        return journal.recovered
+
+
+def beside(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.parent.iterdir() if entry != folder)
+
+
+class _Listed:
+    """Entries of a directory in an order that does not depend on the file system."""
+
+    def __init__(self, entries: list[os.DirEntry[str]]) -> None:
+        self.entries = iter(entries)
+
+    def __iter__(self) -> Iterator[os.DirEntry[str]]:
+        return self.entries
+
+    def __next__(self) -> os.DirEntry[str]:
+        return next(self.entries)
+
+    def close(self) -> None:
+        pass
+
+    def __enter__(self) -> _Listed:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        pass
+
+
+def watch(patch: pytest.MonkeyPatch, strike: Strike, *, backwards: bool = False) -> None:
+    """Has `strike` called before each call of the file system, with its name and arguments."""
+
+    def watched(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def instead(*arguments: Any, **named: Any) -> Any:
+            strike(name, arguments)
+            return call(*arguments, **named)
+
+        return instead
+
+    def ordered(*arguments: Any) -> _Listed:
+        with scandir(*arguments) as entries:
+            return _Listed(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
+
+    scandir = os.scandir
+    patch.setattr(os, "scandir", ordered)
+    for name in CALLS:
+        patch.setattr(os, name, watched(name, getattr(os, name)))
+    patch.setattr(io, "open", watched("open", io.open))
+
+
+class Nth:
+    """Strikes at one call, counted from 1, of those with the names."""
+
+    def __init__(self, number: int, then: Strike, *names: str) -> None:
+        self.left = number
+        self.then = then
+        self.names = names or CALLS
+
+    def __call__(self, name: str, arguments: tuple[Any, ...]) -> None:
+        if name in self.names:
+            self.left -= 1
+            if self.left == 0:
+                self.then(name, arguments)
+
+
+def kill(name: str, arguments: tuple[Any, ...]) -> None:
+    if name == "fsync" and S_ISREG(os.fstat(arguments[0]).st_mode):
+        # What was not synced need not be there.
+        os.ftruncate(arguments[0], os.fstat(arguments[0]).st_size // 2)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def no_space(name: str, arguments: tuple[Any, ...]) -> None:
+    filename = arguments[0] if arguments and isinstance(arguments[0], str | os.PathLike) else None
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), filename)
+
+
+def states(
+    action: Callable[[], object], folder: Path, strike: Strike | None = None, *, backwards: bool = False
+) -> list[Path]:
+    """What a kill would leave before each write: copies of the package with what is beside it."""
+    made: list[Path] = []
+    copying = False
+
+    def copy(name: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal copying
+        if copying:
+            return
+        if name in WRITES:
+            copying = True
+            place = folder.parent.with_name(f"{folder.parent.name}.{len(made) + 1}")
+            shutil.copytree(folder.parent, place, symlinks=True)
+            made.append(place / folder.name)
+            copying = False
+        if strike is not None:
+            strike(name, arguments)
+
+    with pytest.MonkeyPatch.context() as patch, suppress(PackageError, OSError):
+        watch(patch, copy, backwards=backwards)
+        action()
+    return made
+
+
+def killed(action: Callable[[], object], strike: Strike) -> bool:
+    """Does it in a process of its own; whether that was killed."""
+    child = os.fork()
+    if child == 0:
+        try:
+            watch(pytest.MonkeyPatch(), strike)
+            action()
+            os._exit(0)
+        except PackageError:
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal.SIGKILL), "the process ended with a traceback"
+    return code != 0
+
+
+def torn(folder: Path, old: Snapshot, new: Snapshot) -> str:
+    """What is wrong with a package right after a kill, or ''."""
+    now = snapshot(folder)
+    if now.get("Kptfile") not in (old["Kptfile"], new["Kptfile"]):
+        return "the Kptfile is neither the old nor the new one"
+    files = {path: held for path, held in now.items() if held[0][0] != "d"}
+    if now["Kptfile"] == new["Kptfile"] and files != {path: held for path, held in new.items() if held[0][0] != "d"}:
+        return "the Kptfile is the new one, other files are not"
+    return ""
+
+
+def not_whole(folder: Path, old: Snapshot, new: Snapshot) -> str:
+    """What is wrong with a package after the next command, or ''."""
+    try:
+        recovered = recover(folder)
+    except (PackageError, OSError) as error:
+        return f"not recovered: {error!r}; differs from the new in {difference(folder, new)}"
+    if beside(folder):
+        return f"{beside(folder)} is left"
+    if snapshot(folder) in (old, new):
+        return ""
+    return (
+        f"{recovered}, but differs from the old in {difference(folder, old)}, from the new in {difference(folder, new)}"
+    )
+
+
+def listed(wrong: Mapping[Any, str]) -> str:
+    return "\n".join(f"{where}: {what}" for where, what in wrong.items())
+
+
+def difference(folder: Path, expected: Snapshot) -> list[str]:
+    now = snapshot(folder)
+    return sorted(path for path in now | expected if now.get(path) != expected.get(path))
+
+
+def test_a_folder_without_files_goes(tmp_path: Path) -> None:
+    folder = package(tmp_path)
+    commit(folder, CHANGES)
+    assert not (folder / "emptied").exists()
+    assert [path.name for path in (folder / "shared").iterdir()] == ["kept.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "expected"),
+    [
+        (0o640, "file", "-rw-r-----"),
+        (0o640, "executable", "-rwxr-x---"),
+        (0o600, "executable", "-rwx------"),
+        (0o750, "executable", "-rwxr-x---"),
+        (0o750, "file", "-rw-r-----"),
+        (0o444, "file", "-r--r--r--"),
+    ],
+)
+def test_a_file_keeps_who_may_read_and_write_it(tmp_path: Path, mode: int, kind: Any, expected: str) -> None:
+    folder = package(tmp_path)
+    (folder / "kept.yaml").chmod(mode)
+    commit(folder, {"kept.yaml": File(b"new\n", kind)})
+    assert snapshot(folder)["kept.yaml"] == (expected, b"new\n")
+
+
+@pytest.mark.parametrize(("mask", "expected"), [(0o077, "-rw-------"), (0o002, "-rw-rw-r--")])
+def test_a_new_file_has_the_mode_of_other_new_files(tmp_path: Path, mask: int, expected: str) -> None:
+    folder = package(tmp_path)
+    os.umask(mask)
+    commit(folder, {"new.yaml": File(b"new\n")})
+    assert snapshot(folder)["new.yaml"] == (expected, b"new\n")
+
+
+def test_a_link_to_the_package_stays_one(tmp_path: Path) -> None:
+    folder = package(tmp_path / "main")
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    commit(link, FEW)
+    assert link.is_symlink()
+    assert (folder / "Kptfile").read_text() == "new\n"
+    assert beside(folder) == []
+
+
+def test_the_package_may_be_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = package(tmp_path)
+    monkeypatch.chdir(folder)
+    commit(Path("."), FEW)
+    assert (folder / "Kptfile").read_text() == "new\n"
+    assert beside(folder) == []
+
+
+@KINDS_OF_UPDATES
+def test_a_commit_makes_all_changes(tmp_path: Path, files: dict[str, Text | None], changes: Changes) -> None:
+    folder = package(tmp_path / "main", files)
+    new = changed(folder, changes)
+    commit(folder, changes)
+    assert snapshot(folder) == new
+    assert beside(folder) == []
+
+
+def test_a_folder_that_was_empty_before_stays_when_a_commit_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = package(tmp_path)
+    (folder / "empty").mkdir()
+    old = snapshot(folder)
+    with monkeypatch.context() as patch:
+        # The second is the Kptfile's.
+        watch(patch, Nth(2, no_space, "replace"))
+        with pytest.raises(PackageError):
+            commit(folder, {"empty/added.yaml": File(b"added\n"), "Kptfile": File(b"new\n")})
+    assert snapshot(folder) == old
+
+
+def test_killed_anywhere_it_is_whole_after_the_next_command(tmp_path: Path) -> None:
+    source = package(tmp_path / "source")
+    old, new = snapshot(source), changed(source, CHANGES)
+    wrong = {}
+    number = 0
+    while True:
+        number += 1
+        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        if not killed(partial(commit, folder, CHANGES), Nth(number, kill)):
+            break
+        if problem := torn(folder, old, new) or not_whole(folder, old, new):
+            wrong[f"killed before call {number}"] = problem
+    assert snapshot(folder) == new
+    assert number > 3 * len(CHANGES)
+    assert not wrong, listed(wrong)
+
+
+@ORDERS
+@KINDS_OF_UPDATES
+def test_as_it_stands_before_any_write_it_is_whole_after_the_next_command(
+    tmp_path: Path, files: dict[str, Text | None], changes: Changes, backwards: bool
+) -> None:
+    source = package(tmp_path / "source", files)
+    old, new = snapshot(source), changed(source, changes)
+    wrong = {}
+    for number, folder in enumerate(states(partial(commit, source, changes), source, backwards=backwards), 1):
+        if problem := torn(folder, old, new) or not_whole(folder, old, new):
+            wrong[f"before write {number}"] = problem
+    assert not wrong, listed(wrong)
+
+
+@ORDERS
+def test_killed_again_while_it_is_recovered_it_is_whole_after_the_next_command(tmp_path: Path, backwards: bool) -> None:
+    source = package(tmp_path / "source", FEW_OLD)
+    old, new = snapshot(source), changed(source, FEW)
+    wrong = {}
+    for number, first in enumerate(states(partial(commit, source, FEW), source, backwards=backwards), 1):
+        for again, folder in enumerate(states(partial(recover, first), first, backwards=backwards), 1):
+            if problem := torn(folder, old, new) or not_whole(folder, old, new):
+                wrong[f"killed before write {number}, then before write {again}"] = problem
+    assert not wrong, listed(wrong)
+
+
+@KINDS_OF_UPDATES
+def test_an_error_anywhere_leaves_the_old_package_or_comes_too_late_to_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, Text | None], changes: Changes
+) -> None:
+    source = package(tmp_path / "source", files)
+    old, new = snapshot(source), changed(source, changes)
+    wrong = {}
+    number = 0
+    while True:
+        number += 1
+        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        strike = Nth(number, no_space)
+        try:
+            with monkeypatch.context() as patch:
+                watch(patch, strike)
+                commit(folder, changes)
+        except PackageError as error:
+            if snapshot(folder) != old:
+                wrong[number] = f"{error}, but {difference(folder, old)} differ from the old"
+            elif beside(folder):
+                wrong[number] = f"{error}, but {beside(folder)} is left"
+            elif "No space left on device" not in str(error) or str(error).startswith("None"):
+                wrong[number] = f"the message is {error}"
+        except OSError as error:
+            wrong[number] = f"{error!r} instead of a PackageError"
+        else:
+            if problem := torn(folder, old, new) or not_whole(folder, old, new):
+                wrong[number] = f"no error, but {problem}"
+            elif snapshot(folder) != new:
+                wrong[number] = "no error, but nothing was done"
+        if strike.left > 0:
+            break
+    assert not wrong, listed(wrong)
+
+
+@ORDERS
+def test_an_error_and_then_a_kill_leave_a_package_that_the_next_command_makes_whole(
+    tmp_path: Path, backwards: bool
+) -> None:
+    source = package(tmp_path / "source", FEW_OLD)
+    old, new = snapshot(source), changed(source, FEW)
+    wrong = {}
+    number = 0
+    while True:
+        number += 1
+        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        error = Nth(number, no_space, *WRITES)
+        for again, state in enumerate(states(partial(commit, folder, FEW), folder, error, backwards=backwards), 1):
+            if again > number and (problem := torn(state, old, new) or not_whole(state, old, new)):
+                wrong[f"error at write {number}, killed before write {again}"] = problem
+        if error.left > 0:
+            break
+    assert not wrong, listed(wrong)
+
+
+def test_an_error_while_it_is_recovered_is_told_and_the_next_command_recovers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = interrupted(package(tmp_path / "source", FEW_OLD))
+    new = changed(source, FEW)
+    wrong = {}
+    number = 0
+    while True:
+        number += 1
+        shutil.copytree(source.parent, tmp_path / str(number), symlinks=True)
+        folder = tmp_path / str(number) / "pkg"
+        old = snapshot(folder)
+        strike = Nth(number, no_space)
+        try:
+            with monkeypatch.context() as patch:
+                watch(patch, strike)
+                recover(folder)
+        except PackageError:
+            pass
+        except OSError as error:
+            wrong[number] = f"{error!r} instead of a PackageError"
+        if strike.left > 0:
+            break
+        if problem := not_whole(folder, old, new):
+            wrong[number] = problem
+    assert not wrong, listed(wrong)
+
+
+def interrupted(folder: Path, changes: Changes = FEW) -> Path:
+    """A package whose update was killed when the plan stood and nothing was done yet."""
+    assert killed(partial(commit, folder, changes), Nth(1, kill, "link"))
+    assert beside(folder) == [".pkg.krm-merge"]
+    return folder
+
+
+def test_what_was_interrupted_is_completed_before_the_next_commit(tmp_path: Path) -> None:
+    folder = interrupted(package(tmp_path / "main"))
+    new = changed(folder, FEW)
+    with Journal.opened(folder) as journal:
+        assert journal.recovered == "completed"
+        assert snapshot(folder) == new
+        journal.commit({"kept.yaml": None})
+    assert not (folder / "kept.yaml").exists()
+    assert beside(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("changed.yaml", "edited\n"),
+        ("changed.yaml", None),
+        ("gone.yaml", "edited\n"),
+        ("new/folder/added.yaml", "edited\n"),
+        ("Kptfile", "edited\n"),
+    ],
+)
+def test_a_file_that_was_edited_since_the_interruption_is_not_overwritten(
+    tmp_path: Path, path: str, text: str | None
+) -> None:
+    folder = interrupted(package(tmp_path / "main"))
+    new = changed(folder, FEW)
+    before = (folder / path).read_text() if (folder / path).exists() else None
+    write(folder, {path: text})
+    now = snapshot(folder)
+    with pytest.raises(PackageError) as refused:
+        recover(folder)
+    assert str(folder / path) in str(refused.value)
+    assert f"remove {folder.parent / '.pkg.krm-merge'}" in str(refused.value)
+    assert snapshot(folder) == now
+    # Both remedies that the message names.
+    shutil.copytree(folder.parent, tmp_path / "other", symlinks=True)
+    shutil.rmtree(tmp_path / "other" / ".pkg.krm-merge")
+    assert recover(tmp_path / "other" / "pkg") == "nothing"
+    write(folder, {path: before})
+    (folder / "changed.yaml").chmod(0o640)
+    assert recover(folder) == "completed"
+    assert snapshot(folder) == new
+
+
+def test_what_was_done_but_for_the_clearing_up_is_not_said_to_be_rolled_back(tmp_path: Path) -> None:
+    source = package(tmp_path / "source", FEW_OLD)
+    new = changed(source, FEW)
+    done = [
+        folder
+        for folder in states(partial(commit, source, FEW), source, backwards=True)
+        if snapshot(folder) == new and beside(folder)
+    ]
+    assert done
+    assert "rolled back" not in {recover(folder) for folder in done}
+
+
+def test_edits_of_other_files_stay(tmp_path: Path) -> None:
+    folder = interrupted(package(tmp_path))
+    write(folder, {"kept.yaml": "edited\n", "own.yaml": "own\n"})
+    assert recover(folder) == "completed"
+    assert (folder / "kept.yaml").read_text() == "edited\n"
+    assert (folder / "own.yaml").read_text() == "own\n"
+
+
+@pytest.mark.parametrize("plan", ["", "{", "[]", "{}", '{"steps": [1]}', '{"steps": [{"path": "a"}]}', "\udcff"])
+def test_a_plan_that_cannot_be_read_is_refused(tmp_path: Path, plan: str) -> None:
+    folder = interrupted(package(tmp_path))
+    old = snapshot(folder)
+    place = tmp_path / ".pkg.krm-merge"
+    (place / "plan.json").write_bytes(plan.encode(errors="surrogateescape"))
+    with pytest.raises(PackageError, match=r"not a plan of krm-merge; remove .*/\.pkg\.krm-merge"):
+        recover(folder)
+    assert snapshot(folder) == old
+
+
+def test_only_one_process_has_the_journal(tmp_path: Path) -> None:
+    folder = package(tmp_path)
+    with (
+        Journal.opened(folder),
+        pytest.raises(PackageError, match="another krm-merge is at work"),
+        Journal.opened(folder),
+    ):
+        pass
+    assert recover(folder) == "nothing"
+
+
+def test_a_package_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PackageError, match="missing: No such file"), Journal.opened(tmp_path / "missing"):
+        pass
