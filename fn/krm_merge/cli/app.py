@@ -14,6 +14,7 @@ COMMANDS = {
     "merge": "Merge three versions of a package or of a file.",
     "update": "Update a package from the git repository that its Kptfile names.",
     "config": "Write the functionConfig that updates a package with kpt fn eval.",
+    "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",
     "merge-driver": "Merge as git asks for it: a merge driver for KRM files.",
 }
 

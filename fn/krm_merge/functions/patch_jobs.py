@@ -11,7 +11,7 @@ from krm_merge.functions.validation import list_keys_of, validated
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.package import ListKeys
 from krm_merge.patch import PatchError
-from krm_merge.patch.patches import Modes, Patch, read_patches
+from krm_merge.patch.patches import Modes, Patch, read_patches, target_of
 from krm_merge.patch.selector import Selector, Target
 from krm_merge.patch.values import Object
 from krm_merge.schema.model import is_bookkeeping
@@ -75,7 +75,11 @@ def _jobs(resource_list: ResourceList, model: PatchModel, label: str, sources: s
     try:
         patches = _patches(resource_list, model, sources)
         for patch in patches:
-            target = _target(model.target) if model.target is not None else _named(patch)
+            target = _target(model.target) if model.target is not None else target_of(patch)
+            if target is None:
+                raise PatchError(
+                    "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
+                )
             options = model.options
             yield Job(label, patch, target, not options.allowNameChange, not options.allowKindChange)
     except (PatchError, ValueError) as error:
@@ -122,26 +126,3 @@ def _target(model: PatchTarget) -> Target:
         None if s is None else Selector.parse(s) for s in (model.labelSelector, model.annotationSelector)
     )
     return Target(**patterns, labels=labels, annotations=annotations)
-
-
-def _named(patch: Patch) -> Target:
-    """The object that a patch names itself."""
-    version, kind, metadata = (patch.body.get(name) for name in ("apiVersion", "kind", "metadata"))
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    if patch.type == "json" or not (isinstance(version, str) and isinstance(kind, str) and isinstance(name, str)):
-        raise PatchError(
-            "target is missing, and the patch does not name its object by apiVersion, kind and metadata.name"
-        )
-    group, _, version = version.rpartition("/")
-    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-    return Target(
-        group=_exactly(group),
-        version=_exactly(version),
-        kind=_exactly(kind),
-        name=_exactly(name),
-        namespace=_exactly(namespace) if isinstance(namespace, str) else None,
-    )
-
-
-def _exactly(text: str) -> re.Pattern[str]:
-    return re.compile(re.escape(text))

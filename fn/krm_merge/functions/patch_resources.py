@@ -3,246 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from krm_merge.functions.patch_jobs import Job, Jobs, read_jobs
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.functions.patch_jobs import read_jobs
+from krm_merge.functions.patching import CHANGED, REMOVED, Fate, Patcher, Tally, report
 from krm_merge.krm.parallel import in_parallel
-from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.krm.result import Result, Results
-from krm_merge.merge.member import Member, flaw_of, subject_of
-from krm_merge.merge.schemas import CRD, Schemas
-from krm_merge.patch import Moved, PatchError, SchemaShape
-from krm_merge.patch.selector import Identity, Target
-from krm_merge.patch.values import Object, same
-from krm_merge.schema import WithListKeys
-from krm_merge.schema.model import KeyedList
+from krm_merge.krm.result import Result
+from krm_merge.merge.schemas import CRD
 from krm_merge.text.nodes import Mapping, TextError
-from krm_merge.text.values import Value, to_value
-
-_SHOWN = 5
 
 
 def patch_resources(resource_list: ResourceList) -> None:
     """Applies the patches in their order; reports for each what it matched and changed."""
+    results, items = resource_list.results, resource_list.items
     config = read_jobs(resource_list)
-    if resource_list.results.errors:
+    if results.errors:
         return
-    run = _Run(config, resource_list.items)
-    parts = in_parallel(run.patch, resource_list.items)
-    done = [item for part in parts for item in part.items]
+
+    def definitions() -> Iterator[Mapping]:
+        return (item.root for item in items if CRD.encode() in item.slice.data and item.kind == CRD)
+
+    parts = in_parallel(lambda part: _patched(part, Patcher(config, definitions)), items)
     for result in (result for part in parts for result in part.results):
-        resource_list.results.add(result)
-    if resource_list.results.errors:
+        results.add(result)
+    if results.errors:
         return
-    for item, data in zip(resource_list.items, done, strict=True):
-        if isinstance(data, bytes):
+    done = [(fate, data) for part in parts for fate, data in part.items]
+    for item, (fate, data) in zip(items, done, strict=True):
+        if fate == CHANGED:
             item.settle(data)
-    kept = zip(resource_list.items, done, strict=True)
-    resource_list.items[:] = [item for item, data in kept if data is not None]
+    resource_list.items[:] = [item for item, (fate, _) in zip(items, done, strict=True) if fate != REMOVED]
     for at, job in enumerate(config.jobs):
-        _report(resource_list, job, [part.tallies[at] for part in parts])
-
-
-_SAME = ""
-
-
-@dataclass(slots=True)
-class _Tally:
-    """What came of one patch. `unstable` says that a second run of it would change more."""
-
-    matched: int = 0
-    changed: list[str] = field(default_factory=list)
-    unstable: bool = False
+        report(results, job, [part.tallies[at] for part in parts], "functionConfig: ")
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What came of some items: the new bytes of each, _SAME where it did not change, None where it goes."""
+    """What came of some items: the fate of each, with the new bytes of those that changed."""
 
-    items: list[bytes | str | None]
+    items: list[tuple[Fate, bytes]]
     results: list[Result]
-    tallies: list[_Tally]
+    tallies: list[Tally]
 
 
-@dataclass(slots=True)
-class _Run:
-    config: Jobs
-    all_items: Sequence[Resource]
-    results: Results = field(default_factory=Results)
-    tallies: list[_Tally] = field(default_factory=list)
-    _shapes: dict[tuple[str, str], SchemaShape] = field(default_factory=dict)
-    _schemas: Schemas | None = None
-
-    def patch(self, items: Sequence[Resource]) -> _Part:
-        """Patches some of the items."""
-        self.tallies = [_Tally() for _ in self.config.jobs]
-        self.results = Results()
-        return _Part([self._patched(item) for item in items], list(self.results), self.tallies)
-
-    @staticmethod
-    def _kind(item: Resource) -> str:
-        try:
-            return item.kind
-        except ResourceError:
-            return ""  # told if it has to be read
-
-    def _patched(self, item: Resource) -> bytes | str | None:
-        """Applies the patches that are for an item."""
-        kind = self._kind(item)
-        numbers = [at for at, job in enumerate(self.config.jobs) if job.target.may_match_kind(kind)]
-        if not numbers or id(item) in self.config.sources:
-            return _SAME
-        try:
-            root = item.root
-        except ResourceError as error:
-            self.results.error(str(error), file=error.file)
-            return _SAME
-        if flaw := flaw_of(root):
-            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
-            return _SAME
-        before = to_value(root)
-        assert isinstance(before, dict)
-        now = before
-        for number in numbers:
-            job, tally = self.config.jobs[number], self.tallies[number]
-            if not _matches(job.target, now):
-                continue
-            tally.matched += 1
-            try:
-                after = self._applied(job, tally, now, item)
-            except PatchError as error:
-                self._refuse(item, job, error)
-                return _SAME
-            if after is None:
-                tally.changed.append(str(item.ref))
-                self.results.info(f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file)
-                return None
-            if after is not now and not same(after, now):
-                tally.changed.append(str(item.ref))
-                now = after
-        return self._written(item, before, now) if now is not before else _SAME
-
-    def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
-        message, path = f"{item.ref}: {job.label}: {error}", format_path(error.path) or None
-        self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
-
-    def _applied(self, job: Job, tally: _Tally, now: Object, item: Resource) -> Object | None:
-        """The object after one patch, None where the patch removes it."""
-        moved: list[Moved] = []
-        after = job.patch.apply(now, self._shape(item), self.config.modes, moved)
-        if job.patch.removes:
-            return None
-        after = _with_identity(after, now, job)
-        if job.patch.operations is not None and not tally.unstable:
-            # P6: what is declared in a pipeline runs again.
-            tally.unstable = not same(_again(job, after), after)
-        for move in moved:
-            path = format_path(move.path)
-            why = "elements that the patch does not name come first"
-            self.results.info(
-                f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
-                resource=item.ref,
-                file=item.file,
-                path=path,
-                tags={"rule": "P2"},
-            )
-        return after
-
-    def _written(self, item: Resource, before: Object, now: Object) -> bytes | str:
-        item.change(before, now, self._shape(item).keys_at)
-        try:
-            return item.data()
-        except TextError as error:
-            self.results.error(f"{item.file}: {error}", file=item.file)
-            return _SAME
-        finally:
-            item.forget()
-
-    def _shape(self, item: Resource) -> SchemaShape:
-        key = (item.api_version, item.kind)
-        if key not in self._shapes:
-            if self._schemas is None:
-                self._schemas = Schemas(self._definitions)
-            schema = self._schemas.of(Member("", subject_of(item.root), item.root, ""))
-            own = [k for k in self.config.list_keys if (k.api_version, k.kind) == key]
-            if own:
-                schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in own))
-            self._shapes[key] = SchemaShape(schema)
-        return self._shapes[key]
-
-    def _definitions(self) -> Iterator[Mapping]:
-        for item in self.all_items:
-            if CRD.encode() in item.slice.data and item.kind == CRD:
-                yield item.root
+def _patched(items: Sequence[Resource], patcher: Patcher) -> _Part:
+    done = [_patched_one(item, patcher) for item in items]
+    return _Part(done, list(patcher.results), patcher.tallies)
 
 
-def _matches(target: Target, value: Object) -> bool:
-    metadata = value.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    group, _, version = str(value.get("apiVersion", "")).rpartition("/")
-    name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
-    identity = Identity(group, version, str(value.get("kind", "")), name, namespace)
-    return target.matches(identity, _texts(metadata.get("labels")), _texts(metadata.get("annotations")))
-
-
-def _texts(value: Value) -> dict[str, str]:
-    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}
-
-
-def _again(job: Job, after: Object) -> Object | None:
+def _patched_one(item: Resource, patcher: Patcher) -> tuple[Fate, bytes]:
+    fate = patcher.edit(item)
+    if fate != CHANGED:
+        return fate, b""
     try:
-        assert job.patch.operations is not None
-        return job.patch.operations.apply(after)
-    except PatchError:
-        return None
-
-
-def _with_identity(after: Object, before: Object, job: Job) -> Object:
-    """The object with the name and kind that it had, unless the patch may change them."""
-    result = after
-    if job.keeps_kind:
-        for name in ("apiVersion", "kind"):
-            result = _set(result, name, before)
-    if job.keeps_name:
-        metadata, had = result.get("metadata"), before.get("metadata")
-        if isinstance(metadata, dict) and isinstance(had, dict):
-            for name in ("name", "namespace"):
-                metadata = _set(metadata, name, had)
-            result = result if metadata is result["metadata"] else {**result, "metadata": metadata}
-    return result
-
-
-def _set(value: Object, name: str, before: Object) -> Object:
-    """The map with a field as it was before."""
-    if name in value and name in before and same(value[name], before[name]):
-        return value
-    if name not in value and name not in before:
-        return value
-    if name in before:
-        return {**value, name: before[name]}
-    return {key: inner for key, inner in value.items() if key != name}
-
-
-def _report(resource_list: ResourceList, job: Job, tallies: list[_Tally]) -> None:
-    results = resource_list.results
-    matched = sum(tally.matched for tally in tallies)
-    changed = [name for tally in tallies for name in tally.changed]
-    if not matched:
-        # P4: silence would hide a typing error.
-        message = f"functionConfig: {job.label} matches nothing in the package; check its target"
-        results.warning(message, path=job.label, tags={"rule": "P4"})
-        return
-    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-    names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
-    resources = "1 resource" if matched == 1 else f"{matched} resources"
-    message = f"functionConfig: {job.label} matches {resources}, {names}"
-    results.info(message, path=job.label, tags={"rule": "P4"})
-    if any(tally.unstable for tally in tallies):
-        results.warning(
-            f"functionConfig: {job.label}: a second run of this JSON patch would change more; in a pipeline use a "
-            "strategic merge patch, or operations that give the same again",
-            path=job.label,
-            tags={"rule": "P6"},
-        )
+        return fate, item.data()
+    except TextError as error:
+        patcher.results.error(f"{item.file}: {error}", file=item.file)
+        return fate, b""
+    finally:
+        item.forget()

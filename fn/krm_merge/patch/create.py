@@ -170,7 +170,7 @@ class _Difference:
             if new is None:
                 if self.deletions:
                     assert isinstance(old, dict)
-                    gone.append({**key.given(old), PATCH: "delete"})
+                    gone.append({PATCH: "delete", **key.given(old)})
                 continue
             assert isinstance(new, dict)
             if old is None:
@@ -180,7 +180,7 @@ class _Difference:
             assert isinstance(old, dict)
             inner = self.mapping(path, old, new, field.inside, retains_keys=field.retains_keys)
             if inner:
-                changed.append((place, {**inner, **key.given(new)}))
+                changed.append((place, {**key.given(new), **inner}))
         items = [item for _, item in sorted(changed, key=lambda pair: pair[0])] + gone
         in_order = len(before) == len(after) and all(key.of(a) == key.of(b) for a, b in zip(before, after, strict=True))
         wanted = (self.additions and (bool(items) or not in_order)) or (self.deletions and bool(items))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -12,6 +13,7 @@ from krm_merge.patch.json_merge import apply_merge
 from krm_merge.patch.json_patch import JsonPatch
 from krm_merge.patch.keys import MergeKeys
 from krm_merge.patch.order import ListOrder
+from krm_merge.patch.selector import Target
 from krm_merge.patch.shape import Shape
 from krm_merge.patch.values import Object
 from krm_merge.text.nodes import TextError
@@ -85,3 +87,24 @@ def patch_of(value: Value, type_: PatchType | None = None) -> Patch:
     if type_ == "json":
         raise PatchError("a json patch is a list of operations, this is a map")
     return Patch(type_ or "strategic", value)
+
+
+def target_of(patch: Patch) -> Target | None:
+    """The object that a patch names itself by apiVersion, kind and metadata.name; None where it names none."""
+    version, kind, metadata = (patch.body.get(name) for name in ("apiVersion", "kind", "metadata"))
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not (isinstance(version, str) and isinstance(kind, str) and isinstance(name, str)):
+        return None
+    group, _, version = version.rpartition("/")
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    return Target(
+        group=_exactly(group),
+        version=_exactly(version),
+        kind=_exactly(kind),
+        name=_exactly(name),
+        namespace=_exactly(namespace) if isinstance(namespace, str) else None,
+    )
+
+
+def _exactly(text: str) -> re.Pattern[str]:
+    return re.compile(re.escape(text))

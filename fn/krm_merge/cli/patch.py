@@ -1,0 +1,231 @@
+"""`krm-merge patch apply` and `krm-merge patch create`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.diff import show_diff
+from krm_merge.cli.show import show_results
+from krm_merge.functions.patch_jobs import Job, Jobs
+from krm_merge.functions.patching import REMOVED, SAME, Patcher, report
+from krm_merge.krm.resource import Resource
+from krm_merge.merge.member import Member, flaw_of, subject_of
+from krm_merge.merge.schemas import CRD, Schemas
+from krm_merge.packages.directory import PackageError, read_file
+from krm_merge.packages.tree import File
+from krm_merge.packages.write import write_file
+from krm_merge.patch import (
+    ListOrder,
+    MergeKeys,
+    PatchError,
+    SchemaShape,
+    create,
+    create_merge,
+    create_merge_three_way,
+    create_three_way,
+)
+from krm_merge.patch.patches import Modes, PatchType, read_patches, target_of
+from krm_merge.patch.selector import Target
+from krm_merge.patch.values import Object
+from krm_merge.text.editor import Editor
+from krm_merge.text.emit import Emitter
+from krm_merge.text.nodes import Mapping, TextError
+from krm_merge.text.reader import read
+from krm_merge.text.stream import cut, is_empty, joined
+from krm_merge.text.values import from_value, to_value
+
+_STDIO = Path("-")
+
+_list_order = click.option(
+    "--list-order",
+    type=click.Choice(["document", "kubernetes"]),
+    default="document",
+    show_default=True,
+    help="How strategic merge patches order lists: as the specification says, or as kubectl.",
+)
+_merge_keys = click.option(
+    "--merge-keys",
+    type=click.Choice(["multi", "single"]),
+    default="multi",
+    show_default=True,
+    help="Whether all key fields identify an element of a list, or the one that kubectl knows.",
+)
+_file = click.Path(path_type=Path, allow_dash=True)
+
+
+@click.group("patch")
+def command() -> None:
+    """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902)."""
+
+
+@command.command("apply")
+@click.argument("file", type=_file)
+@click.argument("patch", type=_file)
+@click.option(
+    "--type",
+    "type_",
+    type=click.Choice(["strategic", "merge", "json"]),
+    help="By default strategic for a mapping, json for a list.",
+)
+@_list_order
+@_merge_keys
+@click.option("-o", "target", type=_file, default=_STDIO, help="The file to write, by default stdout.")
+@click.option("--in-place", is_flag=True, help="Write the result to FILE.")
+@click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
+def apply_command(
+    file: Path,
+    patch: Path,
+    type_: PatchType | None,
+    list_order: ListOrder,
+    merge_keys: MergeKeys,
+    target: Path,
+    in_place: bool,
+    with_diff: bool,
+    quiet: bool,
+) -> None:
+    """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
+
+    A patch that names its object (apiVersion, kind, metadata.name) is for that one, any other for every resource in
+    FILE. Comments, order and style of all else stay. CustomResourceDefinitions in FILE tell how lists of custom
+    resources merge.
+
+    The exit code is 1 where a patch cannot be applied; then nothing is written.
+    """
+    if file == patch == _STDIO or (in_place and (file == _STDIO or target != _STDIO)):
+        raise click.UsageError("only one file can be -, and --in-place goes with neither -o nor -")
+    before = _read(file)
+    modes = Modes(list_order, merge_keys)
+    try:
+        jobs = [
+            Job(str(patch), one, target_of(one) or Target(), keeps_name=False, keeps_kind=False)
+            for one in read_patches(_read(patch).data.decode(), type_)
+        ]
+    except (PatchError, UnicodeDecodeError) as error:
+        raise PackageError(f"{patch}: {error}") from None
+    documents = _Documents(str(file), before)
+    patcher = Patcher(Jobs(jobs, modes), documents.definitions)
+    after = File(documents.patched(patcher), before.mode)
+    for at, job in enumerate(jobs):
+        report(patcher.results, job, [patcher.tallies[at]])
+    show_results(patcher.results, quiet=quiet)
+    if patcher.results.errors:
+        sys.exit(1)
+    if with_diff:
+        name = file.name if file != _STDIO else "stdin"
+        show_diff({name: before}, {name: after} if after.data != before.data else {})
+    if in_place or target != _STDIO:
+        write_file(file if in_place else target, after)
+    elif not with_diff:
+        sys.stdout.buffer.write(after.data)
+        sys.stdout.buffer.flush()
+
+
+@command.command("create")
+@click.argument("old", type=_file)
+@click.argument("new", type=_file)
+@click.option(
+    "--live", type=_file, help="The object as it is now: the patch is for this one, as kubectl apply makes it."
+)
+@click.option("--overwrite/--no-overwrite", default=True, help="Whether changes in --live may be overwritten.")
+@click.option("--type", "type_", type=click.Choice(["strategic", "merge"]), default="strategic", show_default=True)
+@_list_order
+@_merge_keys
+def create_command(
+    old: Path, new: Path, live: Path | None, overwrite: bool, type_: str, list_order: ListOrder, merge_keys: MergeKeys
+) -> None:
+    """Print the patch that makes the object in NEW of the object in OLD. One of the files may be - for stdin.
+
+    With --live, OLD is the object as it was last applied: what NEW has not and OLD had is deleted, what only the live
+    object has stays.
+    """
+    places = [place for place in (old, new, live) if place is not None]
+    if places.count(_STDIO) > 1:
+        raise click.UsageError("only one file can be -")
+    objects = {place: _object(place) for place in places}
+    original, modified = objects[old], objects[new]
+    root = from_value(modified)
+    assert isinstance(root, Mapping)
+    schema = SchemaShape(Schemas(lambda: ()).of(Member("", subject_of(root), root, "")))
+    try:
+        if type_ == "merge":
+            patch = (
+                create_merge(original, modified)
+                if live is None
+                else create_merge_three_way(original, modified, objects[live], overwrite=overwrite)
+            )
+        elif live is None:
+            patch = create(original, modified, schema, list_order=list_order, merge_keys=merge_keys)
+        else:
+            patch = create_three_way(
+                original,
+                modified,
+                objects[live],
+                schema,
+                overwrite=overwrite,
+                list_order=list_order,
+                merge_keys=merge_keys,
+            )
+    except PatchError as error:
+        raise PackageError(f"{live or new}: {error}") from None
+    click.echo(_as_yaml(patch), nl=False)
+
+
+class _Documents:
+    """The documents of a file, patched one by one."""
+
+    def __init__(self, name: str, file: File) -> None:
+        self._file = file
+        self._texts = cut(file.data)
+        self._resources = [_resource(name, data) for data in self._texts]
+
+    def definitions(self) -> Iterator[Mapping]:
+        return (resource.root for resource in self._resources if resource is not None and resource.kind == CRD)
+
+    def patched(self, patcher: Patcher) -> bytes:
+        out = []
+        for data, resource in zip(self._texts, self._resources, strict=True):
+            fate = patcher.edit(resource) if resource is not None else SAME
+            if fate != REMOVED:
+                out.append(data if resource is None or fate == SAME else resource.text().encode())
+        return joined(out, self._file.data)
+
+
+def _resource(name: str, data: bytes) -> Resource | None:
+    try:
+        root = None if is_empty(data) else read(data.decode())
+    except (TextError, UnicodeDecodeError) as error:
+        raise PackageError(f"{name}: {error}") from None
+    if root is None:
+        return None
+    if flaw := flaw_of(root):
+        raise PackageError(f"{name} {flaw}")
+    assert isinstance(root, Mapping)
+    return Resource.from_tree(root)
+
+
+def _read(place: Path) -> File:
+    return File(sys.stdin.buffer.read()) if place == _STDIO else read_file(place)
+
+
+def _object(place: Path) -> Object:
+    try:
+        value = to_value(read(_read(place).data.decode()))
+    except (TextError, UnicodeDecodeError) as error:
+        raise PackageError(f"{place}: {error}") from None
+    if not isinstance(value, dict):
+        raise PackageError(f"{place}: one object is expected")
+    return value
+
+
+def _as_yaml(patch: Object) -> str:
+    if not patch:
+        return "{}\n"
+    root = from_value(patch)
+    assert isinstance(root, Mapping)
+    emitter = Emitter(Editor(root), 0)
+    return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)

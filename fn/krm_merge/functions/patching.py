@@ -1,0 +1,207 @@
+"""Patches single resources, and tells what came of each patch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from krm_merge.functions.patch_jobs import Job, Jobs
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.result import Results
+from krm_merge.merge.member import Member, flaw_of, subject_of
+from krm_merge.merge.schemas import Schemas
+from krm_merge.patch import Moved, PatchError, SchemaShape
+from krm_merge.patch.selector import Identity, Target
+from krm_merge.patch.values import Object, same
+from krm_merge.schema import WithListKeys
+from krm_merge.schema.model import KeyedList
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.values import Value, to_value
+
+Fate: TypeAlias = Literal["same", "changed", "removed"]
+SAME: Final = "same"
+CHANGED: Final = "changed"
+REMOVED: Final = "removed"
+
+_SHOWN = 5
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of one patch. `unstable` says that a second run of it would change more."""
+
+    matched: int = 0
+    changed: list[str] = field(default_factory=list)
+    unstable: bool = False
+
+
+class Patcher:
+    """Applies the patches of a configuration. `tallies` count by patch, `results` are the resources' own."""
+
+    def __init__(self, config: Jobs, definitions: Callable[[], Iterable[Mapping]]) -> None:
+        """`definitions` gives the CRDs of the package when one is asked for."""
+        self.results = Results()
+        self.tallies = [Tally() for _ in config.jobs]
+        self._config = config
+        self._definitions = definitions
+        self._shapes: dict[tuple[str, str], SchemaShape] = {}
+        self._schemas: Schemas | None = None
+
+    @staticmethod
+    def _kind(item: Resource) -> str:
+        try:
+            return item.kind
+        except ResourceError:
+            return ""  # told if it has to be read
+
+    def edit(self, item: Resource) -> Fate:
+        """Applies the patches that are for a resource, as edits of its text; reports what goes wrong."""
+        kind = self._kind(item)
+        numbers = [at for at, job in enumerate(self._config.jobs) if job.target.may_match_kind(kind)]
+        if not numbers or id(item) in self._config.sources:
+            return SAME
+        try:
+            root = item.root
+        except ResourceError as error:
+            self.results.error(str(error), file=error.file)
+            return SAME
+        if flaw := flaw_of(root):
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return SAME
+        before = to_value(root)
+        assert isinstance(before, dict)
+        now = before
+        for number in numbers:
+            job, tally = self._config.jobs[number], self.tallies[number]
+            if not _matches(job.target, now):
+                continue
+            tally.matched += 1
+            try:
+                after = self._applied(job, tally, now, item)
+            except PatchError as error:
+                self._refuse(item, job, error)
+                return SAME
+            if after is None:
+                tally.changed.append(str(item.ref))
+                self.results.info(f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file)
+                return REMOVED
+            if after is not now and not same(after, now):
+                tally.changed.append(str(item.ref))
+                now = after
+        if now is before:
+            return SAME
+        item.change(before, now, self._shape(item).keys_at)
+        return CHANGED
+
+    def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
+        message, path = f"{item.ref}: {job.label}: {error}", format_path(error.path) or None
+        self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+
+    def _applied(self, job: Job, tally: Tally, now: Object, item: Resource) -> Object | None:
+        """The object after one patch, None where the patch removes it."""
+        moved: list[Moved] = []
+        after = job.patch.apply(now, self._shape(item), self._config.modes, moved)
+        if job.patch.removes:
+            return None
+        after = _with_identity(after, now, job)
+        if job.patch.operations is not None and not tally.unstable:
+            # P6: what is declared in a pipeline runs again.
+            tally.unstable = not same(_again(job, after), after)
+        for move in moved:
+            path = format_path(move.path)
+            why = "elements that the patch does not name come first"
+            self.results.info(
+                f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
+                resource=item.ref,
+                file=item.file,
+                path=path,
+                tags={"rule": "P2"},
+            )
+        return after
+
+    def _shape(self, item: Resource) -> SchemaShape:
+        key = (item.api_version, item.kind)
+        if key not in self._shapes:
+            if self._schemas is None:
+                self._schemas = Schemas(self._definitions)
+            schema = self._schemas.of(Member("", subject_of(item.root), item.root, ""))
+            own = [k for k in self._config.list_keys if (k.api_version, k.kind) == key]
+            if own:
+                schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in own))
+            self._shapes[key] = SchemaShape(schema)
+        return self._shapes[key]
+
+
+def _matches(target: Target, value: Object) -> bool:
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    group, _, version = str(value.get("apiVersion", "")).rpartition("/")
+    name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
+    identity = Identity(group, version, str(value.get("kind", "")), name, namespace)
+    return target.matches(identity, _texts(metadata.get("labels")), _texts(metadata.get("annotations")))
+
+
+def _texts(value: Value) -> dict[str, str]:
+    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}
+
+
+def _again(job: Job, after: Object) -> Object | None:
+    try:
+        assert job.patch.operations is not None
+        return job.patch.operations.apply(after)
+    except PatchError:
+        return None
+
+
+def _with_identity(after: Object, before: Object, job: Job) -> Object:
+    """The object with the name and kind that it had, unless the patch may change them."""
+    result = after
+    if job.keeps_kind:
+        for name in ("apiVersion", "kind"):
+            result = _set(result, name, before)
+    if job.keeps_name:
+        metadata, had = result.get("metadata"), before.get("metadata")
+        if isinstance(metadata, dict) and isinstance(had, dict):
+            for name in ("name", "namespace"):
+                metadata = _set(metadata, name, had)
+            result = result if metadata is result["metadata"] else {**result, "metadata": metadata}
+    return result
+
+
+def _set(value: Object, name: str, before: Object) -> Object:
+    """The map with a field as it was before."""
+    if name in value and name in before and same(value[name], before[name]):
+        return value
+    if name not in value and name not in before:
+        return value
+    if name in before:
+        return {**value, name: before[name]}
+    return {key: inner for key, inner in value.items() if key != name}
+
+
+def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "") -> None:
+    """Reports what a patch matched and changed; `tallies` are those of all parts of the package.
+
+    Messages begin with the prefix.
+    """
+    matched = sum(tally.matched for tally in tallies)
+    changed = [name for tally in tallies for name in tally.changed]
+    if not matched:
+        # P4: silence would hide a typing error.
+        message = f"{prefix}{job.label} matches nothing in the package; check its target"
+        results.warning(message, path=job.label, tags={"rule": "P4"})
+        return
+    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+    names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
+    resources = "1 resource" if matched == 1 else f"{matched} resources"
+    message = f"{prefix}{job.label} matches {resources}, {names}"
+    results.info(message, path=job.label, tags={"rule": "P4"})
+    if any(tally.unstable for tally in tallies):
+        results.warning(
+            f"{prefix}{job.label}: a second run of this JSON patch would change more; in a pipeline use a "
+            "strategic merge patch, or operations that give the same again",
+            path=job.label,
+            tags={"rule": "P6"},
+        )
