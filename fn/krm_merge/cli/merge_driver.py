@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import click
 
 from krm_merge.cli.show import show_results
+from krm_merge.krm.result import Results
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.policy import OnConflict, Policy, Rule
 from krm_merge.packages.conflict_markers import marked
@@ -64,10 +66,13 @@ def command(
         if conflicts:
             places = "one place" if conflicts == 1 else f"{conflicts} places"
             click.echo(f"{name or ours}: conflicts in {places}, between markers", err=True)
+            for result in (result for result in results if result.severity == "warning"):
+                # What stands is for whoever resolves them.
+                click.echo(f"  {result.message.partition('; local')[0]}", err=True)
     else:
         one = _merged(sides, on_conflict)
         results, file, conflicts = one.results, _text(one, path, files[1]), 0
-        show_results(results, quiet=True)
+        show_results(_under_name(results, name), quiet=True)
     if results.errors:
         sys.exit(1)
     write_file(ours, file)
@@ -80,6 +85,14 @@ def _merged(sides: list[dict[str, File]], winner: OnConflict) -> MergedTree:
     # Whoever wins has its way in what was deleted, too: between markers both ways are shown.
     rules = (Rule(on_delete="upstream" if winner == "upstream" else "local"),)
     return merge_trees(original, upstream, local, PackageMerge(Policy(winner, rules), of_branches=True))
+
+
+def _under_name(results: Results, name: str) -> Results:
+    """The results with the path that git knows the file by."""
+    renamed = Results()
+    for result in results:
+        renamed.add(replace(result, file=name) if name else result)
+    return renamed
 
 
 def _text(merged: MergedTree, path: str, local: File) -> File:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from posixpath import dirname, join, normpath
 
 from krm_merge.krm.result import Results
 from krm_merge.merge.folders import Folders
@@ -12,9 +13,9 @@ from krm_merge.merge.narrow import narrow
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.schemas import Schemas
 from krm_merge.packages.rewrite import Rewrite
-from krm_merge.packages.side import Side
+from krm_merge.packages.side import Side, config_paths
 from krm_merge.packages.text_files import merge_file
-from krm_merge.packages.tree import Changes, File, Tree, clash, holds_resources
+from krm_merge.packages.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
 from krm_merge.packages.values import merge_values
 from krm_merge.text.stream import is_empty
 
@@ -56,10 +57,24 @@ def merge_trees(
     changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, touched, results))
     for path in sorted(as_text - closed):
         _merge_text(path, sides, merge, changes, results)
+    for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
+        message = f"{path}: configPath {target} names a file that the package does not have"
+        results.warning(message, file=path, tags={"rule": "G", "side": "both"})
     if path := clash(local, changes):
         problem = "upstream has a file where local has a folder, or the other way round; rename local's"
         results.error(f"{path}: {problem}", file=path)
     return MergedTree({} if results.errors else changes, results)
+
+
+def _dangling(tree: Tree) -> set[tuple[str, str]]:
+    """The Kptfiles with a configPath that leads to no file, and that path."""
+    found = set()
+    for path, file in tree.items():
+        if is_kptfile(path):
+            for target in config_paths(file.data):
+                if normpath(join(dirname(path), target)) not in tree:
+                    found.add((path, target))
+    return found
 
 
 def _inhabited(local: Side, resources: Iterable[Outcome]) -> set[str]:

@@ -14,6 +14,7 @@ from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read, read_all
 from krm_merge.text.stream import cut, is_empty
+from krm_merge.text.values import Value, to_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +88,22 @@ def path_of(name: str, file: File) -> str:
     if len(subjects) == 1 and (subjects[0].kind, subjects[0].group) == (KPTFILE, KPTFILE_GROUP):
         return KPTFILE
     return name if holds_resources(name) or not subjects else f"{name}.yaml"
+
+
+def config_paths(kptfile: bytes) -> list[str]:
+    """The files that configure the functions of a Kptfile; none where it cannot be read."""
+    if b"configPath" not in kptfile:
+        return []
+    try:
+        pipeline = to_value(read(kptfile.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return []
+    found = []
+    for name in ("mutators", "validators"):
+        functions = _field(_field(pipeline, "pipeline"), name)
+        found += [_field(function, "configPath") for function in functions] if isinstance(functions, list) else []
+    return [path for path in found if isinstance(path, str)]
+
+
+def _field(value: Value, name: str) -> Value:
+    return value.get(name) if isinstance(value, dict) else None

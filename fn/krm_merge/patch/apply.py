@@ -127,7 +127,8 @@ class _Apply:
         if isinstance(value, dict):
             assert isinstance(live, dict)
             if field.replaces and PATCH not in value:
-                result[name] = live if same(live, value) else self._replacement(value)
+                instead = self._replacement(value)
+                result[name] = live if same(live, instead) else instead
             else:
                 result[name] = self.mapping(path, live, value, field.inside)
             return
@@ -142,7 +143,9 @@ class _Apply:
 
     # ---- lists -------------------------------------------------------------------------------------------------
 
-    def _list(self, path: FieldPath, live: list[Value], patch: list[Value], field: Field) -> list[Value]:
+    def _list(
+        self, path: FieldPath, live: list[Value], patch: list[Value], field: Field, *, ordered: bool = False
+    ) -> list[Value]:
         if not field.merges:
             clean, _ = self._as_new(patch)
             assert isinstance(clean, list)
@@ -153,7 +156,8 @@ class _Apply:
         kept, changes = self._special(path, live, patch, key)
         merged = self._elements(path, kept, changes, key, field)
         result = by_patch_list(merged, changes, kept, key.of, self.list_order)
-        self._note_moves(path, live, result, key)
+        if not ordered:
+            self._note_moves(path, live, result, key)
         return live if same(live, result) else result
 
     def _keys(self, path: FieldPath, field: Field, *lists: list[Value]) -> ElementKeys:
@@ -252,12 +256,13 @@ class _Apply:
             assert isinstance(clean, list)
             merged, before = clean, []
         else:
-            merged = self._list(path, live, patch, field) if change.has_value else live
+            merged = self._list(path, live, patch, field, ordered=bool(order)) if change.has_value else live
             before = self._live_order(live, patch, key) if field.merges and self.as_kubectl else live
         if not order:
             result[name] = merged
             return
         in_order = by_order_list(merged, order, before, key.of, self.list_order)
+        self._note_moved_to_the_front(path, live or [], in_order, order, key)
         result[name] = live if live is not None and same(live, in_order) else in_order
 
     def _live_order(self, live: list[Value], patch: list[Value], key: ElementKeys) -> list[Value]:
@@ -272,6 +277,22 @@ class _Apply:
         known = {self._live_key(item, key) for item in kept}
         new = [item for item in patch if not has_directive(item) and key.of(item) not in known]
         return [*kept, *new][: len(live)]
+
+    def _note_moved_to_the_front(
+        self, path: FieldPath, live: list[Value], result: list[Value], order: list[Value], key: ElementKeys
+    ) -> None:
+        """P2: an element that the order list does not name, and that stood behind one that it names."""
+        if self.as_kubectl:
+            return
+        named, left = {key.of(item) for item in order}, {key.of(item) for item in result}
+        behind = False
+        for item in live:
+            own = key.of(item)
+            if own in named:
+                behind |= own in left
+            elif behind and own in left:
+                self.moved.append(Moved(path, _label(item, key)))
+                return
 
     def _note_moves(self, path: FieldPath, live: list[Value], result: list[Value], key: ElementKeys) -> None:
         """P2: an element that the default order moves is worth telling."""

@@ -1,0 +1,37 @@
+"""References between files that a merge breaks are told (law G)."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.policy import Policy
+from krm_merge.packages.merge import merge_trees
+from krm_merge.packages.tree import File
+
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+FUNCTION = "pipeline:\n  mutators:\n  - image: set-labels:v1\n    configPath: labels.yaml\n"
+LABELS = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: labels\n"
+
+
+def tree(kptfile: str, **files: str) -> dict[str, File]:
+    return {"Kptfile": File(kptfile.encode())} | {f"{name}.yaml": File(text.encode()) for name, text in files.items()}
+
+
+@pytest.mark.parametrize(
+    ("local", "told"),
+    [
+        (tree(KPTFILE + FUNCTION, labels=LABELS), True),
+        (tree(KPTFILE, labels=LABELS), False),
+        (tree(KPTFILE + FUNCTION, labels=LABELS + "data: {a: b}\n"), False),
+        (tree(KPTFILE + FUNCTION), False),
+    ],
+    ids=["upstream removed the file", "local removed the function", "local changed the file", "local removed it"],
+)
+def test_a_config_path_to_a_file_that_went(local: dict[str, File], told: bool) -> None:
+    original = tree(KPTFILE + FUNCTION, labels=LABELS)
+    upstream = tree(KPTFILE + FUNCTION + "info:\n  description: x\n")
+    merged = merge_trees(original, upstream, local, PackageMerge(Policy()))
+    warnings = [result.message for result in merged.results if "configPath" in result.message]
+    wanted = ["Kptfile: configPath labels.yaml names a file that the package does not have"]
+    assert warnings == (wanted if told else [])
