@@ -14,10 +14,10 @@ Labels: TypeAlias = Mapping[str, str]
 
 _REQUIREMENT = re.compile(
     r"\s*(?:"
-    r"(?P<set>[^\s!=,()]+)\s+(?P<how>in|notin)\s*\((?P<values>[^()]*)\)"
-    r"|(?P<key>[^\s!=,()]+)\s*(?P<sign>==|=|!=)\s*(?P<value>[^\s!=,()]*)"
-    r"|!\s*(?P<absent>[^\s!=,()]+)"
-    r"|(?P<present>[^\s!=,()]+)"
+    r"(?P<set>[^\s!=<>,()]+)\s+(?P<how>in|notin)\s*\((?P<values>[^()]*)\)"
+    r"|(?P<key>[^\s!=<>,()]+)\s*(?P<sign>==|=|!=)\s*(?P<value>[^\s!=<>,()]*)"
+    r"|!\s*(?P<absent>[^\s!=<>,()]+)"
+    r"|(?P<present>[^\s!=<>,()]+)"
     r")\s*(?:,|\Z)"
 )
 
@@ -75,8 +75,8 @@ class Selector:
     def parse(cls, text: str) -> Selector:
         """Reads `a=b,c!=d,e in (f, g),h notin (i),j,!k`. Raises ValueError naming the column."""
         requirements: list[Callable[[Labels], bool]] = []
-        position = 0
-        while position < len(text):
+        position, end = 0, len(text.rstrip())
+        while position < end:
             match = _REQUIREMENT.match(text, position)
             if match is None:
                 raise ValueError(f"cannot read the selector {text!r} at column {position + 1}")

@@ -1,0 +1,154 @@
+"""What patches do wrong, and what the messages say: the path, the key, and what is wrong. Several key fields."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from generated_objects import SMALL, SpecShape
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.patch import PatchConflict, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
+from krm_merge.schema.builtin import builtin_schema
+
+Data = dict[str, Any]
+SHAPE: Final = SpecShape(SMALL)
+KUBERNETES: Final[Data] = {"list_order": "kubernetes", "merge_keys": "single"}
+LIVE: Final[Data] = {
+    "items": [{"name": "a", "items": [{"name": "b"}]}],
+    "set": ["x"],
+    "kept": {"value": "x"},
+    "pairs": [{"foo": "a", "bar": "x"}, {"foo": "a", "bar": "y"}, {"foo": "b", "bar": "x"}],
+    "inner": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("patch", "path", "words"),
+    [
+        ({"items": [{"value": "x"}]}, "items", ["declared merge key: name", '{"value": "x"}']),
+        ({"items": [{"$patch": "delete"}]}, "items", ["declared merge key: name"]),
+        ({"items": [{"name": "a", "items": [{"value": "x"}]}]}, "items[name=a].items", ["declared merge key: name"]),
+        ({"$setElementOrder/items": [{"value": "x"}]}, "items", ["declared merge key: name"]),
+        ({"items": [{"name": "a", "$patch": "drop"}]}, "items", ['unknown patch type: "drop"']),
+        ({"items": ["a"]}, "items", ["list element types are not identical"]),
+        ({"items": [["a"]]}, "items", ["lists of lists are not supported"]),
+        ({"set": [{"name": "a"}]}, "set", ["list element types are not identical"]),
+        (
+            {"$setElementOrder/items": [{"name": "b"}, {"name": "a"}], "items": [{"name": "a"}, {"name": "b"}]},
+            "items",
+            ["order in patch list", "doesn't match $setElementOrder", '"b"'],
+        ),
+        ({"$setElementOrder/set": ["y"], "set": ["x"]}, "set", ["doesn't match $setElementOrder", '["y"]']),
+        ({"inner": {"$patch": "drop"}}, "inner.$patch", ['unknown patch type: "drop"']),
+        ({"kept": {"other": 1, "$retainKeys": ["value"]}}, "kept.$retainKeys", ["format of retainKeys", "sets other"]),
+        ({"kept": {"$retainKeys": "value"}}, "kept.$retainKeys", ["format of retainKeys", "list of fields"]),
+        ({"$setElementOrder/set": "x"}, None, ["format of setElementOrder list", "$setElementOrder/FIELD"]),
+        ({"$setElementOrder": ["x"]}, None, ["format of setElementOrder list", "$setElementOrder/FIELD"]),
+        ({"$deleteFromPrimitiveList/set": "x"}, None, ["format of primitive list", "$deleteFromPrimitiveList/FIELD"]),
+        ({"$deleteFromPrimitiveList": ["x"]}, None, ["format of primitive list", "$deleteFromPrimitiveList/FIELD"]),
+        ({"$setElementOrder/kept": ["x"]}, "kept", ["a list is expected"]),
+        ({"$setElementOrder/items": [{"name": "a"}], "items": {}}, "items", ["a list is expected"]),
+        # Several key fields: all of them are needed, in elements, deletions and orders (m3-m6).
+        ({"pairs": [{"foo": "a", "value": "x"}]}, "pairs", ["declared merge key: bar"]),
+        ({"pairs": [{"bar": "x", "value": "x"}]}, "pairs", ["declared merge key: foo"]),
+        ({"pairs": [{"foo": "a", "$patch": "delete"}]}, "pairs", ["declared merge key: bar"]),
+        ({"$setElementOrder/pairs": [{"foo": "a"}]}, "pairs", ["declared merge key: bar"]),
+    ],
+)
+def test_messages(patch: Data, path: str | None, words: list[str]) -> None:
+    with pytest.raises(PatchError) as raised:
+        apply(LIVE, patch, SHAPE)
+    message = str(raised.value)
+    assert message == f"{format_path(raised.value.path)}: {raised.value.problem}"
+    if path is not None:
+        assert message.startswith(f"{path}: "), message
+    assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize("field", ["items", "inner"])
+def test_a_field_that_the_type_has_not(field: str) -> None:
+    shape = TypeShape({"root": {}}, "root")
+    value: Any = [{"name": "a"}] if field == "items" else {"a": 1}
+    with pytest.raises(PatchError, match=f"^{field}: unable to find api field {field}"):
+        apply({field: value}, {field: value}, shape)
+    assert apply({}, {field: value}, shape) == {field: value}
+
+
+def test_a_live_element_without_its_key() -> None:
+    live: Data = {"items": [{"value": "x"}]}
+    with pytest.raises(PatchError, match=r"^items: .*declared merge key: name"):
+        apply(live, {"items": [{"name": "a"}]}, SHAPE)
+    with pytest.raises(PatchError, match=r"^items: .*declared merge key: name"):
+        create(live, {"items": [{"name": "a"}]}, SHAPE)
+
+
+@pytest.mark.parametrize("change", [{"$patch": "merge"}, {"$patch": "merge", "word": "x"}])
+def test_kubectl_knows_no_directive_merge(change: Data) -> None:
+    assert apply({"inner": {"word": "y"}}, {"inner": change}, SHAPE)["inner"] == {"word": change.get("word", "y")}
+    with pytest.raises(PatchError, match=r'^inner\.\$patch: unknown patch type: "merge"'):
+        apply({"inner": {}}, {"inner": change}, SHAPE, **KUBERNETES)
+    with pytest.raises(PatchError, match=r"^items: merging lists cannot yet"):
+        apply(LIVE, {"items": [{"name": "a", **change}]}, SHAPE, **KUBERNETES)
+
+
+def test_conflicts_name_the_place() -> None:
+    versions: list[Data] = [{"inner": {"word": word}} for word in "xyz"]
+    original, modified, live = versions
+    with pytest.raises(PatchConflict, match=r"^inner\.word: "):
+        create_three_way(original, modified, live, SHAPE, overwrite=False)
+    assert create_three_way(original, modified, live, SHAPE) == {"inner": {"word": "y"}}
+
+
+# ---- one port, two protocols -------------------------------------------------------------------------------------
+
+
+def service(*ports: Data) -> Data:
+    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "dns"}, "spec": {"ports": list(ports)}}
+
+
+def patched(live: Data, *ports: Data, **modes: Any) -> list[Data]:
+    schema = builtin_schema("", "v1", "Service")
+    assert schema is not None
+    result: Any = apply(live, {"spec": {"ports": list(ports)}}, SchemaShape(schema), **modes)
+    found: list[Data] = result["spec"]["ports"]
+    return found
+
+
+TCP: Final[Data] = {"port": 53, "protocol": "TCP", "name": "tcp"}
+UDP: Final[Data] = {"port": 53, "protocol": "UDP", "name": "udp"}
+BARE: Final[Data] = {"port": 53, "name": "tcp"}
+"""TCP is the default."""
+
+
+@pytest.mark.parametrize("tcp", [TCP, BARE], ids=["written", "default"])
+@pytest.mark.parametrize("key", [{"port": 53, "protocol": "TCP"}, {"port": 53}], ids=["written", "default"])
+def test_each_port_is_patched_alone(tcp: Data, key: Data) -> None:
+    live = service(tcp, UDP)
+    assert patched(live, {**key, "targetPort": 5}) == [{**tcp, **key, "targetPort": 5}, UDP]
+    assert patched(live, {"port": 53, "protocol": "UDP", "targetPort": 5}) == [tcp, {**UDP, "targetPort": 5}]
+    assert patched(live, {**key, "$patch": "delete"}) == [UDP]
+    assert patched(live, {"port": 53, "protocol": "UDP", "$patch": "delete"}) == [tcp]
+    assert patched(service(tcp), UDP) == [tcp, UDP]
+    assert patched(service(UDP), {**key, "name": "tcp"}) == [UDP, {**key, "name": "tcp"}]
+    # A default is for finding the element; it is not written out.
+    assert patched(service(BARE), {"port": 53, "targetPort": 5}) == [{**BARE, "targetPort": 5}]
+
+
+def test_a_default_is_written_out_or_taken_away() -> None:
+    schema = builtin_schema("", "v1", "Service")
+    assert schema is not None
+    shape = SchemaShape(schema)
+    for first, second in ((service(TCP, UDP), service(BARE, UDP)), (service(BARE, UDP), service(TCP, UDP))):
+        patch = create(first, second, shape)
+        assert apply(first, patch, shape) == second
+
+
+def test_single_finds_the_first_as_kubectl_does() -> None:
+    live = service(TCP, UDP)
+    change: Data = {"port": 53, "protocol": "UDP", "targetPort": 5}
+    assert patched(live, change, **KUBERNETES) == [{**TCP, **change}, UDP]
+    assert patched(live, {"port": 53, "protocol": "UDP", "$patch": "delete"}, **KUBERNETES) == []
+    assert patched(service(TCP), UDP, **KUBERNETES) == [UDP]
+    with pytest.raises(PatchError, match=r"^spec\.ports: .*declared merge key: port"):
+        patched(live, {"protocol": "UDP"}, **KUBERNETES)
