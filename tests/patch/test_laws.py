@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from generated_objects import KUBERNETES, SMALL, Data, Patches, Record, Records, Scalars, SpecShape, document, edited

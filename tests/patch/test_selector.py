@@ -1,0 +1,133 @@
+"""Targets of patches: patterns that match as a whole, and Kubernetes' selectors of labels."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from krm_merge.patch.selector import Identity, Selector, Target
+
+WEB = {"app": "web", "tier": "front", "example.com/env": "prod", "empty": ""}
+
+SELECTORS = [
+    # selector, whether it selects WEB
+    ("", True),
+    ("   ", True),
+    ("app=web", True),
+    ("app==web", True),
+    (" app = web ", True),
+    ("app=db", False),
+    ("app=we", False),
+    ("app=", False),
+    ("empty=", True),
+    ("none=", False),
+    ("app!=web", False),
+    ("app!=db", True),
+    ("none!=x", True),
+    ("app", True),
+    ("none", False),
+    ("!none", True),
+    ("! none", True),
+    ("!app", False),
+    ("empty", True),
+    ("app in (web)", True),
+    ("app in (db, web)", True),
+    ("app in (db,cache)", False),
+    ("none in (web)", False),
+    ("empty in ()", True),
+    ("app notin (db)", True),
+    ("app notin (db, web)", False),
+    ("none notin (web)", True),
+    ("app=web,tier=front", True),
+    ("app=web, tier=back", False),
+    ("app in (web, db),tier notin (back),!old,example.com/env", True),
+    ("app in (web, db),tier notin (front)", False),
+    ("example.com/env=prod", True),
+    ("in=web", False),
+    ("notin", False),
+]
+
+
+@pytest.mark.parametrize(("text", "selected"), SELECTORS)
+def test_selectors(text: str, selected: bool) -> None:
+    assert Selector.parse(text).matches(WEB) is selected
+
+
+@pytest.mark.parametrize(("text", "selected"), [("app=web", False), ("app!=web", True), ("!app", True), ("", True)])
+def test_selectors_of_what_has_no_labels(text: str, selected: bool) -> None:
+    assert Selector.parse(text).matches({}) is selected
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("app in", 1),
+        ("app in web", 1),
+        ("app in (web", 1),
+        ("app=web tier=front", 1),
+        ("app=web,tier in (", 9),
+        ("=web", 1),
+        (",app", 1),
+        ("app,,tier", 5),
+        ("app=web)", 1),
+        ("app>1", 1),
+        ("!", 1),
+        ("a=b=c", 1),
+    ],
+)
+def test_what_is_no_selector(text: str, column: int) -> None:
+    with pytest.raises(ValueError, match=rf"cannot read the selector .* at column {column}$"):
+        Selector.parse(text)
+
+
+DEPLOYMENT = Identity("apps", "v1", "Deployment", "web-1", "shop")
+
+PATTERNS = [
+    ({}, True),
+    ({"group": "apps"}, True),
+    ({"group": "app"}, False),
+    ({"group": "apps|batch"}, True),
+    ({"group": ""}, False),
+    ({"version": "v1"}, True),
+    ({"version": "v1.*"}, True),
+    ({"version": "1"}, False),
+    ({"kind": "Deployment|StatefulSet"}, True),
+    ({"kind": "Deploy"}, False),
+    ({"kind": "Deploy.*"}, True),
+    ({"kind": "deployment"}, False),
+    ({"name": "web"}, False),
+    ({"name": "web-[0-9]+"}, True),
+    ({"name": "^web-1$"}, True),
+    ({"name": ".*"}, True),
+    ({"name": "web|web-1"}, True),
+    ({"namespace": "shop"}, True),
+    ({"namespace": ""}, False),
+    ({"namespace": "s|h|o|p"}, False),
+    ({"kind": "Deployment", "name": "db"}, False),
+]
+
+
+@pytest.mark.parametrize(("patterns", "matches"), PATTERNS)
+def test_patterns_match_as_a_whole(patterns: dict[str, str], matches: bool) -> None:
+    target = Target(**{field: re.compile(text) for field, text in patterns.items()})  # type: ignore[arg-type]
+    assert target.matches(DEPLOYMENT, {}, {}) is matches
+
+
+def test_an_empty_pattern_is_the_core_group() -> None:
+    target = Target(group=re.compile(""), namespace=re.compile(""))
+    assert target.matches(Identity("", "v1", "Namespace", "shop", ""), {}, {})
+
+
+@pytest.mark.parametrize(("kind", "may"), [("Deployment", True), ("Service", False), ("", False)])
+def test_a_closer_look(kind: str, may: bool) -> None:
+    assert Target(kind=re.compile("Deployment")).may_match_kind(kind) is may
+    assert Target().may_match_kind(kind)
+
+
+def test_selectors_of_a_target_all_hold() -> None:
+    target = Target(labels=Selector.parse("app=web"), annotations=Selector.parse("!skip"))
+    assert target.matches(DEPLOYMENT, {"app": "web"}, {})
+    assert not target.matches(DEPLOYMENT, {"app": "db"}, {})
+    assert not target.matches(DEPLOYMENT, {"app": "web"}, {"skip": "yes"})
+    assert not target.matches(DEPLOYMENT, {}, {"app": "web"})
