@@ -3,7 +3,7 @@
 All functions take and give plain values (dict, list, str, int, float, bool, None) and change none of their arguments.
 """
 
-from krm_merge.patch.apply import Moved, apply
+from krm_merge.patch.apply import apply
 from krm_merge.patch.combine import merge_patches
 from krm_merge.patch.conflicts import have_conflicts
 from krm_merge.patch.create import create, create_three_way
@@ -11,6 +11,7 @@ from krm_merge.patch.errors import PatchConflict, PatchError
 from krm_merge.patch.json_merge import apply_merge, create_merge, create_merge_three_way
 from krm_merge.patch.json_patch import JsonPatch
 from krm_merge.patch.keys import MergeKeys
+from krm_merge.patch.moves import Moved
 from krm_merge.patch.order import ListOrder
 from krm_merge.patch.shape import AnyShape, Field, SchemaShape, Shape, TypeShape
 

@@ -20,18 +20,11 @@ from krm_merge.patch.directives import (
 )
 from krm_merge.patch.errors import PatchError, shown
 from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind
-from krm_merge.patch.order import ListOrder, by_order_list, by_patch_list
+from krm_merge.patch.moves import Moved, moved_by_patch_list, moved_to_the_front
+from krm_merge.patch.order import ListOrder, by_order_list, by_patch_list, check_order, live_order_of_kubectl
 from krm_merge.patch.shape import Field, Shape
 from krm_merge.patch.values import Object, identity, kind_of, same, text_of
 from krm_merge.text.values import Value
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """An element that was there and stands elsewhere because of a default of the order, not because a patch said so."""
-
-    path: FieldPath
-    element: str
 
 
 def apply(
@@ -157,7 +150,7 @@ class _Apply:
         merged = self._elements(path, kept, changes, key, field)
         result = by_patch_list(merged, changes, kept, key.of, self.list_order)
         if not ordered:
-            self._note_moves(path, live, result, key)
+            self._note(path, moved_by_patch_list(live, result, key), key)
         return live if same(live, result) else result
 
     def _keys(self, path: FieldPath, field: Field, *lists: list[Value]) -> ElementKeys:
@@ -205,13 +198,7 @@ class _Apply:
         return [item for item in live if self._live_key(item, key) not in gone], changes
 
     def _live_key(self, item: Value, key: ElementKeys) -> Hashable:
-        """Kubectl looks for a key; it does not ask of every live element that it has one."""
-        try:
-            return key.of(item)
-        except PatchError:
-            if self.as_kubectl:
-                return None
-            raise
+        return key.of_any(item) if self.as_kubectl else key.of(item)
 
     def _elements(
         self, path: FieldPath, live: list[Value], changes: list[Value], key: ElementKeys, field: Field
@@ -246,7 +233,7 @@ class _Apply:
             raise PatchError(f"a list is expected for $setElementOrder, not {shown(patch)}", path)
         field = self._known(path, name, shape)
         key = self._keys(path, field, live or [], patch, order) if field.merges else _plain_keys(field, path)
-        _check_order(path, patch, order, key, self.list_order)
+        check_order(path, patch, order, key, self.list_order)
         if live is None and not change.has_value:
             return
         if self.as_kubectl and not live and not patch:
@@ -257,86 +244,26 @@ class _Apply:
             merged, before = clean, []
         else:
             merged = self._list(path, live, patch, field, ordered=bool(order)) if change.has_value else live
-            before = self._live_order(live, patch, key) if field.merges and self.as_kubectl else live
+            before = live_order_of_kubectl(live, patch, key) if field.merges and self.as_kubectl else live
         if not order:
             result[name] = merged
             return
         in_order = by_order_list(merged, order, before, key.of, self.list_order)
-        self._note_moved_to_the_front(path, live or [], in_order, order, key)
+        self._note(path, moved_to_the_front(live or [], in_order, order, key), key)
         result[name] = live if live is not None and same(live, in_order) else in_order
 
-    def _live_order(self, live: list[Value], patch: list[Value], key: ElementKeys) -> list[Value]:
-        """The live order as kubectl remembers it: new elements take the room of deleted ones, and so count as live.
-
-        Both lists share memory in Go.
-        """
-        gone = {key.of(item) for item in patch if directive_of(item) == "delete"}
-        kept = [item for item in live if self._live_key(item, key) not in gone]
-        if len(kept) == len(live):
-            return live
-        known = {self._live_key(item, key) for item in kept}
-        new = [item for item in patch if not has_directive(item) and key.of(item) not in known]
-        return [*kept, *new][: len(live)]
-
-    def _note_moved_to_the_front(
-        self, path: FieldPath, live: list[Value], result: list[Value], order: list[Value], key: ElementKeys
-    ) -> None:
-        """P2: an element that the order list does not name, and that stood behind one that it names."""
-        if self.as_kubectl:
-            return
-        named, left = {key.of(item) for item in order}, {key.of(item) for item in result}
-        behind = False
-        for item in live:
-            own = key.of(item)
-            if own in named:
-                behind |= own in left
-            elif behind and own in left:
-                self.moved.append(Moved(path, _label(item, key)))
-                return
-
-    def _note_moves(self, path: FieldPath, live: list[Value], result: list[Value], key: ElementKeys) -> None:
-        """P2: an element that the default order moves is worth telling."""
-        if self.as_kubectl or len(live) < 2:
-            return
-        before = [key.of(item) for item in live]
-        known = set(before)
-        after = [own for own in map(key.of, result) if own in known]
-        left = set(after)
-        for now, was in zip(after, (own for own in before if own in left), strict=False):
-            if now != was:
-                item = next(item for item in live if key.of(item) == was)
-                self.moved.append(Moved(path, _label(item, key)))
-                return
+    def _note(self, path: FieldPath, item: Value | None, key: ElementKeys) -> None:
+        # P2: what the default order moves is worth telling.
+        if item is not None and not self.as_kubectl:
+            self.moved.append(Moved(path, key.label(item)))
 
 
 def _plain_keys(field: Field, path: FieldPath) -> ElementKeys:
     return ElementKeys(Field(field.inside), path, "multi")
 
 
-def _check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys, mode: ListOrder) -> None:
-    """The patch's elements must stand in the order list, in its order; those with a directive need not."""
-    if not patch or not order:
-        return
-    wanted = iter([key.of(item) for item in order])
-    matches = all(has_directive(item) or key.of(item) in wanted for item in patch)
-    if matches and mode == "kubernetes":
-        # Once it has come to the end of the order list, kubectl skips no directives but deletions.
-        last = next((item for item in reversed(patch) if directive_of(item) != "delete"), None)
-        matches = not has_directive(last) or next(wanted, None) is not None
-    if not matches:
-        raise PatchError(
-            f"the order in patch list {shown(patch)} doesn't match $setElementOrder list {shown(order)}", path
-        )
-
-
 def _step(key: ElementKeys, item: Object) -> Step:
     return tuple((name, text_of(value)) for name, value in key.given(item).items())
-
-
-def _label(item: Value, key: ElementKeys) -> str:
-    if not isinstance(item, dict):
-        return text_of(item)
-    return ", ".join(text_of(value) for value in key.given(item).values())
 
 
 def _is_same_object(document: Object, result: Object) -> bool:

@@ -8,6 +8,8 @@ from krm_merge.patch.errors import PatchError, shown
 from krm_merge.patch.values import Object
 from krm_merge.text.values import Value
 
+_NEEDED = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
+
 
 class JsonPatch:
     """The operations of one patch."""
@@ -28,6 +30,10 @@ class JsonPatch:
                 self._single.append(jsonpatch.JsonPatch([operation]))
             except self._errors as error:
                 raise self._error(number, error) from None
+            # The library sees only when it applies the operation that this is missing.
+            needed = _NEEDED.get(str(operation["op"]))
+            if needed is not None and needed not in operation:
+                raise self._error(number, ValueError(f"the operation does not contain a '{needed}' member"))
         self._whole = jsonpatch.JsonPatch(checked)
 
     def apply(self, document: Object) -> Object:

@@ -42,6 +42,19 @@ class ElementKeys:
             values.append(identity(value))
         return tuple(values)
 
+    def of_any(self, item: Value) -> Hashable:
+        """The identity of an element, None where it has none: kubectl does not ask it of every element."""
+        try:
+            return self.of(item)
+        except PatchError:
+            return None
+
+    def label(self, item: Value) -> str:
+        """How messages name an element."""
+        if not isinstance(item, dict):
+            return text_of(item)
+        return ", ".join(text_of(value) for value in self.given(item).values())
+
     def given(self, item: Object) -> Object:
         """The key fields that an element has."""
         return {name: item[name] for name in self.fields if name in item}

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, TypeAlias
 
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.patch.directives import directive_of, has_directive
+from krm_merge.patch.errors import PatchError, shown
+from krm_merge.patch.keys import ElementKeys
 from krm_merge.text.values import Value
 
 ListOrder: TypeAlias = Literal["document", "kubernetes"]
@@ -92,3 +96,33 @@ def _ranks(items: Sequence[Value], key: KeyOf) -> dict[Hashable, int]:
     for at, item in enumerate(items):
         ranks.setdefault(key(item), at)
     return ranks
+
+
+def check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys, mode: ListOrder) -> None:
+    """The patch's elements must stand in the order list, in its order; those with a directive need not."""
+    if not patch or not order:
+        return
+    wanted = iter([key.of(item) for item in order])
+    matches = all(has_directive(item) or key.of(item) in wanted for item in patch)
+    if matches and mode == "kubernetes":
+        # Once it has come to the end of the order list, kubectl skips no directives but deletions.
+        last = next((item for item in reversed(patch) if directive_of(item) != "delete"), None)
+        matches = not has_directive(last) or next(wanted, None) is not None
+    if not matches:
+        raise PatchError(
+            f"the order in patch list {shown(patch)} doesn't match $setElementOrder list {shown(order)}", path
+        )
+
+
+def live_order_of_kubectl(live: list[Value], patch: list[Value], key: ElementKeys) -> list[Value]:
+    """The live order as kubectl remembers it: new elements take the room of deleted ones, and so count as live.
+
+    Both lists share memory in Go.
+    """
+    gone = {key.of(item) for item in patch if directive_of(item) == "delete"}
+    kept = [item for item in live if key.of_any(item) not in gone]
+    if len(kept) == len(live):
+        return live
+    known = {key.of_any(item) for item in kept}
+    new = [item for item in patch if not has_directive(item) and key.of(item) not in known]
+    return [*kept, *new][: len(live)]

@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from krm_merge.patch.apply import Moved, apply
+from krm_merge.patch.apply import apply
 from krm_merge.patch.directives import PATCH
 from krm_merge.patch.errors import PatchError
 from krm_merge.patch.json_merge import apply_merge
 from krm_merge.patch.json_patch import JsonPatch
 from krm_merge.patch.keys import MergeKeys
+from krm_merge.patch.moves import Moved
 from krm_merge.patch.order import ListOrder
 from krm_merge.patch.selector import Target
 from krm_merge.patch.shape import Shape
