@@ -10,10 +10,10 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo lint format image lock docs bench clean
+.PHONY: help setup test demo lint format image lock docs bench bench-update clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create the virtual environment with everything the other targets need
 
@@ -58,7 +58,11 @@ docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 
 bench: $(STAMP) ## Measure start-up time, run time and memory
-	$(WITH_PATH) $(BIN)/python benchmarks/run.py
+	$(WITH_PATH) $(BIN)/python -m benchmarks.run
+	$(WITH_PATH) $(BIN)/python -m benchmarks.patch
+
+bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some minutes
+	$(WITH_PATH) $(BIN)/python -m benchmarks.update
 
 clean: ## Remove what the other targets created
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""Generates the inputs of the benchmarks, the same bytes at every run: `python benchmarks/inputs.py DIRECTORY`.
+"""Generates the inputs of the benchmarks, the same bytes at every run: `python -m benchmarks.inputs DIRECTORY`.
 
 The ResourceLists look as `kpt fn eval` hands them to a function: lists at the column of their key, scalars on one line
 or in block style, annotations for path, index and id on every item, the functionConfig last.
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from resources import config_map, custom_resource_definition, dashboard, deployment, kptfile_item, service
+from benchmarks.resources import config_map, custom_resource_definition, dashboard, deployment, kptfile_item, service
 
 KPTFILE_FILE = "kptfile.yaml"
 LARGE_FILE = "package-10mb.yaml"

@@ -4,47 +4,33 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-INPUTS = Path(__file__).with_name("inputs.py")
+from benchmarks.measuring import (
+    PROGRAM,
+    Measured,
+    Run,
+    as_value,
+    case_table,
+    environment,
+    machine,
+    measured,
+    median,
+    program,
+    run_once,
+    table,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
 START = "python -c pass"
 COPY = "cat"
-PROGRAM = "krm-merge"
-MEGABYTE = 1_000_000
 # Imports that take less than this are summed up.
 SHOWN_IMPORT_MS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One process, from its start to its end."""
-
-    wall_ms: float
-    cpu_ms: float
-    peak_mb: float
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """The runs of one command in one case. `ratios` are krm-merge's wall time to this command's, by command."""
-
-    case: str
-    command: str
-    runs: int
-    wall_ms: float
-    wall_min_ms: float
-    wall_max_ms: float
-    cpu_ms: float
-    peak_mb: float
-    ratios: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +54,7 @@ class Case:
 
 def cases(runs: int) -> list[Case]:
     """All cases; the one with the short processes runs more often."""
-    import inputs
+    from benchmarks import inputs
 
     return [
         Case("one Kptfile", inputs.KPTFILE_FILE, max(15, 2 * runs)),
@@ -78,31 +64,6 @@ def cases(runs: int) -> list[Case]:
 
 
 # ---- processes ---------------------------------------------------------------------------------------------------
-
-
-def environment() -> dict[str, str]:
-    """The environment of what is measured: the first run may write bytecode, as the image has it."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-
-
-def run_once(argv: list[str], stdin: Path, stdout: Path) -> Run:
-    """Runs a command between two files. Raises RuntimeError where it fails."""
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, str(stdin), os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, str(stdout), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
-    ]
-    environ = environment()
-    # Emptying a file takes time: no command shall pay for what another one wrote.
-    stdout.unlink(missing_ok=True)
-    start = time.perf_counter()
-    pid = os.posix_spawnp(argv[0], argv, environ, file_actions=actions)
-    _, status, usage = os.wait4(pid, 0)
-    wall = time.perf_counter() - start
-    if (code := os.waitstatus_to_exitcode(status)) != 0:
-        raise RuntimeError(f"{' '.join(argv)} < {stdin.name}: exit code {code}")
-    # Kilobytes on Linux, bytes on macOS.
-    unit = 1 if sys.platform == "darwin" else 1024
-    return Run(wall * 1000, (usage.ru_utime + usage.ru_stime) * 1000, usage.ru_maxrss * unit / MEGABYTE)
 
 
 def measure(case: Case, commands: dict[str, list[str]], directory: Path) -> list[Measured]:
@@ -117,7 +78,7 @@ def measure(case: Case, commands: dict[str, list[str]], directory: Path) -> list
                 runs[name].append(run)
             elif name == PROGRAM:
                 check(case, stdin, stdout)
-    return [_measured(case, name, runs) for name in commands]
+    return [measured(case.name, name, runs) for name in commands]
 
 
 def check(case: Case, stdin: Path, stdout: Path) -> None:
@@ -142,25 +103,6 @@ def _skip_first_item(lines: Iterator[str]) -> str:
         if line.startswith("- "):
             break
     return next((line for line in lines if not line.startswith(" ")), "")
-
-
-def _measured(case: Case, name: str, runs: dict[str, list[Run]]) -> Measured:
-    own = runs[name]
-    walls = [run.wall_ms for run in own]
-    ratios = {}
-    if name == PROGRAM:
-        for other in runs.keys() - {name}:
-            ratios[other] = median([a.wall_ms / b.wall_ms for a, b in zip(own, runs[other], strict=True)])
-    cpu = median([run.cpu_ms for run in own])
-    peak = max(run.peak_mb for run in own)
-    return Measured(case.name, name, len(own), median(walls), min(walls), max(walls), cpu, peak, ratios)
-
-
-def median(values: list[float]) -> float:
-    """The middle value. The module statistics would weigh on this process, and so on the memory that is measured."""
-    values = sorted(values)
-    half = len(values) // 2
-    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
 
 
 # ---- imports -----------------------------------------------------------------------------------------------------
@@ -195,43 +137,17 @@ def _import_times(argv: list[str], stdin: Path) -> dict[str, float]:
 # ---- the report --------------------------------------------------------------------------------------------------
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """A markdown table; all columns but the first are numbers."""
-    lines = [head, ["---"] + ["--:"] * (len(head) - 1), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def report(measured: list[Measured], imported: list[Imported]) -> str:
+def report(numbers: list[Measured], imported: list[Imported]) -> str:
     """All numbers as markdown."""
-    out = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {cores()} cores\n"
-    for case in dict.fromkeys(m.case for m in measured):
-        own = [m for m in measured if m.case == case]
-        ratios = next(m.ratios for m in own if m.command == PROGRAM)
-        rows = [
-            [
-                f"`{m.command}`",
-                f"{m.wall_ms:.1f}",
-                f"{m.wall_min_ms:.1f}-{m.wall_max_ms:.1f}",
-                f"{m.cpu_ms:.1f}",
-                f"{m.peak_mb:.0f}",
-                f"{ratios[m.command]:.1f}" if m.command in ratios else "",
-            ]
-            for m in own
-        ]
-        head = [f"{case} ({own[0].runs} runs)", "wall, ms", "min-max", "CPU, ms", "peak, MB", f"`{PROGRAM}` to it"]
-        out += "\n" + table(head, rows)
+    out = machine()
+    for case in dict.fromkeys(one.case for one in numbers):
+        out += "\n" + case_table([one for one in numbers if one.case == case])
     shown = [i for i in imported if i.own_ms >= SHOWN_IMPORT_MS]
     rest = [i for i in imported if i.own_ms < SHOWN_IMPORT_MS]
     rows = [[f"`{i.package}`", str(i.modules), f"{i.own_ms:.1f}"] for i in shown]
     for name, group in ((f"{len(rest)} others", rest), ("all", imported)):
         rows.append([name, str(sum(i.modules for i in group)), f"{sum(i.own_ms for i in group):.1f}"])
     return out + "\n" + table(["imported for one Kptfile", "modules", "own time, ms"], rows)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    count: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
-    return len(count(0)) if count else os.cpu_count() or 1
 
 
 def main() -> int:
@@ -241,32 +157,24 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of markdown")
     arguments = parser.parse_args()
-    program = Path(sys.executable).with_name(PROGRAM)
-    if not program.is_file():
-        print(f"{PROGRAM} is not installed beside {sys.executable}; use `make bench`", file=sys.stderr)
+    if (path := program()) is None:
         return 2
-    commands = {START: [sys.executable, "-c", "pass"], COPY: ["cat"], PROGRAM: [str(program)]}
+    commands = {START: [sys.executable, "-c", "pass"], COPY: ["cat"], PROGRAM: [path]}
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as name:
         directory = Path(name)
         # In a process of its own: this one has to stay small, since a child's peak counts from its parent's size.
-        subprocess.run([sys.executable, str(INPUTS), name], check=True)
+        subprocess.run([sys.executable, "-m", "benchmarks.inputs", name], cwd=ROOT, check=True)
         every_case = cases(arguments.runs)
         try:
-            measured = [m for case in every_case for m in measure(case, commands, directory)]
-            imported = imports(sys.executable, str(program), directory / every_case[0].file, 7)
+            numbers = [m for case in every_case for m in measure(case, commands, directory)]
+            imported = imports(sys.executable, path, directory / every_case[0].file, 7)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, file=sys.stderr)
             return 1
     if arguments.json:
-        numbers = {
-            "python": platform.python_version(),
-            "cores": cores(),
-            "measured": [asdict(one) for one in measured],
-            "imports": [asdict(one) for one in imported],
-        }
-        print(json.dumps(numbers, indent=2))
+        print(json.dumps(as_value(numbers, imports=[asdict(one) for one in imported]), indent=2))
     else:
-        print(report(measured, imported), end="")
+        print(report(numbers, imported), end="")
     return 0
 
 

@@ -17,26 +17,38 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_args
 
+import click
 import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from krm_merge import __version__
 from krm_merge.functions import process
-from krm_merge.functions.models import ConfigMapData, MergePackage
+from krm_merge.functions.models import ConfigMapData, MergePackage, PatchConfigMapData, PatchResources
 from krm_merge.merge.identity import SIMILARITY_THRESHOLD
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+PATCHES = (ROOT / "docs" / "patches.md").read_text(encoding="utf-8")
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-SCHEMA = json.loads((ROOT / "docs" / "schemas" / "merge-package.json").read_text(encoding="utf-8"))
-DEFINITION = yaml.safe_load((ROOT / "docs" / "krm-function-definition.yaml").read_text(encoding="utf-8"))
-OPENAPI = DEFINITION["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
 
-RULE = re.compile(r"\b[VLFKRW][0-9]\b")
-RULE_RANGE = re.compile(r"\b([VLFKRW])([0-9])[-\u2013]\1?([0-9])\b")
-HEADING = re.compile(r"^### ([A-G]|[VLFKRW][0-9])\. ", re.MULTILINE)
+
+def of_kind(schema: str, definition: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The JSON schema, the KRMFunctionDefinition and its schema of one kind."""
+    found = yaml.safe_load((ROOT / "docs" / definition).read_text(encoding="utf-8"))
+    openapi = found["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return json.loads((ROOT / "docs" / "schemas" / schema).read_text(encoding="utf-8")), found, openapi
+
+
+SCHEMA, DEFINITION, OPENAPI = of_kind("merge-package.json", "krm-function-definition.yaml")
+PATCH_SCHEMA, PATCH_DEFINITION, PATCH_OPENAPI = of_kind(
+    "patch-resources.json", "krm-function-definition-patch-resources.yaml"
+)
+
+RULE = re.compile(r"\b[VLFKRWP][0-9]\b")
+RULE_RANGE = re.compile(r"\b([VLFKRWP])([0-9])[-\u2013]\1?([0-9])\b")
+HEADING = re.compile(r"^### ([A-G]|[VLFKRWP][0-9])\. ", re.MULTILINE)
 YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^\$ ", re.MULTILINE)
@@ -89,7 +101,7 @@ def test_check_tells_a_stale_file_and_writes_nothing(tmp_path: Path) -> None:
 
 # ---- the JSON schema ---------------------------------------------------------------------------------------------
 
-TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "null": type(None)}
+TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
 def violations(schema: dict[str, Any], value: Any, at: str = "") -> Iterator[str]:
@@ -173,11 +185,45 @@ def test_model_and_schemas_take_the_same_nulls(change: dict[str, Any]) -> None:
     assert list(violations(OPENAPI, value)) == []
 
 
-def test_schema_says_what_it_is() -> None:
-    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert SCHEMA["$id"].endswith("/docs/schemas/merge-package.json")
-    assert SCHEMA["title"] == "MergePackage"
-    assert SCHEMA["properties"].keys() == MergePackage.model_fields.keys()
+def test_examples_of_patches_are_valid() -> None:
+    blocks = [block for block in YAML_BLOCK.findall(PATCHES) if "kind: PatchResources" in block]
+    assert blocks
+    for value in map(yaml.safe_load, blocks):
+        PatchResources.model_validate(value)
+        assert list(violations(PATCH_SCHEMA, value)) == []
+        assert list(violations(PATCH_OPENAPI, value)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"patches": []}, ".patches"),
+        ({"patches": [{"patch": ["a"]}]}, ".patches[0].patch"),
+        ({"patches": [{"patch": "a", "type": "yaml"}]}, ".patches[0].type"),
+        ({"patches": [{"target": {"kinds": "a"}}]}, ".patches[0].target"),
+        ({"patches": [{"options": None}]}, ".patches[0].options"),
+        ({"patches": [{"options": {"allowNameChange": 1}}]}, ".patches[0].options.allowNameChange"),
+        ({"listOrder": "kubectl"}, ".listOrder"),
+        ({"mergeKeys": None}, ".mergeKeys"),
+        ({"listKeys": [{"apiVersion": "v1", "kind": "A", "path": "a", "keys": []}]}, ".listKeys[0].keys"),
+    ],
+)
+def test_model_and_schema_of_patches_refuse_the_same(change: dict[str, Any], where: str) -> None:
+    head = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "PatchResources", "patches": [{"patch": "a: 1"}]}
+    with pytest.raises(ValidationError):
+        PatchResources.model_validate(head | change)
+    assert [problem.partition(":")[0] for problem in violations(PATCH_SCHEMA, head | change)] == [where]
+
+
+@pytest.mark.parametrize(
+    ("schema", "model", "file"),
+    [(SCHEMA, MergePackage, "merge-package"), (PATCH_SCHEMA, PatchResources, "patch-resources")],
+)
+def test_schema_says_what_it_is(schema: dict[str, Any], model: type[BaseModel], file: str) -> None:
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"].endswith(f"/docs/schemas/{file}.json")
+    assert schema["title"] == model.__name__
+    assert schema["properties"].keys() == model.model_fields.keys()
 
 
 # ---- the KRMFunctionDefinition -----------------------------------------------------------------------------------
@@ -198,13 +244,22 @@ def test_function_definition_names_the_function() -> None:
     assert version["license"] == metadata["license"]
 
 
-def test_openapi_schema_is_structural() -> None:
+def test_the_definition_of_patches() -> None:
+    spec, other = PATCH_DEFINITION["spec"], DEFINITION["spec"]
+    assert (spec["names"]["kind"], spec["group"]) == ("PatchResources", other["group"])
+    version = spec["versions"][0]
+    assert version["runtime"] == other["versions"][0]["runtime"]
+    assert version["usage"].endswith("/docs/patches.md")
+
+
+@pytest.mark.parametrize(("openapi", "model"), [(OPENAPI, MergePackage), (PATCH_OPENAPI, PatchResources)])
+def test_openapi_schema_is_structural(openapi: dict[str, Any], model: type[BaseModel]) -> None:
     forbidden = {"$ref", "$defs", "const", "anyOf", "additionalProperties", "title"}
-    for node in nodes(OPENAPI):
+    for node in nodes(openapi):
         assert not forbidden & node.keys(), node
         assert "type" in node or node.get("x-kubernetes-preserve-unknown-fields"), node
-    assert OPENAPI["properties"]["metadata"] == {"type": "object"}
-    assert OPENAPI["properties"].keys() == MergePackage.model_fields.keys()
+    assert openapi["properties"]["metadata"] == {"type": "object"}
+    assert openapi["properties"].keys() == model.model_fields.keys()
 
 
 # ---- docs/rules.md -----------------------------------------------------------------------------------------------
@@ -220,7 +275,7 @@ def cited(text: str) -> set[str]:
     "file", ["README.md", *(str(f.relative_to(ROOT)) for f in sorted((ROOT / "fn").rglob("*.py")))]
 )
 def test_every_rule_that_is_cited_exists(file: str) -> None:
-    assert cited((ROOT / file).read_text(encoding="utf-8")) <= set(HEADING.findall(RULES))
+    assert cited((ROOT / file).read_text(encoding="utf-8")) <= set(HEADING.findall(RULES + PATCHES))
 
 
 def test_the_threshold_is_the_one_of_the_code() -> None:
@@ -280,17 +335,23 @@ def fields_of(model: type[BaseModel]) -> set[str]:
     return found
 
 
-def section_on(title: str) -> str:
-    """The README's section of this title, to the next heading of its level or above."""
-    found = re.search(rf"^(##+) {title}$", README, re.MULTILINE | re.IGNORECASE)
-    assert found, f"README.md has no section {title}"
-    return re.split(rf"^##{{1,{len(found[1]) - 1}}} ", README[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+def section_on(title: str, page: str = README) -> str:
+    """A page's section of this title, to the next heading of its level or above."""
+    found = re.search(rf"^(##+) {title}$", page, re.MULTILINE | re.IGNORECASE)
+    assert found, f"there is no section {title}"
+    return re.split(rf"^##{{1,{len(found[1]) - 1}}} ", page[found.end() :], maxsplit=1, flags=re.MULTILINE)[0]
 
 
 @pytest.mark.parametrize("field", sorted(fields_of(MergePackage) | fields_of(ConfigMapData)))
 def test_readme_documents_every_field(field: str) -> None:
     code = "\n".join(CODE.findall(section_on("functionConfig")))
     assert re.search(rf"\b{field}\b", code), f"README.md, functionConfig: {field} is not documented"
+
+
+@pytest.mark.parametrize("field", sorted(fields_of(PatchResources) | fields_of(PatchConfigMapData)))
+def test_every_field_of_patches_is_documented(field: str) -> None:
+    code = "\n".join((*YAML_BLOCK.findall(PATCHES), *CODE.findall(section_on("functionConfig", PATCHES))))
+    assert re.search(rf"\b{field}\b", code), f"docs/patches.md: {field} is not documented"
 
 
 # ---- sessions on the command line --------------------------------------------------------------------------------
@@ -485,9 +546,12 @@ def command_options() -> Iterator[Any]:
     for name in NAMES:
         command = app.get_command(None, name)  # type: ignore[arg-type]
         assert command is not None
-        for parameter in command.params:
-            if parameter.param_type_name == "option":
-                yield pytest.param(name, max(parameter.opts, key=len), id=f"{name} {parameter.opts[0]}")
+        parts = command.commands if isinstance(command, click.Group) else {"": command}
+        for part, inner in parts.items():
+            for parameter in inner.params:
+                if parameter.param_type_name == "option":
+                    shown = " ".join(filter(None, (name, part, parameter.opts[0])))
+                    yield pytest.param(name, max(parameter.opts, key=len), id=shown)
 
 
 @pytest.mark.parametrize(("command", "option"), list(command_options()))

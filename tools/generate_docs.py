@@ -1,4 +1,4 @@
-"""Generates the JSON schema and the KRMFunctionDefinition in docs/ from the models of the functionConfig.
+"""Generates the JSON schemas, the KRMFunctionDefinitions and the tables of patches in docs/ from models and code.
 
 Without arguments it writes them; with --check it writes nothing and exits 1 where a file is not what it would write.
 """
@@ -7,13 +7,16 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from patch_tables import tables
+from pydantic import BaseModel
 
 from krm_merge import __version__
-from krm_merge.functions.models import MergePackage
+from krm_merge.functions.models import MergePackage, PatchResources
 
 ROOT = Path(__file__).resolve().parent.parent
 Schema = dict[str, Any]
@@ -39,12 +42,52 @@ KEYWORDS = (
     "additionalProperties",
     "x-kubernetes-preserve-unknown-fields",
 )
-FIRST_FIELDS = ("apiVersion", "kind", "metadata", "original", "upstream")
+TABLE = "<!-- table {name}, by `make docs` -->"
+END = "<!-- end of the table -->"
 
 
-def model_schema() -> Schema:
+@dataclass(frozen=True)
+class Function:
+    """One kind of functionConfig: its model, its page, its files in docs/, the fields that come first."""
+
+    model: type[BaseModel]
+    page: str
+    schema: str
+    definition: str
+    first_fields: tuple[str, ...]
+    idempotent: bool = True
+    description: str | None = None
+
+    @property
+    def kind(self) -> str:
+        return literal(self.model.model_fields["kind"].annotation)
+
+
+HEAD_FIELDS = ("apiVersion", "kind", "metadata")
+FUNCTIONS = (
+    Function(
+        MergePackage,
+        "README.md",
+        "schemas/merge-package.json",
+        "krm-function-definition.yaml",
+        (*HEAD_FIELDS, "original", "upstream"),
+    ),
+    Function(
+        PatchResources,
+        "docs/patches.md",
+        "schemas/patch-resources.json",
+        "krm-function-definition-patch-resources.yaml",
+        (*HEAD_FIELDS, "patches"),
+        # A JSON patch may change more each time.
+        idempotent=False,
+        description=PatchResources.__doc__,
+    ),
+)
+
+
+def model_schema(function: Function) -> Schema:
     """What pydantic says of the model: definitions in place, without titles made from field names."""
-    schema = MergePackage.model_json_schema()
+    schema = function.model.model_json_schema()
     definitions = schema.pop("$defs", {})
 
     def plain(node: Schema) -> Schema:
@@ -61,7 +104,7 @@ def model_schema() -> Schema:
     schema = rewritten(schema, plain)
     # A model lists the fields that it inherits first.
     fields = schema["properties"]
-    schema["properties"] = {name: fields[name] for name in (*FIRST_FIELDS, *fields)}
+    schema["properties"] = {name: fields[name] for name in (*function.first_fields, *fields)}
     return schema
 
 
@@ -77,10 +120,10 @@ def rewritten(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
     return {key: node[key] for key in sorted(node, key=KEYWORDS.index)}
 
 
-def json_schema(metadata: Schema) -> Schema:
+def json_schema(function: Function, metadata: Schema) -> Schema:
     """For editors and validators: refuses what the function refuses."""
-    address = f"{raw_address(metadata['sourceURL'])}/docs/schemas/merge-package.json"
-    schema = {**model_schema(), "$schema": DIALECT, "$id": address, "title": "MergePackage"}
+    address = f"{raw_address(metadata['sourceURL'])}/docs/{function.schema}"
+    schema = {**model_schema(function), "$schema": DIALECT, "$id": address, "title": function.kind}
     return rewritten(schema, dict)
 
 
@@ -102,18 +145,17 @@ def structural(node: Schema) -> Schema:
     return node
 
 
-def openapi_schema() -> Schema:
-    schema = rewritten(model_schema(), structural)
+def openapi_schema(function: Function) -> Schema:
+    schema = rewritten(model_schema(function), structural)
     # Kubernetes knows what metadata is.
     schema["properties"]["metadata"] = {"type": "object"}
     return schema
 
 
-def function_definition(metadata: Schema) -> Schema:
+def function_definition(function: Function, metadata: Schema) -> Schema:
     """The function for catalogs of KRM functions (KEP-2906)."""
-    fields = MergePackage.model_fields
-    group, _, version = literal(fields["apiVersion"].annotation).rpartition("/")
-    kind = literal(fields["kind"].annotation)
+    group, _, version = literal(function.model.model_fields["apiVersion"].annotation).rpartition("/")
+    kind = function.kind
     home = metadata["sourceURL"]
     minor = ".".join(__version__.split(".")[:2])
     return {
@@ -126,20 +168,20 @@ def function_definition(metadata: Schema) -> Schema:
         "spec": {
             "group": group,
             "names": {"kind": kind},
-            "description": metadata["description"],
+            "description": function.description or metadata["description"],
             "publisher": home.rstrip("/").rpartition("/")[2],
             "home": home,
             "tags": metadata["tags"],
             "versions": [
                 {
                     "name": version,
-                    "idempotent": True,
-                    "usage": f"{home}/blob/main/README.md",
+                    "idempotent": function.idempotent,
+                    "usage": f"{home}/blob/main/{function.page}",
                     "examples": metadata["examplePackageURLs"],
                     "license": metadata["license"],
                     "maintainers": [f"The {home.rpartition('/')[2]} authors"],
                     "runtime": {"container": {"image": f"{metadata['image']}:v{minor}"}},
-                    "schema": {"openAPIV3Schema": openapi_schema()},
+                    "schema": {"openAPIV3Schema": openapi_schema(function)},
                 }
             ],
         },
@@ -160,11 +202,22 @@ def generated() -> dict[str, str]:
     """The text of each file, by its path in docs/."""
     metadata = yaml.safe_load((ROOT / "metadata.yaml").read_text(encoding="utf-8"))
     note = "# Generated by `make docs`; edit the models of the functionConfig instead.\n"
-    definition = yaml.safe_dump(function_definition(metadata), sort_keys=False, allow_unicode=True, width=1000)
-    return {
-        "schemas/merge-package.json": json.dumps(json_schema(metadata), indent=2, ensure_ascii=False) + "\n",
-        "krm-function-definition.yaml": note + definition,
-    }
+    files = {}
+    for function in FUNCTIONS:
+        definition = function_definition(function, metadata)
+        files[function.schema] = json.dumps(json_schema(function, metadata), indent=2, ensure_ascii=False) + "\n"
+        files[function.definition] = note + yaml.safe_dump(definition, sort_keys=False, allow_unicode=True, width=1000)
+    return {**files, "patches.md": with_tables((ROOT / "docs" / "patches.md").read_text(encoding="utf-8"))}
+
+
+def with_tables(page: str) -> str:
+    """The page with its tables as they are today."""
+    for name, table in tables().items():
+        before, start, rest = page.partition(TABLE.format(name=name))
+        _, end, after = rest.partition(END)
+        assert end, f"docs/patches.md has no place for the table {name}"
+        page = f"{before}{start}\n\n{table}\n{end}{after}"
+    return page
 
 
 def main() -> int:

@@ -111,7 +111,7 @@ def said_of(image: str, results: str) -> str:
 
 
 def test_there_are_examples() -> None:
-    assert {"setters", "conflict-fail", "named-functions", "subpackages", "smart-identity"} <= set(CASES)
+    assert {"setters", "conflict-fail", "named-functions", "subpackages", "smart-identity", "patch"} <= set(CASES)
 
 
 @pytest.mark.kpt

@@ -349,9 +349,9 @@ class TestUncommitted:
             git(package, "add", "--all", "..")
         assert uncommitted(package) == expected
 
-    def test_a_rename_is_listed_by_its_new_name(self, package: Path) -> None:
+    def test_a_rename_is_listed_by_both_names(self, package: Path) -> None:
         git(package, "mv", "a", "ab  c")
-        assert uncommitted(package) == ["pkg/ab  c"]
+        assert uncommitted(package) == ["pkg/a", "pkg/ab  c"]
 
     def test_outside_of_a_repository_there_are_none(self, tmp_path: Path) -> None:
         assert uncommitted(write(tmp_path / "outside", {"a": "1\n"})) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import shutil
 import signal
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from krm_merge.packages.directory import PackageError
+from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.journal import Journal
 from krm_merge.packages.tree import Changes, File
 from packages.repositories import Snapshot, Text, config_map, snapshot, write
@@ -117,6 +118,12 @@ CALLS = [
 
 
 @pytest.fixture(autouse=True)
+def known_on_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests copy packages with their journals, which a journal takes for a forged one."""
+    monkeypatch.setattr(Journal, "_identity", lambda _: [1, 2])
+
+
+@pytest.fixture(autouse=True)
 def usual_umask() -> Iterator[None]:
     before = os.umask(0o022)
     yield
@@ -148,7 +155,7 @@ def changed(folder: Path, changes: Changes) -> Snapshot:
 
 def commit(folder: Path, changes: Changes) -> None:
     with Journal.opened(folder) as journal:
-        journal.commit(changes)
+        journal.commit(changes, Directory(folder))
 
 
 def recover(folder: Path) -> str:
@@ -522,7 +529,7 @@ def test_what_was_interrupted_is_completed_before_the_next_commit(tmp_path: Path
     with Journal.opened(folder) as journal:
         assert journal.recovered == "completed"
         assert snapshot(folder) == new
-        journal.commit({"kept.yaml": None})
+        journal.commit({"kept.yaml": None}, Directory(folder))
     assert not (folder / "kept.yaml").exists()
     assert beside(folder) == []
 
@@ -586,7 +593,7 @@ def test_a_plan_that_cannot_be_read_is_refused(tmp_path: Path, plan: str) -> Non
     old = snapshot(folder)
     place = tmp_path / ".pkg.krm-merge"
     (place / "plan.json").write_bytes(plan.encode(errors="surrogateescape"))
-    with pytest.raises(PackageError, match=r"not a plan of krm-merge; remove .*/\.pkg\.krm-merge"):
+    with pytest.raises(PackageError, match=r"not a plan for this package; remove .*/\.pkg\.krm-merge"):
         recover(folder)
     assert snapshot(folder) == old
 
@@ -605,3 +612,48 @@ def test_only_one_process_has_the_journal(tmp_path: Path) -> None:
 def test_a_package_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PackageError, match="missing: No such file"), Journal.opened(tmp_path / "missing"):
         pass
+
+
+def test_a_journal_that_came_with_a_package_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    folder = package(tmp_path / "main")
+    (tmp_path / "outside").write_text("precious\n")
+    shipped = Journal(folder).directory
+    (shipped / "new").mkdir(parents=True)
+    (shipped / "new" / "0").write_text("evil\n")
+    step = {"number": 0, "path": "../../outside", "before": None, "after": None}
+    (shipped / "plan.json").write_text(json.dumps({"journal": [1, 2], "steps": [step], "created": []}))
+    with pytest.raises(PackageError, match="not a plan for this package; remove"):
+        recover(folder)
+    assert (tmp_path / "outside").read_text() == "precious\n"
+
+
+@pytest.mark.parametrize(
+    "path", ["../out", "a/../../out", "/out", ".git/config", "a/.GIT/hooks/x", ".sub.krm-merge/plan.json"]
+)
+def test_nothing_is_written_outside_of_the_package(path: str, tmp_path: Path) -> None:
+    folder = package(tmp_path / "main")
+    before = snapshot(folder)
+    with pytest.raises(PackageError, match="leads out of the package"):
+        commit(folder, {path: File(b"evil\n")})
+    assert snapshot(folder) == before
+    assert beside(folder) == []
+
+
+def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
+    folder = package(tmp_path / "main")
+    (tmp_path / "outside").mkdir()
+    (folder / "conf").symlink_to(tmp_path / "outside")
+    with pytest.raises(PackageError, match="conf is a link"):
+        commit(folder, {"conf/x": File(b"evil\n")})
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_what_changed_after_it_was_read_is_not_overwritten(tmp_path: Path) -> None:
+    folder = package(tmp_path / "main")
+    read = dict(Directory(folder))
+    (folder / "changed.yaml").write_text("edited meanwhile\n")
+    with Journal.opened(folder) as journal, pytest.raises(PackageError, match="was changed meanwhile"):
+        journal.commit({"changed.yaml": File(b"new\n")}, read)
+    assert (folder / "changed.yaml").read_text() == "edited meanwhile\n"
+    assert beside(folder) == []

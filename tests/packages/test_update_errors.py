@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git
+from krm_merge.packages.directory import Directory
 from krm_merge.packages.git import CACHE_VARIABLE
 from krm_merge.packages.journal import Journal
 from krm_merge.packages.tree import File
@@ -291,16 +292,15 @@ def changing(tmp_path: Path) -> Callable[[Files, Files], Path]:
 
 
 class TestWhatUpstreamHolds:
-    def test_a_kptfile_that_does_not_parse_changes_nothing(
+    def test_a_kptfile_that_does_not_parse_leaves_locals(
         self, changing: Callable[[Files, Files], Path], krm_merge: Callable[..., Run]
     ) -> None:
         package = changing(V1, {**V2, "Kptfile": "kind: [Kptfile\n"})
-        before = snapshot(package)
         done = krm_merge("update", f"{package}@v2")
-        assert "Traceback" not in done.stderr
-        assert done.returncode == 1
-        assert "Kptfile: " in done.stderr
-        untouched(package, before)
+        assert done.returncode == 0, done.stderr
+        assert "Kptfile: upstream does not parse" in done.stderr
+        assert "kind: Kptfile" in (package / "Kptfile").read_text()
+        assert "blue" in (package / "a.yaml").read_text()
 
     def test_the_kptfile_of_a_package_inside_that_does_not_parse_is_merged_as_text(
         self, changing: Callable[[Files, Files], Path], krm_merge: Callable[..., Run]
@@ -631,8 +631,9 @@ class TestInterrupted:
 
         with monkeypatch.context() as patch:
             patch.setattr(os, "link", stop)
+            changes = {"new.yaml": File(config_map("new").encode()), "notes.txt": File(b"half\n")}
             with pytest.raises(KeyboardInterrupt), Journal.opened(package) as journal:
-                journal.commit({"new.yaml": File(config_map("new").encode()), "notes.txt": File(b"half\n")})
+                journal.commit(changes, Directory(package))
         # Half of it is done.
         assert (package / "new.yaml").exists()
         assert (package / "notes.txt").read_text() == "one\n"

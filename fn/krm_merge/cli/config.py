@@ -70,7 +70,7 @@ def command(
             raise PackageError(f"{package} has no Kptfile; name the directory of a package")
         if undeclare:
             changes = undeclared(local)
-            journal.commit(changes)
+            journal.commit(changes, local)
             if not quiet:
                 click.echo("the merge is no longer declared" if changes else "no merge is declared", err=True)
             return
@@ -80,7 +80,7 @@ def command(
         text = function_config(*_versions(local, before, after), choices, results)
         show_results(results, quiet=quiet)
         if declare:
-            journal.commit(declared(local, text, image))
+            journal.commit(declared(local, text, image), local)
             if not quiet:
                 click.echo(f"declared; run kpt fn render, then krm-merge config {package} --undeclare", err=True)
         elif target == STDOUT:

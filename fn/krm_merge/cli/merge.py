@@ -106,7 +106,7 @@ def _destination(local: Path, target: Path | None, in_place: bool) -> Iterator[W
         return
     with opened_journal(local) as journal:
         if in_place:
-            yield lambda _, changes: journal.commit(changes)
+            yield lambda tree, changes: journal.commit(changes, tree)
         elif target is not None:
             yield lambda tree, changes: write_tree(target, Changed(tree, changes))
         else:

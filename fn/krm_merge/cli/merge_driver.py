@@ -62,7 +62,8 @@ def command(
         merged = [_merged(sides, winner) for winner in ("local", "upstream")]
         texts = [_text(one, path, files[1]) for one in merged]
         data, conflicts = marked(texts[0].data, texts[1].data, marker_size)
-        results, file = merged[0].results, File(data, texts[0].mode)
+        results = next((one.results for one in merged if one.results.errors), merged[0].results)
+        file = File(data, texts[0].mode)
         if conflicts:
             places = "one place" if conflicts == 1 else f"{conflicts} places"
             click.echo(f"{name or ours}: conflicts in {places}, between markers", err=True)

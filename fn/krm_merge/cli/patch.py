@@ -102,12 +102,12 @@ def apply_command(
     modes = Modes(list_order, merge_keys)
     try:
         jobs = [
-            Job(str(patch), one, target_of(one) or Target(), keeps_name=False, keeps_kind=False)
+            Job(_named(patch), one, target_of(one) or Target(), keeps_name=False, keeps_kind=False)
             for one in read_patches(_read(patch).data.decode(), type_)
         ]
     except (PatchError, UnicodeDecodeError) as error:
-        raise PackageError(f"{patch}: {error}") from None
-    documents = _Documents(str(file), before)
+        raise PackageError(f"{_named(patch)}: {error}") from None
+    documents = _Documents(_named(file), before)
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
     after = File(documents.patched(patcher), before.mode)
     for at, job in enumerate(jobs):
@@ -116,7 +116,7 @@ def apply_command(
     if patcher.results.errors:
         sys.exit(1)
     if with_diff:
-        name = file.name if file != _STDIO else "stdin"
+        name = file.name if file != _STDIO else _named(file)
         show_diff({name: before}, {name: after} if after.data != before.data else {})
     if in_place or target != _STDIO:
         write_file(file if in_place else target, after)
@@ -171,7 +171,7 @@ def create_command(
                 merge_keys=merge_keys,
             )
     except PatchError as error:
-        raise PackageError(f"{live or new}: {error}") from None
+        raise PackageError(f"{_named(live or new)}: {error}") from None
     click.echo(_as_yaml(patch), nl=False)
 
 
@@ -212,13 +212,17 @@ def _read(place: Path) -> File:
     return File(sys.stdin.buffer.read()) if place == _STDIO else read_file(place)
 
 
+def _named(place: Path) -> str:
+    return "stdin" if place == _STDIO else str(place)
+
+
 def _object(place: Path) -> Object:
     try:
         value = to_value(read(_read(place).data.decode()))
     except (TextError, UnicodeDecodeError) as error:
-        raise PackageError(f"{place}: {error}") from None
+        raise PackageError(f"{_named(place)}: {error}") from None
     if not isinstance(value, dict):
-        raise PackageError(f"{place}: one object is expected")
+        raise PackageError(f"{_named(place)}: one object is expected")
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from krm_merge.krm.result import Result, Results
 from krm_merge.packages.journal import Journal
 from krm_merge.packages.tree import Changes, Tree
 
+# Names and values come from packages: they shall not write to the terminal what they like.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _COLORS = {"error": "red", "warning": "yellow", "info": "green"}
 
 
@@ -35,8 +38,8 @@ def show_results(results: Results, *, quiet: bool) -> None:
 
 
 def _placed(result: Result) -> str:
-    message = result.message.replace("\n", " ")
-    return message if result.file is None or message.startswith(result.file) else f"{result.file}: {message}"
+    message, file = (_CONTROL.sub(" ", text or "") for text in (result.message, result.file))
+    return message if not file or message.startswith(file) else f"{file}: {message}"
 
 
 def summary(local: Tree, changes: Changes, results: Results) -> str:

@@ -71,7 +71,7 @@ def command(
         if with_diff and form == "text":
             show_diff(local, done.changes)
         if done.changes and not dry_run:
-            journal.commit(done.changes)
+            journal.commit(done.changes, local)
     _show(local, done, quiet=quiet, form=form, dry_run=dry_run)
     if done.results.errors:
         sys.exit(1)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from posixpath import basename, normpath
+from typing import TYPE_CHECKING
 
-from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources, PatchTarget
-from krm_merge.functions.validation import list_keys_of, validated
+from krm_merge.functions.places import place_of, root_package
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.package import ListKeys
 from krm_merge.patch import PatchError
-from krm_merge.patch.patches import Modes, Patch, read_patches, target_of
+from krm_merge.patch.patches import Modes, Patch, patch_of, read_patches, target_of
 from krm_merge.patch.selector import Selector, Target
 from krm_merge.patch.values import Object
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.values import Value, to_value
+
+if TYPE_CHECKING:
+    from krm_merge.functions.models import PatchModel, PatchTarget
 
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
@@ -44,6 +48,10 @@ class Jobs:
 
 def read_jobs(resource_list: ResourceList) -> Jobs:
     """Reads the functionConfig and reports all its errors to the results."""
+    # The command line makes its jobs itself, and needs no models.
+    from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
+    from krm_merge.functions.validation import list_keys_of, validated
+
     config = resource_list.function_config
     assert config is not None
     data = config.get("data")
@@ -92,11 +100,15 @@ def _patches(resource_list: ResourceList, model: PatchModel, sources: set[int]) 
     if model.patch is not None:
         return read_patches(model.patch, model.type)
     assert model.path is not None
-    found = [item for item in resource_list.items if model.path.encode() in item.slice.data and item.file == model.path]
+    # In a render, items of subpackages may have the same path: places are told from the root.
+    path, root = normpath(model.path), root_package(resource_list)
+    needle = basename(path).encode()
+    candidates = (item for item in resource_list.items if needle in item.slice.data)
+    found = [item for item in candidates if place_of(item.annotations, root) == path]
     if not found:
         raise PatchError(f"path: no item of the package has the file {model.path}")
     sources |= {id(item) for item in found}
-    return [Patch(model.type or "strategic", _without_bookkeeping(item.value)) for item in found]
+    return [patch_of(_without_bookkeeping(item.value), model.type) for item in found]
 
 
 def _without_bookkeeping(value: Value) -> Object:

@@ -16,7 +16,7 @@ from krm_merge.patch import Moved, PatchError, SchemaShape
 from krm_merge.patch.selector import Identity, Target
 from krm_merge.patch.values import Object, same
 from krm_merge.schema import WithListKeys
-from krm_merge.schema.model import KeyedList
+from krm_merge.schema.model import KeyedList, is_bookkeeping
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.values import Value, to_value
 
@@ -26,6 +26,8 @@ CHANGED: Final = "changed"
 REMOVED: Final = "removed"
 
 _SHOWN = 5
+# What is wrong may quote values.
+_SECRET = "the patch cannot be applied; of a Secret no more is told"
 
 
 @dataclass(slots=True)
@@ -73,6 +75,8 @@ class Patcher:
         before = to_value(root)
         assert isinstance(before, dict)
         now = before
+        if not all(self._config.jobs[at].keeps_kind for at in numbers):
+            numbers = list(range(len(self._config.jobs)))
         for number in numbers:
             job, tally = self._config.jobs[number], self.tallies[number]
             if not _matches(job.target, now):
@@ -96,7 +100,8 @@ class Patcher:
         return CHANGED
 
     def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
-        message, path = f"{item.ref}: {job.label}: {error}", format_path(error.path) or None
+        problem = str(error) if item.kind != "Secret" else _SECRET
+        message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
         self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
 
     def _applied(self, job: Job, tally: Tally, now: Object, item: Resource) -> Object | None:
@@ -111,7 +116,7 @@ class Patcher:
             tally.unstable = not same(_again(job, after), after)
         for move in moved:
             path = format_path(move.path)
-            why = "elements that the patch does not name come first"
+            why = "what the patch does not name comes first, then the rest in the patch's order"
             self.results.info(
                 f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
                 resource=item.ref,
@@ -156,18 +161,39 @@ def _again(job: Job, after: Object) -> Object | None:
 
 
 def _with_identity(after: Object, before: Object, job: Job) -> Object:
-    """The object with the name and kind that it had, unless the patch may change them."""
+    """The object with the name and kind that it had, unless the patch may change them.
+
+    What kpt keeps in annotations is never lost: without it kpt would take the object for a new one.
+    """
     result = after
-    if job.keeps_kind:
-        for name in ("apiVersion", "kind"):
-            result = _set(result, name, before)
-    if job.keeps_name:
-        metadata, had = result.get("metadata"), before.get("metadata")
-        if isinstance(metadata, dict) and isinstance(had, dict):
-            for name in ("name", "namespace"):
-                metadata = _set(metadata, name, had)
-            result = result if metadata is result["metadata"] else {**result, "metadata": metadata}
-    return result
+    for name in ("apiVersion", "kind"):
+        result = _set(result, name, before) if job.keeps_kind else result
+        if not isinstance(result.get(name), str):
+            raise PatchError("a text is expected", (name,))
+    had = _map(before, "metadata", ())
+    metadata = _map(result, "metadata", ())
+    for name in ("name", "namespace") if job.keeps_name else ():
+        metadata = _set(metadata, name, had)
+    lost = {
+        name: value
+        for name, value in _map(had, "annotations", ("metadata",)).items()
+        if is_bookkeeping(name) and name not in _map(metadata, "annotations", ("metadata",))
+    }
+    if lost:
+        metadata = {**metadata, "annotations": {**_map(metadata, "annotations", ("metadata",)), **lost}}
+    if metadata is result.get("metadata") or not metadata:
+        return result
+    return {**result, "metadata": metadata}
+
+
+def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
+    """A map in a field, empty where there is none. Raises PatchError for anything else."""
+    found = value.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise PatchError("a map is expected", (*path, name))
+    return found
 
 
 def _set(value: Object, name: str, before: Object) -> Object:

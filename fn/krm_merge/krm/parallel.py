@@ -26,12 +26,13 @@ def in_parallel(work: Callable[[Sequence[Item]], Done], items: Sequence[Item]) -
     size = -(-len(items) // processes)
     parts = [items[at : at + size] for at in range(0, len(items), size)]
     children = [_start(work, part) for part in parts[1:]]
-    done = [work(parts[0])]
-    for (child, pipe), part in zip(children, parts[1:], strict=True):
-        with open(pipe, "rb") as source:
-            data = source.read()
-        os.waitpid(child, 0)
-        done.append(pickle.loads(data) if data else work(part))
+    try:
+        done = [work(parts[0])]
+    finally:
+        # Whatever happens here: no process and no pipe is left behind.
+        answers = [None if child is None else _answer(*child) for child in children]
+    for answer, part in zip(answers, parts[1:], strict=True):
+        done.append(work(part) if answer is None else pickle.loads(answer))
     return done
 
 
@@ -41,10 +42,23 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _start(work: Callable[[Sequence[Item]], Done], part: Sequence[Item]) -> tuple[int, int]:
-    """A process that does a part, and the pipe that it writes to: nothing where it fails."""
+def _answer(child: int, pipe: int) -> bytes | None:
+    """What a process wrote, None where it failed."""
+    with open(pipe, "rb") as source:
+        data = source.read()
+    _, status = os.waitpid(child, 0)
+    return data if data and os.waitstatus_to_exitcode(status) == 0 else None
+
+
+def _start(work: Callable[[Sequence[Item]], Done], part: Sequence[Item]) -> tuple[int, int] | None:
+    """A process that does a part, and the pipe that it writes to; None where there can be no more processes."""
     reader, writer = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        return None
     if child:
         os.close(writer)
         return child, reader

@@ -44,7 +44,8 @@ class ResourceRef:
 
     def __str__(self) -> str:
         """As people name it: kind and name, with the namespace in front of the name."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind} {name}".strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,9 @@ def _is_closed(kptfile: Outcome) -> bool:
         return False
     if kptfile.local is None:
         return kptfile.original is not None
+    if kptfile.original is None and kptfile.upstream is None:
+        # Local's own: it takes nothing from here if it follows an upstream of its own.
+        return kptfile.local.root.get("upstream") is not None
     return is_other_package(kptfile.original or kptfile.upstream, kptfile.local)
 
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.member import Member
 
-# A name, and where kpt notes the name that a resource had upstream (R1).
-_NAMES = re.compile(
-    rb"""name["']?[ \t]*:\s*["']?([^\s"',}]+)"""
-    rb"""|kpt-merge:[^\n/]*/([^\s"',}]+)"""
+# Where kpt notes the name that a resource had upstream (R1).
+_NOTED = re.compile(
+    rb"""kpt-merge:[^\n/]*/([^\s"',}]+)"""
     rb"""|upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)"""
 )
+_FIRST_FIELD = re.compile(rb"^([ \t]+)[^\s#]", re.MULTILINE)
 _FIRST_WORD = re.compile(r"[^\s\"',}]+")
-_DOUBTFUL = tuple(b"&*!|>{[")
-"""What a value begins with that does not stand for itself: anchor, alias, tag, block scalar, template."""
+_DOUBTFUL = tuple(b"&*!|>{[#")
+"""What a value begins with that does not stand for itself: anchor, alias, tag, block scalar, template, comment."""
 
 Key: TypeAlias = tuple[str, bytes]
 
@@ -51,16 +51,15 @@ class Document:
 
     def names(self) -> set[bytes]:
         """The first words of the names that the resource may have or have had; empty where that is not plain to see."""
-        if b"\\" in self.data:
-            return set()
         head = _metadata(self.column).search(self.data)
-        names = set(self._names_in(head.group(1))) if head is not None else set()
-        # Without a plain `metadata` it may be written in any other way.
-        names = names or set(self._names_in(self.data))
-        return set() if any(name[0] in _DOUBTFUL for name in names) else names
-
-    def _names_in(self, data: bytes) -> Iterator[bytes]:
-        return (name or noted or identifier for name, noted, identifier in _NAMES.findall(data))
+        if head is None or b"\\" in self.data:
+            return set()
+        metadata = head.group(1)
+        field = _FIRST_FIELD.search(metadata)
+        name = _name_at(len(field.group(1))).search(metadata) if field is not None else None
+        if name is None or name.group(1)[0] in _DOUBTFUL or b"? " in metadata:
+            return set()
+        return {name.group(1), *(comment or identifier for comment, identifier in _NOTED.findall(metadata))}
 
 
 class Narrowed(NamedTuple):
@@ -143,3 +142,9 @@ def _metadata(column: int) -> re.Pattern[bytes]:
     """The field metadata of a mapping at a column, in block style: the rest of its line and the lines below it."""
     below = rb"(?:[ \t]{%d,}[^\n]*\n?|[ \t]*(?:#[^\n]*|\r)?\n)*" % (column + 1)
     return re.compile(rb"(?:^|\n)[ -]{%d}metadata:([^\n]*\n%s)" % (column, below))
+
+
+@cache
+def _name_at(column: int) -> re.Pattern[bytes]:
+    """A plain field `name` of a mapping at a column; its value stands on its line."""
+    return re.compile(rb"^ {%d}name:[ \t]+[\"']?([^\s\"',}]+)" % column, re.MULTILINE)

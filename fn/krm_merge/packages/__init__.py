@@ -1,4 +1,4 @@
 """Packages as files: read, merged, written, and fetched with git.
 
-`directory`, `journal` and `git` touch the disk and start programs; the others are pure.
+`directory`, `write`, `journal` and `git` touch the disk and start programs; the others are pure.
 """

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from krm_merge.packages.tree import File, Mode
-
-# Git's own files, and the journals of packages inside.
-_NOT_OF_THE_PACKAGE = re.compile(r"\.git|\..*\.krm-merge(\.done)?")
+from krm_merge.packages.tree import File, Mode, belongs
 
 
 class PackageError(Exception):
@@ -33,7 +29,7 @@ class Directory(Mapping[str, File]):
     def _list(self, directory: Path | str, prefix: str) -> None:
         with os.scandir(directory) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
-                if _NOT_OF_THE_PACKAGE.fullmatch(entry.name):
+                if not belongs(entry.name):
                     continue
                 if entry.is_symlink():
                     self._modes[prefix + entry.name] = "link"

@@ -46,10 +46,15 @@ def declared(package: Tree, config: bytes, image: str) -> Changes:
     function = from_value({"image": image, "configPath": CONFIG_FILE})
     pipeline = kptfile.root.get("pipeline")
     mutators = pipeline.get("mutators") if isinstance(pipeline, Mapping) else None
-    if isinstance(mutators, Sequence):
-        kptfile.editor.insert(mutators, function, None, NO_COMMENTS)
-    else:
-        kptfile.set("pipeline.mutators", [{"image": image, "configPath": CONFIG_FILE}])
+    try:
+        if isinstance(mutators, Sequence):
+            kptfile.editor.insert(mutators, function, None, NO_COMMENTS)
+        elif mutators is None or mutators.canonical == ("null",):
+            kptfile.set("pipeline.mutators", [{"image": image, "configPath": CONFIG_FILE}])
+        else:
+            raise KeyError("pipeline.mutators is no list")
+    except KeyError as error:
+        raise PackageError(f"{KPTFILE}: {error.args[0]}; nothing was changed") from None
     return {**changes, CONFIG_FILE: File(config), KPTFILE: _written(kptfile, package)}
 
 

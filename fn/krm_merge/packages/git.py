@@ -15,15 +15,27 @@ from pathlib import Path
 from posixpath import join, normpath
 
 from krm_merge.packages.directory import PackageError, read_file, reason
-from krm_merge.packages.tree import File, Mode, Tree
+from krm_merge.packages.tree import File, Mode, Tree, leads_out
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
 _ATTRIBUTES = ".gitattributes"
 _ABOUT_A_REPOSITORY = frozenset(
-    ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
+    (
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_DIR",
+        "GIT_INDEX_FILE",
+        "GIT_NAMESPACE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    )
 )
 
 
@@ -109,7 +121,10 @@ class GitRepositories:
         for line in listing.split(b"\0"):
             head, _, path = line.partition(b"\t")
             if path and (mode := _MODES.get(head[:6])) is not None:  # a submodule is no file
-                found[os.fsdecode(path)] = (mode, head.split()[2].decode())
+                name = os.fsdecode(path)
+                if leads_out(name):
+                    raise PackageError(f"{repository} has the file {name!r} at {commit}, which no package may have")
+                found[name] = (mode, head.split()[2].decode())
         wanted = {name: path for path, (_, name) in found.items() if name not in self._blobs}
         if _has_attributes(store, commit, folder, found):
             return self._converted(store, commit, folder, found)
@@ -131,7 +146,7 @@ class GitRepositories:
 
 def uncommitted(package: Path) -> list[str]:
     """The files of a package with changes that git has not committed; none where it is in no repository."""
-    done = _run(["-C", str(package), "status", "--porcelain", "-z", "--untracked-files=all", "--", "."])
+    done = _run(["-C", str(package), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", "."])
     if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
         return []
     if done.returncode != 0:
@@ -146,7 +161,7 @@ def _forms(name: str) -> tuple[str, str, str]:
 
 def _check_address(repository: str) -> None:
     # What looks like an option of git would be one, and some of those start programs.
-    if not repository or repository.startswith("-"):
+    if not repository or repository.startswith("-") or _CONTROL.search(repository):
         raise PackageError(
             f"{repository or 'an empty text'} is no address of a git repository; correct git.repo in the Kptfile"
         )
@@ -157,6 +172,8 @@ def _short(ref: str) -> str:
 
 
 def _folder(directory: str) -> str:
+    if _CONTROL.search(directory):
+        raise PackageError(f"{directory!r} is no directory; correct git.directory in the Kptfile")
     folder = normpath(f"/{directory}").lstrip("/")
     return "" if folder == "." else folder
 

@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.merge.member import KPTFILE
 from krm_merge.packages.directory import PackageError, reason
-from krm_merge.packages.tree import Changes, File
+from krm_merge.packages.tree import Changes, File, Tree, leads_out
 
 Recovery: TypeAlias = Literal["nothing", "completed", "rolled back"]
 
@@ -46,7 +46,11 @@ class Journal:
     def __init__(self, package: Path) -> None:
         """Takes the directory of the package."""
         self.package = package.resolve()
-        self.directory = self.package.parent / f".{self.package.name}.krm-merge"
+        beside = self.package.parent
+        if beside.stat().st_dev != self.package.stat().st_dev:
+            # A mount: nothing can be renamed into it from beside it.
+            beside = self.package
+        self.directory = beside / f".{self.package.name}.krm-merge"
         self._finished = self.directory.with_name(f"{self.directory.name}.done")
 
     @classmethod
@@ -56,8 +60,8 @@ class Journal:
 
         Raises PackageError where another process has it, or the package was changed since the interruption.
         """
-        journal = cls(package)
         try:
+            journal = cls(package)
             lock = os.open(journal.package, os.O_RDONLY)
         except OSError as error:
             raise PackageError(f"{package}: {reason(error)}") from None
@@ -77,13 +81,17 @@ class Journal:
     recovered: Recovery = "nothing"
     """What was done about an interrupted update."""
 
-    def commit(self, changes: Changes) -> None:
-        """Makes the changes. Raises PackageError, and then the package is as it was."""
+    def commit(self, changes: Changes, before: Tree) -> None:
+        """Makes the changes, if the files are still as they were `before`.
+
+        Raises PackageError, and then the package is as it was.
+        """
         ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
         try:
             steps = [
                 _Step(number, path, self._digest(path), _digest(changes[path])) for number, path in enumerate(ordered)
             ]
+            self._check_steps(steps, before)
             created = self._missing_folders(path for path in ordered if changes[path] is not None)
             self._check_folders(ordered)
             self._prepare(steps, created, changes)
@@ -91,6 +99,22 @@ class Journal:
             shutil.rmtree(self.directory, ignore_errors=True)
             raise PackageError(f"{error.filename or self.directory}: {reason(error)}; nothing was changed") from None
         self._carry_out(steps, created)
+
+    def _check_steps(self, steps: list[_Step], before: Tree) -> None:
+        for step in steps:
+            self._check_path(step.path)
+            if step.before != _digest(before.get(step.path)):
+                raise PackageError(f"{self.package / step.path} was changed meanwhile; nothing was written, try again")
+
+    def _check_path(self, path: str) -> None:
+        """Refuses what would write elsewhere than into the package: the last gate."""
+        if leads_out(path):
+            raise PackageError(f"{path!r} leads out of the package; nothing was written")
+        folder = self.package
+        for part in PurePosixPath(path).parent.parts:
+            folder = folder / part
+            if folder.is_symlink():
+                raise PackageError(f"{folder} is a link, and {path} would be written behind it; remove the link")
 
     # ---- before the plan stands --------------------------------------------------------------------------------
 
@@ -122,7 +146,8 @@ class Journal:
                 self._write(self.directory / _NEW / str(step.number), file, self.package / step.path)
         plan = self.directory / f"{_PLAN}.tmp"
         with plan.open("w") as out:
-            json.dump({"steps": [asdict(step) for step in steps], "created": sorted(created)}, out)
+            plan_of = {"journal": self._identity(), "created": sorted(created)}
+            json.dump({**plan_of, "steps": [asdict(step) for step in steps]}, out)
             out.flush()
             os.fsync(out.fileno())
         plan.rename(self.directory / _PLAN)
@@ -157,8 +182,13 @@ class Journal:
         try:
             read = json.loads(plan.read_text())
             steps, created = [_Step(**step) for step in read["steps"]], set(read["created"])
+            is_ours = read["journal"] == self._identity()
         except (ValueError, KeyError, TypeError):
-            raise PackageError(f"{plan}: not a plan of krm-merge; remove {self.directory} to go on") from None
+            is_ours = False
+        if not is_ours:
+            raise PackageError(f"{plan}: not a plan for this package; remove {self.directory} to go on") from None
+        for step in steps:
+            self._check_path(step.path)
         for step in steps:
             if self._digest(step.path) not in (step.before, step.after):
                 raise PackageError(
@@ -182,7 +212,11 @@ class Journal:
         except OSError as error:
             # Whoever comes after a kill goes on with this, and does not begin again.
             os.replace(self.directory / _PLAN, self.directory / _UNDO)
-            self._roll_back(steps, created)
+            try:
+                self._roll_back(steps, created)
+            except OSError as second:
+                what = f"{second.filename or self.package}: {reason(second)}"
+                raise PackageError(f"{what}; the old files are in {self.directory}, and the next run goes on") from None
             raise PackageError(f"{error.filename or self.package}: {reason(error)}; the package is as it was") from None
         with suppress(OSError):  # all is done; what is left is cleared up by whoever comes next
             self._finish()
@@ -213,6 +247,11 @@ class Journal:
                     target.unlink()
                 self._remove_empty(target.parent, created)
         self._finish()
+
+    def _identity(self) -> list[int]:
+        """What no plan can know that came with a package: where the journal stands on the disk."""
+        found = self.directory.stat()
+        return [found.st_dev, found.st_ino]
 
     def _finish(self) -> None:
         """Takes the journal away at once: half of one would be taken for another."""

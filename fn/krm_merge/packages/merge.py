@@ -8,7 +8,7 @@ from posixpath import dirname, join, normpath
 
 from krm_merge.krm.result import Results
 from krm_merge.merge.folders import Folders
-from krm_merge.merge.member import Outcome
+from krm_merge.merge.member import KPTFILE, Outcome
 from krm_merge.merge.narrow import narrow
 from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.schemas import Schemas
@@ -46,24 +46,40 @@ def merge_trees(
     folders = Folders(kptfiles, merge.policy)
     read = narrow(*(side.resources(folders) for side in sides))
     as_text = {path for path in touched if not holds_resources(path) or any(path in s.unreadable for s in sides)}
-    members = [[member for member in side if member.place not in as_text] for side in read]
+    if KPTFILE in sides[1].unreadable:
+        # K4: an upstream without one counts as unchanged.
+        as_text.discard(KPTFILE)
+        why = sides[1].unreadable[KPTFILE].reason
+        message = f"{KPTFILE}: upstream does not parse ({why}); local's stays as it is"
+        results.warning(message, file=KPTFILE, tags={"rule": "K4", "side": "upstream"})
     # The least important first: the last definition of a type counts.
     schemas = Schemas(lambda: (root for side in sides for root in side.definitions()))
-    resources = merge.resources(members[0], members[1], members[2], folders, schemas.of)
+    outcomes = merge.resources(read.original, read.upstream, read.local, folders, schemas.of)
+    resources, tangled = _apart(outcomes, as_text)
     closed = {path for path in as_text if folders.closed(path) is not None}
     for path in closed:
         folders.tell(path)
-    outcomes = folders.emptied(_inhabited(sides[2], resources)) + resources
+    outcomes = folders.emptied(_inhabited(sides, resources)) + resources
     changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, touched, results))
-    for path in sorted(as_text - closed):
+    for path in sorted(tangled & sides[2].tree.keys()):
+        message = (
+            f"{path}: does not parse, and resources of it stand in other files elsewhere; it stays as local has it"
+        )
+        results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+    for path in sorted(as_text - closed - tangled):
         _merge_text(path, sides, merge, changes, results)
     for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, tags={"rule": "G", "side": "both"})
+    refuse_clash(local, changes, results)
+    return MergedTree({} if results.errors else changes, results)
+
+
+def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
+    """Reports an error where a path would be both a file and a folder."""
     if path := clash(local, changes):
         problem = "upstream has a file where local has a folder, or the other way round; rename local's"
         results.error(f"{path}: {problem}", file=path)
-    return MergedTree({} if results.errors else changes, results)
 
 
 def _dangling(tree: Tree) -> set[tuple[str, str]]:
@@ -77,13 +93,33 @@ def _dangling(tree: Tree) -> set[tuple[str, str]]:
     return found
 
 
-def _inhabited(local: Side, resources: Iterable[Outcome]) -> set[str]:
-    """The places of the files in which local has resources after the merge."""
+def _apart(outcomes: list[Outcome], as_text: set[str]) -> tuple[list[Outcome], set[str]]:
+    """The outcomes of resources outside of the files that merge as text, and those of these files that cannot.
+
+    Text cannot be merged where a resource of it stands in another file on another side: it would be lost or doubled.
+    """
+    apart: list[Outcome] = []
+    tangled: set[str] = set()
+    for outcome in outcomes:
+        places = {m.place for m in (outcome.original, outcome.upstream, outcome.local) if m is not None}
+        if not places & as_text:
+            apart.append(outcome)
+        elif len(places) > 1:
+            tangled |= places & as_text
+            if outcome.local is not None and outcome.local.place not in as_text:
+                apart.append(outcome)
+    return apart, tangled
+
+
+def _inhabited(sides: tuple[Side, Side, Side], resources: Iterable[Outcome]) -> set[str]:
+    """The places of the files in which only local has resources after the merge."""
+    local, upstream = sides[2], sides[1].tree
     gone = {(o.local.place, o.local.index) for o in resources if o.fate == "deleted" and o.local is not None}
     return {
         path
         for path, documents in local.documents.items()
-        if any((path, index) not in gone and not is_empty(data) for index, data in enumerate(documents))
+        if path not in upstream
+        and any((path, index) not in gone and not is_empty(data) for index, data in enumerate(documents))
     }
 
 

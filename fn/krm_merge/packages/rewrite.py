@@ -12,7 +12,10 @@ from krm_merge.merge.report import report
 from krm_merge.packages.origin import note_origin
 from krm_merge.packages.side import Side
 from krm_merge.packages.tree import File, holds_resources, is_kptfile, merged_mode
+from krm_merge.text.nodes import Child, Mapping, Sequence, TextError, value_of
+from krm_merge.text.reader import read
 from krm_merge.text.stream import cut, in_lines_of, is_empty, joined, without_separator
+from krm_merge.text.values import from_value, same, to_value
 
 # R6: what is local's own even where the rest of the file is upstream's.
 _BOOKKEEPING_MARKS = (b"kpt-merge:", b"internal.kpt.dev/", b"config.kubernetes.io/", b"config.k8s.io/id")
@@ -89,6 +92,8 @@ class Rewrite:
         kept = [edited.get(index, data) for index, data in enumerate(known)]
         new = [self._new_document(member) for member in added]
         documents = [data for data in kept if data is not None]
+        if documents and new:
+            documents[-1] = _ended(documents[-1])
         documents += [in_lines_of(data, ours.data) for data in new] if ours is not None else new
         if all(is_empty(data) for data in documents):
             return None
@@ -107,6 +112,24 @@ class Rewrite:
         resource = Resource.from_tree(member.root)
         note_origin(resource)
         return resource.text().encode()
+
+
+def _ended(document: bytes) -> bytes:
+    """A document with a newline at its end, which must not become part of its last value."""
+    if document.endswith(b"\n"):
+        return document
+    try:
+        root = read(document.decode())
+        if not isinstance(root, Mapping) or same(to_value(root), to_value(read(document.decode() + "\n"))):
+            return document + b"\n"
+    except (UnicodeDecodeError, TextError):
+        return document + b"\n"
+    resource = Resource.from_tree(root)
+    last: Child = root.entries[-1]
+    while isinstance(value := value_of(last), Mapping | Sequence) and value.children:
+        last = value.children[-1]
+    resource.editor.replace(last, from_value(to_value(value_of(last))))
+    return resource.text().encode()
 
 
 class _Settled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,8 @@ from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read, read_all
 from krm_merge.text.stream import cut, is_empty
 from krm_merge.text.values import Value, to_value
+
+_FIELDS_OF_RESOURCES = tuple(re.compile(rb"^%s:[ \t]*\S" % name, re.MULTILINE) for name in (b"apiVersion", b"kind"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ class Side:
             self.documents[path] = cut(file.data)
             package = folders.of(path)
             self._resources += [
-                Document(package, data, partial(self._read, path, index, data))
+                Document(package if _is_plain(data) else path, data, partial(self._read, path, index, data))
                 for index, data in enumerate(self.documents[path])
                 if not is_empty(data)
             ]
@@ -76,6 +79,11 @@ class Side:
             return None
         assert isinstance(root, Mapping)
         return Member(path, subject_of(root), root, path, index)
+
+
+def _is_plain(document: bytes) -> bool:
+    """Whether a document is a resource as far as can be seen: what is none is the same only in the same file."""
+    return b"{{" not in document and all(field.search(document) for field in _FIELDS_OF_RESOURCES)
 
 
 def path_of(name: str, file: File) -> str:

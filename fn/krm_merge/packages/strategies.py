@@ -13,7 +13,7 @@ from krm_merge.merge.package import PackageMerge
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText
 from krm_merge.packages.local_changes import local_changes
-from krm_merge.packages.merge import MergedTree, merge_trees
+from krm_merge.packages.merge import MergedTree, merge_trees, refuse_clash
 from krm_merge.packages.origin import note_origin
 from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
 from krm_merge.text.nodes import Mapping as Node
@@ -46,16 +46,15 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
 
 def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
     """Upstream's package in place of local's; only the root's Kptfile is merged."""
-    own = _without_own_packages(original, local)
-    return _replaced(original, upstream, own, merge, [path for path in own if path not in upstream])
+    rest = _without_own_packages(original, local)
+    return _replaced(original, upstream, local, merge, [path for path in rest if path not in upstream])
 
 
 def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
     """Upstream's files in place of local's of those names; the root's Kptfile is merged, local's own files stay."""
-    own = _without_own_packages(original, local)
-    return _replaced(
-        original, upstream, own, merge, [path for path in original if path not in upstream and path in own]
-    )
+    rest = _without_own_packages(original, local)
+    gone = [path for path in original if path not in upstream and path in rest]
+    return _replaced(original, upstream, local, merge, gone)
 
 
 BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerge], MergedTree]]] = dict(
@@ -66,8 +65,12 @@ BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerge], MergedTre
 def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge, gone: list[str]) -> MergedTree:
     merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
     changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
+    own = _own_packages(original, local)
     for path, file in upstream.items():
-        if path != KPTFILE and (noted := _noted(path, file)) != local.get(path):
+        if own and path.startswith(own):
+            message = f"{path}: stays out; local has a package with an upstream of its own there"
+            merged.results.warning(message, file=path, tags={"rule": "R3", "side": "upstream"})
+        elif path != KPTFILE and (noted := _noted(path, file)) != local.get(path):
             changes[path] = noted
     lost, policy = set(local_changes(original, local)), merge.policy
     for path, new in changes.items():
@@ -79,11 +82,18 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge, 
             merged.results.add(Result(policy.severity(()), f"{path}: {message}", file=path, tags=tags))
         else:
             merged.results.info(f"{path}: {did}", file=path)
-    return MergedTree({} if merged.results.errors else {**changes, **merged.changes}, merged.results)
+    changes |= merged.changes
+    refuse_clash(local, changes, merged.results)
+    return MergedTree({} if merged.results.errors else changes, merged.results)
 
 
 def _without_own_packages(original: Tree, local: Tree) -> Tree:
     """Local's files without the packages inside that follow an upstream of their own, which the original has not."""
+    own = _own_packages(original, local)
+    return {path: local[path] for path in local if not path.startswith(own)} if own else local
+
+
+def _own_packages(original: Tree, local: Tree) -> tuple[str, ...]:
     own = []
     for path, file in local.items():
         if is_kptfile(path) and path != KPTFILE and path not in original:
@@ -92,7 +102,7 @@ def _without_own_packages(original: Tree, local: Tree) -> Tree:
             except PackageError:
                 continue
             own += [f"{dirname(path)}/"] if follows else []
-    return {path: local[path] for path in local if not path.startswith(tuple(own))} if own else local
+    return tuple(own)
 
 
 def _only_kptfile(tree: Tree) -> Tree:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from posixpath import basename, dirname
@@ -25,6 +26,20 @@ Tree: TypeAlias = Mapping[str, File]
 
 Changes: TypeAlias = Mapping[str, File | None]
 """What becomes of files by path: what they hold from now on, None for those that go."""
+
+
+# Git's own files, and the journals of packages inside.
+_NOT_OF_A_PACKAGE = re.compile(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE)
+
+
+def belongs(name: str) -> bool:
+    """Whether a file or folder of this name is part of a package."""
+    return _NOT_OF_A_PACKAGE.fullmatch(name) is None
+
+
+def leads_out(path: str) -> bool:
+    """Whether writing to a path would write outside of the package, or to what is none of it."""
+    return "\0" in path or any(part in ("", ".", "..") or not belongs(part) for part in path.split("/"))
 
 
 def holds_resources(path: str) -> bool:

@@ -68,57 +68,67 @@ def update(
     if root is None:
         file = join(name, KPTFILE)
         raise PackageError(f"{file} names no upstream in git; packages that `kpt pkg get` fetched have one")
-    done = Update()
+    run = _Run(repositories, merge, name, Update())
     pending = [("", ref, strategy)]
     while pending:
         folder, wanted, how = pending.pop()
-        before = _at(Changed(local, done.changes), folder)
-        changes = _update_one(before, folder, repositories, merge, wanted, how, done, join(name, folder, KPTFILE))
-        done.changes |= {join(folder, path): file for path, file in changes.items()}
-        if done.results.errors:
-            return replace(done, changes={})
+        before = _at(Changed(local, run.done.changes), folder)
+        changes = run.update(before, folder, wanted, how)
+        run.done.changes |= {join(folder, path): file for path, file in changes.items()}
+        if run.done.results.errors:
+            return replace(run.done, changes={})
         for inside, upstream in _inside(Changed(before, changes)):
             same = ref is not None and _follows_same(upstream, root)
             pending.append((join(folder, inside), ref if same else None, strategy if same else None))
-    return done
+    return run.done
 
 
-def _update_one(
-    local: Tree,
-    folder: str,
-    repositories: Repositories,
-    merge: PackageMerge,
-    ref: str | None,
-    strategy: str | None,
-    done: Update,
-    file: str,
-) -> dict[str, File | None]:
-    kptfile = KptfileText(local[KPTFILE].data, file)
-    upstream, lock = kptfile.upstream, kptfile.lock
-    assert upstream is not None
-    ref = ref or upstream.ref
-    how = strategy or upstream.strategy
-    if how not in BY_NAME:
-        raise PackageError(f"{file}: upstream.updateStrategy is {how}; known are {', '.join(BY_NAME)}")
-    version = repositories.resolve(upstream.repository, upstream.directory, ref)
-    after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
-    theirs = repositories.tree(upstream.repository, upstream.directory, version.commit)
-    before = _original(repositories, lock, file)
-    if lock is None:
-        done.results.warning(f"{file} has no upstreamLock; merged without an original, so nothing counts as deleted")
-    merged = BY_NAME[how](before, theirs, local, merge)
-    for result in merged.results:
-        done.results.add(_placed(result, folder))
-    if merged.results.errors:
-        return {}
-    changes = dict(merged.changes)
-    own = Changed(local, changes)[KPTFILE]
-    # K2: the Kptfile says where the package comes from when all else is done.
-    data = KptfileText(own.data, file).following(ref, after, strategy)
-    if data != local[KPTFILE].data:
-        changes[KPTFILE] = File(data, own.mode)
-    done.packages.append(Updated(folder, lock, after))
-    return changes
+@dataclass(frozen=True, slots=True)
+class _Run:
+    repositories: Repositories
+    merge: PackageMerge
+    name: str
+    done: Update
+
+    def update(self, local: Tree, folder: str, ref: str | None, strategy: str | None) -> dict[str, File | None]:
+        """The changes of one package, which stands in this folder."""
+        file = join(self.name, folder, KPTFILE)
+        kptfile = KptfileText(local[KPTFILE].data, file)
+        upstream, lock = kptfile.upstream, kptfile.lock
+        assert upstream is not None
+        ref = ref or upstream.ref
+        how = strategy or upstream.strategy
+        if how not in BY_NAME:
+            raise PackageError(f"{file}: upstream.updateStrategy is {how}; known are {', '.join(BY_NAME)}")
+        version = self.repositories.resolve(upstream.repository, upstream.directory, ref)
+        after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
+        self._refuse_cycle(folder, after, file)
+        theirs = self.repositories.tree(upstream.repository, upstream.directory, version.commit)
+        before = _original(self.repositories, lock, file)
+        if lock is None:
+            problem = "has no upstreamLock; merged without an original, so nothing counts as deleted"
+            self.done.results.warning(f"{file} {problem}")
+        merged = BY_NAME[how](before, theirs, local, self.merge)
+        for result in merged.results:
+            self.done.results.add(_placed(result, folder))
+        if merged.results.errors:
+            return {}
+        changes = dict(merged.changes)
+        own = Changed(local, changes)[KPTFILE]
+        # K2: the Kptfile says where the package comes from when all else is done.
+        data = KptfileText(own.data, file).following(ref, after, strategy)
+        if data != local[KPTFILE].data:
+            changes[KPTFILE] = File(data, own.mode)
+        self.done.packages.append(Updated(folder, lock, after))
+        return changes
+
+    def _refuse_cycle(self, folder: str, after: Lock, file: str) -> None:
+        """A package that holds itself would never end."""
+        for outer in self.done.packages:
+            around = not outer.folder or folder.startswith(f"{outer.folder}/")
+            same = (outer.after.repository, normpath(f"/{outer.after.directory}"), outer.after.commit)
+            if around and same == (after.repository, normpath(f"/{after.directory}"), after.commit):
+                raise PackageError(f"{file}: follows what a package around it comes from; correct upstream.git")
 
 
 def _original(repositories: Repositories, lock: Lock | None, file: str) -> Tree:

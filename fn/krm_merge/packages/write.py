@@ -13,6 +13,7 @@ from krm_merge.packages.tree import File, Tree
 
 def write_file(place: Path, file: File) -> None:
     """Writes a file as a whole or not at all. Raises PackageError."""
+    place = place.resolve()  # a link stays one
     try:
         handle, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
         try:

@@ -85,7 +85,7 @@ class SchemaShape:
         schema, kind = self._schema, self._schema.list_kind(path)
         merge_key = schema.patch_merge_key(path) or ""
         keys = schema.merge_keys(path)
-        if merge_key and merge_key not in keys:
+        if merge_key and merge_key not in (*keys, ",".join(keys)):
             # Server-side apply tells the elements apart by other fields than patches do.
             keys = (merge_key,)
         defaults = {key: _plain(value) for key, value in kind.defaults} if isinstance(kind, KeyedList) else {}

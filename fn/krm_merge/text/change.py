@@ -91,14 +91,28 @@ def _paired(old: list[Value], new: list[Value], keys: tuple[str, ...]) -> list[i
         pair(lambda value: _key(value, keys))
     pair(_scalar)
     pair(lambda value: repr(value) if isinstance(value, dict | list) else None)
+    in_place = len(old) == len(new) and all(place in (None, at) for at, place in enumerate(found))
     for at, value in enumerate(new):
-        # What is left in its own place is the same element, changed.
-        if found[at] is None and at in free and type(old[at]) is type(value) and isinstance(value, dict | list):
-            if keys and _key(old[at], keys) is not None:
-                continue
-            found[at] = at
-            del free[at]
+        # What is left behind the same neighbour, or in its own place, is the same element, changed.
+        before = found[at - 1] if at else None
+        for place in (at,) if before is None else (before + 1, at):
+            if found[at] is None and place in free and _may_be(old[place], value, keys, renamed=in_place):
+                found[at] = place
+                del free[place]
     return found
+
+
+def _may_be(old: Value, new: Value, keys: tuple[str, ...], *, renamed: bool) -> bool:
+    """Whether an element may be the other one, changed; `renamed` in its keys only where all else is the same."""
+    if type(old) is not type(new) or not isinstance(new, dict | list):
+        return False
+    if not isinstance(old, dict) or not isinstance(new, dict) or not any(key in old for key in keys):
+        return True
+    if all(key not in old or key not in new or same(old[key], new[key]) for key in keys):
+        # A key field that stands for its default may be written out.
+        return True
+    rest = [{name: inner for name, inner in value.items() if name not in keys} for value in (old, new)]
+    return renamed and bool(rest[0]) and same(rest[0], rest[1])
 
 
 def _key(value: Value, keys: tuple[str, ...]) -> Hashable:

@@ -1,0 +1,252 @@
+"""Measures `krm-merge update` beside `kpt pkg update`. `make bench-update` runs it, README.md explains."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.measuring import (
+    PROGRAM,
+    Bar,
+    Command,
+    Measured,
+    Run,
+    alternate,
+    as_value,
+    bar_table,
+    case_table,
+    load,
+    machine,
+    measured,
+    median,
+    present,
+    program,
+    rounds,
+    table,
+)
+from benchmarks.packages import NAME, changed_upstream, differing, files, kptfile, write
+
+KPT = "kpt pkg update"
+ROOT = Path(__file__).resolve().parent.parent
+NOTHING = Path(os.devnull)
+SMALL, MIDDLE, LARGE = 100, 1000, 10_000
+# Nobody's own settings of git; the same commits every time.
+GIT = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_AUTHOR_NAME": "bench",
+    "GIT_AUTHOR_EMAIL": "bench@example.com",
+    "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z",
+    "GIT_COMMITTER_NAME": "bench",
+    "GIT_COMMITTER_EMAIL": "bench@example.com",
+    "GIT_COMMITTER_DATE": "2024-01-01T00:00:00Z",
+}
+
+
+def git(*arguments: str, directory: Path) -> str:
+    """What a command of git prints."""
+    command = ["git", "-C", str(directory), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | GIT).stdout.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A package of so many resources: its upstream repository, and the repository that it was fetched into."""
+
+    resources: int
+    one_file: bool
+    directory: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.resources:,} resources" + (" in one file" if self.one_file else "")
+
+    @property
+    def upstream(self) -> Path:
+        return self.directory / "upstream.git"
+
+    @property
+    def address(self) -> str:
+        # Without the suffix, as kpt writes it into the Kptfile.
+        return f"file://{self.upstream.with_suffix('')}"
+
+    @property
+    def local(self) -> Path:
+        return self.directory / "local"
+
+    @property
+    def copy(self) -> Path:
+        return self.directory / "copy"
+
+    # ---- the package ---------------------------------------------------------------------------------------------
+
+    def make(self, *, with_kpt: bool) -> None:
+        """Publishes two versions, fetches the first one with kpt or as kpt does, and commits the local changes."""
+        for repository in (self.upstream, self.local):
+            repository.mkdir(parents=True)
+            git("init", "--quiet", "--initial-branch=main", directory=repository)
+        for ref in ("v1", "v2"):
+            parts = files(self.resources, one_file=self.one_file, upstream=ref == "v2")
+            write(self.upstream / NAME, kptfile(), parts)
+            self._commit(self.upstream)
+            git("tag", ref, directory=self.upstream)
+        fetched = (self.kptfile("v1"), files(self.resources, one_file=self.one_file, fetched=True))
+        if with_kpt:
+            command = ["kpt", "pkg", "get", f"file://{self.upstream}/{NAME}@v1", NAME]
+            environment = os.environ | GIT | self.environment
+            subprocess.run(command, cwd=self.local, check=True, capture_output=True, env=environment)
+            if wrong := differing(self.local / NAME, *fetched):
+                raise RuntimeError(f"{self.name}: kpt pkg get wrote another {wrong[0]} than expected")
+        else:
+            write(self.local / NAME, *fetched)
+        local = files(self.resources, one_file=self.one_file, local=True, fetched=True)
+        write(self.local / NAME, self.kptfile("v1"), local)
+        self._commit(self.local)
+
+    def kptfile(self, ref: str) -> str:
+        """The Kptfile of the package fetched at a ref."""
+        return kptfile(self.address, ref, git("rev-parse", ref, directory=self.upstream))
+
+    @staticmethod
+    def _commit(repository: Path) -> None:
+        git("add", "--all", directory=repository)
+        git("commit", "--quiet", "--message=version", directory=repository)
+        git("repack", "-a", "-d", "--quiet", directory=repository)
+
+    # ---- the update ----------------------------------------------------------------------------------------------
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Caches of this case, emptied before each run."""
+        return GIT | {
+            "KRM_MERGE_CACHE_DIR": str(self.directory / "cache"),
+            "KPT_CACHE_DIR": str(self.directory / "cache"),
+        }
+
+    def prepare(self) -> None:
+        """A fresh clone of the local repository, and an empty cache."""
+        for used in (self.copy, self.directory / "cache"):
+            shutil.rmtree(used, ignore_errors=True)
+            used.mkdir()
+        # kpt takes no package outside of the directory where it runs.
+        os.chdir(self.directory)
+        git("clone", "--quiet", str(self.local), str(self.copy), directory=self.directory)
+
+    def command(self, name: str, argv: list[str], runs: int) -> Command:
+        """The update with krm-merge or kpt."""
+        whole = [*argv, f"{self.copy / NAME}@v2", *(["-q"] if name == PROGRAM else [])]
+        stdout = self.directory / "stdout"
+        return Command(self.name, name, whole, runs, NOTHING, stdout, self.environment, self.prepare)
+
+    def check(self) -> None:
+        """Checks that the update was done: every file byte for byte, and no more files changed than upstream did."""
+        merged = files(self.resources, one_file=self.one_file, upstream=True, local=True, fetched=True)
+        if wrong := differing(self.copy / NAME, self.kptfile("v2"), merged):
+            raise RuntimeError(f"{self.name}: {len(wrong)} files are not as expected, the first {wrong[0]}")
+        expected = 1 + (1 if self.one_file else sum(map(changed_upstream, range(self.resources))))
+        changed = len(git("status", "--porcelain", directory=self.copy).splitlines())
+        if changed != expected:
+            raise RuntimeError(f"{self.name}: {changed} files changed, {expected} expected")
+
+
+def same_values(case: Case, kpt: Command) -> None:
+    """Checks that kpt makes the same values of a package as krm-merge just did."""
+    own = case.directory / "merged"
+    case.copy.rename(own)
+    kpt.run()
+    command = [sys.executable, "-m", "benchmarks.values", str(own / NAME), str(case.copy / NAME)]
+    if subprocess.run(command, cwd=ROOT).returncode != 0:
+        raise RuntimeError(f"{case.name}: kpt's result has other values")
+
+
+# ---- the report --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How much more the large package takes than the middle one, round by round."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def growth(small: list[Run], large: list[Run]) -> Growth:
+    """The growth between two cases."""
+    peak = max(run.peak_mb for run in large) / max(run.peak_mb for run in small)
+    return Growth(median(rounds(large, small)), median(rounds(large, small, "cpu_ms")), peak)
+
+
+def report(numbers: list[Measured], grown: Growth, bars: list[Bar], before: float) -> str:
+    """All numbers as markdown."""
+    out = machine(before)
+    for case in dict.fromkeys(one.case for one in numbers):
+        out += "\n" + case_table([one for one in numbers if one.case == case], seconds=True)
+    row = [f"{MIDDLE:,} to {LARGE:,} resources", f"{grown.wall:.1f}", f"{grown.cpu:.1f}", f"{grown.peak:.1f}"]
+    out += "\n" + table([f"`{PROGRAM}` grows by", "wall", "CPU", "peak"], [row])
+    return out + "\n" + bar_table(bars)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measures krm-merge update beside kpt pkg update.")
+    parser.add_argument("--runs", type=int, default=5, help="runs of krm-merge, and of kpt for the smallest package")
+    parser.add_argument("--kpt-runs", type=int, default=2, help=f"runs of kpt for {MIDDLE} resources, a minute each")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of markdown")
+    arguments = parser.parse_args()
+    if (path := program()) is None:
+        return 2
+    with_kpt = present("kpt")
+    before = load()
+    with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
+        shapes = [(SMALL, False), (MIDDLE, False), (MIDDLE, True), (LARGE, False)]
+        cases = [Case(*shape, Path(directory, str(number))) for number, shape in enumerate(shapes)]
+        commands = []
+        try:
+            for case in cases:
+                compared = with_kpt and case.resources < LARGE
+                case.make(with_kpt=compared)
+                own = case.command(PROGRAM, [path, "update"], arguments.runs)
+                own.run()
+                case.check()
+                commands.append(own)
+                if compared:
+                    runs = arguments.runs if case.resources == SMALL else arguments.kpt_runs
+                    kpt = case.command(KPT, ["kpt", "pkg", "update"], runs)
+                    commands.append(kpt)
+                    if case.resources == SMALL:
+                        same_values(case, kpt)
+            runs_by_case = alternate(commands)
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            print(error, getattr(error, "stderr", None) or "", file=sys.stderr)
+            return 1
+        middle, large = (runs_by_case[cases[number].name][PROGRAM] for number in (1, 3))
+    numbers = [measured(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
+    grown = growth(middle, large)
+    bars = [
+        Bar(
+            f"update of {MIDDLE:,} resources, wall (median)", median([run.wall_ms for run in middle]) / 1000, 1.5, " s"
+        ),
+        Bar(f"from {MIDDLE:,} to {LARGE:,} resources, wall", grown.wall, 12, "x"),
+        Bar(f"update of {LARGE:,} resources, peak", max(run.peak_mb for run in large), 300, " MB"),
+    ]
+    if arguments.json:
+        print(
+            json.dumps(
+                as_value(numbers, load=[before, load()], growth=asdict(grown), bars=[asdict(bar) for bar in bars]),
+                indent=2,
+            )
+        )
+    else:
+        print(report(numbers, grown, bars, before), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,434 @@
+"""`krm-merge patch apply` and `krm-merge patch create`, run as users run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+WEB = """\
+# the shop
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1 # few
+  template:
+    spec:
+      containers:
+      - name: log
+        image: fluent:1.0
+      - name: web # the server
+        image: 'nginx:1.25'
+        env:
+        - {name: A, value: "1"}
+        - {name: B, value: "2"}
+---
+# names and zones
+apiVersion: v1
+kind: Service
+metadata:
+  name: dns
+spec:
+  ports:
+  - port: 53 # zones
+    targetPort: 53
+  - port: 53 # names
+    targetPort: 53
+    protocol: UDP
+"""
+IMAGE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: "nginx:1.27"}]}}}
+"""
+PORT = """\
+apiVersion: v1
+kind: Service
+metadata: {name: dns}
+spec: {ports: [{port: 53, protocol: UDP, targetPort: 5353}]}
+"""
+OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: %s\n"
+
+
+class Place:
+    """A directory, and the program in it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.write(**{"web.yaml": WEB, "patch.yaml": IMAGE})
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            (self.directory / name).write_bytes(text.encode())
+
+    def read(self, name: str) -> str:
+        return (self.directory / name).read_bytes().decode()
+
+    def run(self, *arguments: str, stdin: str = "", code: int = 0) -> tuple[str, str]:
+        """What it writes to stdout and stderr; its exit code must be this one."""
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "fn"), "NO_COLOR": "1"}
+        command = [sys.executable, "-m", "krm_merge", "patch", *arguments]
+        done = subprocess.run(
+            command, cwd=self.directory, env=env, input=stdin.encode(), capture_output=True, check=False, timeout=60
+        )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert done.returncode == code, (out, err)
+        assert "Traceback" not in err
+        if code:
+            assert out == ""
+        return out, err
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+# ---- apply -------------------------------------------------------------------------------------------------------
+
+
+def test_the_result_goes_to_stdout_and_what_was_done_to_stderr(place: Place) -> None:
+    out, err = place.run("apply", "web.yaml", "patch.yaml")
+    assert out == WEB.replace("nginx:1.25", "nginx:1.27")
+    assert err == "info    patch.yaml matches 1 resource, changes 1: Deployment web\n"
+    assert place.read("web.yaml") == WEB
+
+
+def test_several_documents_on_both_sides(place: Place) -> None:
+    place.write(**{"patch.yaml": f"{IMAGE}---\n{PORT}"})
+    out, err = place.run("apply", "web.yaml", "patch.yaml")
+    after = WEB.replace("nginx:1.25", "nginx:1.27")
+    head, names, tail = after.partition("# names\n    targetPort: 53")
+    assert out == f"{head}{names}53{tail}"
+    assert err.count("matches 1 resource") == 2
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_document_may_go(place: Place, end: str) -> None:
+    place.write(**{"web.yaml": WEB.replace("\n", end), "patch.yaml": IMAGE + "$patch: delete\n"})
+    out, err = place.run("apply", "web.yaml", "patch.yaml")
+    assert out == WEB[WEB.index("---\n") :].replace("\n", end)
+    assert "info    Deployment web: removed by patch.yaml\n" in err
+
+
+@pytest.mark.parametrize(("arguments", "stdin"), [(("-", "patch.yaml"), WEB), (("web.yaml", "-"), IMAGE)])
+def test_stdin(place: Place, arguments: tuple[str, ...], stdin: str) -> None:
+    assert place.run("apply", *arguments, stdin=stdin)[0] == WEB.replace("nginx:1.25", "nginx:1.27")
+
+
+def test_a_patch_that_names_nothing_is_for_every_resource(place: Place) -> None:
+    out, _ = place.run("apply", "web.yaml", "-", stdin="metadata: {labels: {a: b}}")
+    assert [document["metadata"]["labels"] for document in yaml.safe_load_all(out)] == [{"a": "b"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("patch", "kind"),
+    [
+        ('[{"op": "replace", "path": "/spec/replicas", "value": 3}]', None),
+        ("spec: {replicas: 3}", "merge"),
+        ("op: replace\npath: /spec/replicas\nvalue: 3\n", "json"),
+    ],
+)
+def test_types(place: Place, patch: str, kind: str | None) -> None:
+    web = WEB.partition("---\n")[0]
+    place.write(**{"patch.yaml": patch})
+    out, _ = place.run("apply", *(["--type", kind] if kind else []), "-", "patch.yaml", stdin=web)
+    assert out == web.replace("replicas: 1", "replicas: 3")
+
+
+def test_a_merge_patch_replaces_lists(place: Place) -> None:
+    out, _ = place.run("apply", "web.yaml", "patch.yaml", "--type", "merge")
+    (container,) = next(yaml.safe_load_all(out))["spec"]["template"]["spec"]["containers"]
+    assert container == {"name": "web", "image": "nginx:1.27"}
+
+
+def test_files_to_write(place: Place) -> None:
+    wanted = WEB.replace("nginx:1.25", "nginx:1.27")
+    assert place.run("apply", "web.yaml", "patch.yaml", "-o", "new.yaml")[0] == ""
+    assert (place.read("new.yaml"), place.read("web.yaml")) == (wanted, WEB)
+    (place.directory / "web.yaml").chmod(0o755)
+    assert place.run("apply", "web.yaml", "patch.yaml", "--in-place", "--quiet") == ("", "")
+    assert place.read("web.yaml") == wanted
+    assert (place.directory / "web.yaml").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_difference(place: Place) -> None:
+    out, _ = place.run("apply", "web.yaml", "patch.yaml", "--diff")
+    lines = [line for line in out.splitlines() if line.startswith(("-", "+", "diff"))]
+    assert lines == [
+        "diff --git a/web.yaml b/web.yaml",
+        "--- a/web.yaml",
+        "+++ b/web.yaml",
+        "-        image: 'nginx:1.25'",
+        "+        image: 'nginx:1.27'",
+    ]
+    assert place.read("web.yaml") == WEB
+    again, _ = place.run("apply", "web.yaml", "patch.yaml", "--diff", "--in-place")
+    assert again == out
+    assert place.read("web.yaml") != WEB
+    assert place.run("apply", "web.yaml", "patch.yaml", "--diff")[0] == ""
+
+
+def test_a_patch_that_matches_nothing(place: Place) -> None:
+    out, err = place.run("apply", "web.yaml", "-", stdin=IMAGE.replace("name: web}", "name: web2}", 1), code=0)
+    assert out == WEB
+    assert err == "warning stdin matches nothing in the package; check its target\n"
+
+
+def test_modes(place: Place) -> None:
+    place.write(**{"patch.yaml": PORT})
+    ports = [
+        {"port": 53, "targetPort": 5353, "protocol": "UDP"},
+        {"port": 53, "targetPort": 53, "protocol": "UDP"},
+    ]
+    out, _ = place.run("apply", "web.yaml", "patch.yaml", "--merge-keys", "single", "--list-order", "kubernetes")
+    assert [*yaml.safe_load_all(out)][1]["spec"]["ports"] == ports
+    patch = IMAGE.replace('image: "nginx:1.27"', "$setElementOrder/env: [{name: A}], env: [{name: A}]")
+    place.write(**{"patch.yaml": patch})
+    assert "moves B in" in place.run("apply", "web.yaml", "patch.yaml")[1]
+    out, err = place.run("apply", "web.yaml", "patch.yaml", "--list-order", "kubernetes")
+    assert out == WEB
+    assert "moves" not in err
+
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: zones.example.com}
+spec:
+  group: example.com
+  names: {kind: Zone}
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        properties:
+          parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], items: {type: object}}
+"""
+
+
+def test_definitions_in_the_file(place: Place) -> None:
+    zone = "apiVersion: example.com/v1\nkind: Zone\nmetadata: {name: z}\nparts:\n- id: 1 # one\n- id: 2\n"
+    place.write(**{"web.yaml": f"{zone}---\n{CRD}"})
+    patch = "apiVersion: example.com/v1\nkind: Zone\nmetadata: {name: z}\nparts: [{id: 2, x: 1}]\n"
+    out, _ = place.run("apply", "web.yaml", "-", stdin=patch)
+    assert out == f"{zone}  x: 1\n---\n{CRD}"
+
+
+REFUSED = [
+    # what web.yaml and patch.yaml hold, what is said; None: as it is
+    (None, "spec: {ports: [{name: dns}]}", ["Service dns: patch.yaml: spec.ports: ", "declared merge key: port"]),
+    (None, "- {op: remove, path: /none}", ["Deployment web: patch.yaml: operation 1", "Service dns: patch.yaml"]),
+    (None, "text", ["error patch.yaml: a patch is a map or a list of operations"]),
+    (None, "", ["error patch.yaml: the patch is empty"]),
+    (None, "a: [", ["error patch.yaml: ", "not valid YAML"]),
+    (None, "- {op: jump, path: /a}", ["error patch.yaml: operation 1, "]),
+    ("a: [", None, ["error web.yaml: ", "not valid YAML"]),
+    ("a: 1\na: 2\n", None, ["error web.yaml: ", "the key a stands twice"]),
+    ("text", None, ["error web.yaml"]),
+    ("a: 1", None, ["error web.yaml"]),
+]
+
+
+@pytest.mark.parametrize(("web", "patch", "says"), REFUSED)
+def test_refused_input(place: Place, web: str | None, patch: str | None, says: list[str]) -> None:
+    given = {"web.yaml": web, "patch.yaml": patch}
+    place.write(**{name: text for name, text in given.items() if text is not None})
+    before = place.read("web.yaml")
+    _, err = place.run("apply", "web.yaml", "patch.yaml", "--in-place", code=1)
+    assert [text for text in says if text not in err] == [], err
+    assert place.read("web.yaml") == before
+
+
+@pytest.mark.parametrize("how", [["-o", "new.yaml"], ["--diff"], []])
+def test_of_what_is_refused_nothing_is_written(place: Place, how: list[str]) -> None:
+    place.run("apply", "web.yaml", "-", *how, stdin="- {op: remove, path: /none}", code=1)
+    assert sorted(os.listdir(place.directory)) == ["patch.yaml", "web.yaml"]
+
+
+@pytest.mark.parametrize("arguments", [("none.yaml", "patch.yaml"), ("web.yaml", "none.yaml"), (".", "patch.yaml")])
+def test_files_that_are_none(place: Place, arguments: tuple[str, ...]) -> None:
+    _, err = place.run("apply", *arguments, code=1)
+    assert err.startswith("error ")
+    assert next(name for name in arguments if name in ("none.yaml", ".")) in err
+
+
+def test_bytes_that_are_no_text(place: Place) -> None:
+    (place.directory / "patch.yaml").write_bytes(b"a: \xff\n")
+    assert place.run("apply", "web.yaml", "patch.yaml", code=1)[1].startswith("error patch.yaml: ")
+    (place.directory / "web.yaml").write_bytes(b"a: \xff\n")
+    place.write(**{"patch.yaml": IMAGE})
+    assert place.run("apply", "web.yaml", "patch.yaml", code=1)[1].startswith("error web.yaml: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("apply", "-", "-"),
+        ("apply", "-", "patch.yaml", "--in-place"),
+        ("apply", "web.yaml", "patch.yaml", "--in-place", "-o", "new.yaml"),
+        ("apply", "web.yaml"),
+        ("apply", "web.yaml", "patch.yaml", "--type", "strategicmerge"),
+        ("apply", "web.yaml", "patch.yaml", "--list-order", "kubectl"),
+        ("apply", "web.yaml", "patch.yaml", "--merge-keys", "all"),
+        ("create", "-", "-"),
+        ("create", "web.yaml"),
+        ("create", "web.yaml", "web.yaml", "--type", "json"),
+        ("make", "web.yaml"),
+    ],
+)
+def test_wrong_usage(place: Place, arguments: tuple[str, ...]) -> None:
+    place.run(*arguments, code=2)
+    assert place.read("web.yaml") == WEB
+
+
+@pytest.mark.parametrize("command", ["apply", "create"])
+def test_help(place: Place, command: str) -> None:
+    assert f"krm-merge patch {command} [OPTIONS]" in place.run(command, "--help")[0]
+
+
+# ---- create ------------------------------------------------------------------------------------------------------
+
+OLD = WEB.partition("---\n")[0].replace("# the shop\n", "")
+NEW = (
+    OLD.replace("replicas: 1 # few", "replicas: 2")
+    .replace("nginx:1.25", "nginx:1.27")
+    .replace('        - {name: A, value: "1"}\n', "")
+    .replace("      - name: log\n        image: fluent:1.0\n", "")
+    + '        - {name: C, value: "3"}\n      - name: log\n        image: fluent:2.0\n'
+)
+PATCH = """\
+spec:
+  replicas: 2
+  template:
+    spec:
+      $setElementOrder/containers:
+      - name: web
+      - name: log
+      containers:
+      - $setElementOrder/env:
+        - name: B
+        - name: C
+        env:
+        - name: C
+          value: "3"
+        - name: A
+          $patch: delete
+        image: nginx:1.27
+        name: web
+      - image: fluent:2.0
+        name: log
+"""
+
+
+def written(place: Place, **files: str) -> None:
+    place.write(**{f"{name}.yaml": text for name, text in files.items()})
+
+
+def test_create_and_apply(place: Place) -> None:
+    written(place, old=OLD, new=NEW)
+    out, err = place.run("create", "old.yaml", "new.yaml")
+    assert (yaml.safe_load(out), err) == (yaml.safe_load(PATCH), "")
+    merged, _ = place.run("apply", "old.yaml", "-", stdin=out)
+    assert yaml.safe_load(merged) == yaml.safe_load(NEW)
+    assert "# the server" in merged
+    again, _ = place.run("apply", "-", "patch.yaml", stdin=merged)
+    assert again == merged
+
+
+@pytest.mark.parametrize("modes", [[], ["--merge-keys", "single", "--list-order", "kubernetes"], ["--type", "merge"]])
+def test_round_trips(place: Place, modes: list[str]) -> None:
+    written(place, old=OLD, new=NEW)
+    patch, _ = place.run("create", "old.yaml", "new.yaml", *modes)
+    merged, _ = place.run("apply", "old.yaml", "-", *modes, stdin=patch)
+    assert yaml.safe_load(merged) == yaml.safe_load(NEW)
+
+
+def test_nothing_to_patch(place: Place) -> None:
+    written(place, old=OLD)
+    assert place.run("create", "old.yaml", "old.yaml") == ("{}\n", "")
+    assert place.run("create", "-", "old.yaml", stdin=OLD) == ("{}\n", "")
+    assert place.run("create", "old.yaml", "-", "--type", "merge", stdin=OLD) == ("{}\n", "")
+    assert place.run("apply", "old.yaml", "-", stdin="{}\n")[0] == OLD
+
+
+def objects(place: Place, old: Any, new: Any, live: Any) -> None:
+    written(place, **{name: OBJECT % json.dumps(data) for name, data in (("old", old), ("new", new), ("live", live))})
+
+
+@pytest.mark.parametrize("kind", ["strategic", "merge"])
+def test_three_ways(place: Place, kind: str) -> None:
+    """What the new object lacks and the old one had goes, what only the live one has stays, its changes go."""
+    objects(place, {"a": "1", "b": "1", "c": "1"}, {"a": "2", "c": "1"}, {"a": "1", "b": "1", "c": "9", "d": "9"})
+    out, _ = place.run("create", "old.yaml", "new.yaml", "--live", "live.yaml", "--type", kind)
+    assert yaml.safe_load(out) == {"data": {"a": "2", "b": None, "c": "1"}}
+    merged, _ = place.run("apply", "live.yaml", "-", "--type", kind, stdin=out)
+    assert yaml.safe_load(merged)["data"] == {"a": "2", "c": "1", "d": "9"}
+
+
+@pytest.mark.parametrize("kind", ["strategic", "merge"])
+def test_conflicts_with_the_live_object(place: Place, kind: str) -> None:
+    objects(place, {"a": "1"}, {"a": "2"}, {"a": "9"})
+    arguments = ["create", "old.yaml", "new.yaml", "--live", "live.yaml", "--type", kind]
+    _, err = place.run(*arguments, "--no-overwrite", code=1)
+    assert err.startswith("error live.yaml: ")
+    assert yaml.safe_load(place.run(*arguments, "--overwrite")[0]) == {"data": {"a": "2"}}
+    objects(place, {"a": "1"}, {"a": "2"}, {"a": "1", "b": "9"})
+    assert yaml.safe_load(place.run(*arguments, "--no-overwrite")[0]) == {"data": {"a": "2"}}
+
+
+@pytest.mark.kubectl
+def test_kubectl_applies_what_was_created(place: Place) -> None:
+    written(place, old=OLD, new=NEW)
+    modes = ["--merge-keys", "single", "--list-order", "kubernetes"]
+    patch = yaml.safe_load(place.run("create", "old.yaml", "new.yaml", *modes)[0])
+    command = [
+        "kubectl",
+        "patch",
+        "--local",
+        "-o",
+        "json",
+        "-f",
+        "old.yaml",
+        "--type",
+        "strategic",
+        "-p",
+        json.dumps(patch),
+    ]
+    done = subprocess.run(command, cwd=place.directory, capture_output=True, check=True, timeout=60)
+    assert json.loads(done.stdout) == yaml.safe_load(NEW)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a: [", "not valid YAML"),
+        ("- a", "one object is expected"),
+        ("", "one object is expected"),
+        ("a: 1\n---\nb: 1\n", ""),
+    ],
+)
+@pytest.mark.parametrize("name", ["old", "new", "live"])
+def test_objects_that_are_none(place: Place, text: str, says: str, name: str) -> None:
+    objects(place, {"a": "1"}, {"a": "2"}, {"a": "1"})
+    written(place, **{name: text})
+    _, err = place.run("create", "old.yaml", "new.yaml", "--live", "live.yaml", code=1)
+    assert err.startswith(f"error {name}.yaml: ")
+    assert says in err
+
+
+def test_a_missing_merge_key_names_file_and_path(place: Place) -> None:
+    written(place, old=OLD, new=NEW.replace("- name: log\n", "- title: log\n"))
+    _, err = place.run("create", "old.yaml", "new.yaml", code=1)
+    assert err.startswith("error new.yaml: spec.template.spec.containers: ")
+    assert "does not contain declared merge key: name" in err

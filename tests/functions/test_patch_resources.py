@@ -1,0 +1,927 @@
+"""PatchResources from bytes to bytes: targets, patches, what is told, and what stays as it came."""
+
+from __future__ import annotations
+
+import json
+import os
+from textwrap import dedent, indent
+from typing import Any
+
+import pytest
+import yaml
+
+from krm_merge.functions import process
+from krm_merge.krm import parallel
+
+PATH = "internal.config.kubernetes.io/path"
+ID = "internal.config.kubernetes.io/id"
+LEGACY_ID = "config.k8s.io/id"
+Value = dict[str, Any]
+
+DEPLOYMENT = f"""\
+# of the shop
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+  labels: {{app: web, tier: front}}
+  annotations:
+    team: "red"
+    {PATH}: web.yaml
+    {ID}: '1'
+    {LEGACY_ID}: '1'
+spec:
+  replicas: 1 # few
+  template:
+    spec:
+      containers:
+      - name: log # reads it
+        image: fluent:1.0
+      # the server
+      - name: web
+        image: 'nginx:1.25'
+        args: [-a,   "-b"]
+        env:
+        - {{name: A, value: "1"}}
+        - name: B # second
+          value: "2"
+"""
+SERVICE = f"""\
+apiVersion: v1
+kind: Service
+metadata:
+  name: dns
+  annotations:
+    {PATH}: dns.yaml
+    {ID}: '2'
+spec:
+  ports:
+  - port: 53 # for zones
+    name: tcp
+  - name: udp # for names
+    port: 53
+    protocol: UDP
+"""
+OTHER = f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: other
+  annotations:
+    {PATH}: other.yaml
+    {ID}: '3'
+data:   {{a:   'b'}}
+"""
+
+
+def as_item(text: str) -> str:
+    return "-" + indent(text, "  ", lambda line: bool(line.strip()))[1:]
+
+
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+
+
+def config_of(*patches: Value | str, **fields: Any) -> Value:
+    """The functionConfig with these patches; a text is a patch without target."""
+    entries = [{"patch": dedent(patch)} if isinstance(patch, str) else patch for patch in patches]
+    head = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "PatchResources", "metadata": {"name": "patches"}}
+    return {**head, "patches": entries, **fields}
+
+
+class Done:
+    """What came of items and a functionConfig."""
+
+    def __init__(self, items: list[str], config: Value, *, crlf: bool = False) -> None:
+        self.before = HEAD + "".join(map(as_item, items))
+        self.tail = f"functionConfig: {json.dumps(config)}\n"
+        source = self.before + self.tail
+        outcome = process((source.replace("\n", "\r\n") if crlf else source).encode())
+        self.exit_code, self.message = outcome.exit_code, outcome.message
+        self.output = outcome.output.decode()
+        if crlf:
+            assert self.output.count("\n") == self.output.count("\r\n")
+            self.output = self.output.replace("\r\n", "\n")
+        self.text, tail, _ = self.output.partition(self.tail)
+        assert tail
+        values = yaml.load(self.output, Loader=yaml.CSafeLoader)
+        self.items: list[Value] = values["items"]
+        self.results: list[Value] = values.get("results", [])
+        if self.exit_code:
+            # W4
+            assert self.text == self.before
+            assert self.said("error")
+        else:
+            assert not self.said("error")
+
+    def said(self, severity: str) -> list[str]:
+        return [result["message"] for result in self.results if result["severity"] == severity]
+
+    def patched(self) -> list[str]:
+        """The names of the items with an annotation `hit`."""
+        found = ((item["metadata"]["name"], item["metadata"].get("annotations", {})) for item in self.items)
+        return [name for name, annotations in found if "hit" in annotations]
+
+
+def patched(items: list[str], *patches: Value | str, **fields: Any) -> Done:
+    done = Done(items, config_of(*patches, **fields))
+    assert done.exit_code == 0, done.message
+    return done
+
+
+def refused(items: list[str], *patches: Value | str, **fields: Any) -> list[str]:
+    done = Done(items, config_of(*patches, **fields))
+    assert done.exit_code == 1, done.output
+    return done.said("error")
+
+
+# ---- what is patched ---------------------------------------------------------------------------------------------
+
+
+def test_everything_else_stays_byte_for_byte() -> None:
+    done = patched(
+        [OTHER, DEPLOYMENT, SERVICE],
+        """\
+        apiVersion: apps/v1
+        kind: Deployment
+        metadata: {name: web}
+        spec:
+          replicas: 3
+          template:
+            spec:
+              containers:
+              - {name: web, image: "nginx:1.27"}
+        """,
+    )
+    wanted = DEPLOYMENT.replace("replicas: 1", "replicas: 3").replace("nginx:1.25", "nginx:1.27")
+    wanted = "".join(line for line in wanted.splitlines(keepends=True) if "/id: " not in line)
+    assert done.text == HEAD + as_item(OTHER) + as_item(wanted) + as_item(SERVICE)
+    (result,) = done.results
+    assert result == {
+        "message": "functionConfig: patches[0] matches 1 resource, changes 1: Deployment shop/web",
+        "severity": "info",
+        "field": {"path": "patches[0]"},
+        "tags": {"rule": "P4"},
+    }
+
+
+def test_line_ends_stay() -> None:
+    done = Done(
+        [DEPLOYMENT, OTHER], config_of({"target": {"kind": "Deployment"}, "patch": "spec: {replicas: 3}"}), crlf=True
+    )
+    assert done.exit_code == 0
+    assert "replicas: 3 # few\n" in done.text
+    assert done.text.endswith(as_item(OTHER))
+
+
+def test_only_edited_items_lose_their_ids() -> None:
+    """W3; a patch that changes nothing edits nothing."""
+    done = patched([DEPLOYMENT, SERVICE], {"target": {}, "patch": "metadata: {labels: {app: web, tier: front}}"})
+    assert as_item(DEPLOYMENT) in done.text
+    assert ID not in done.items[1]["metadata"]["annotations"]
+    assert done.said("info") == ["functionConfig: patches[0] matches 2 resources, changes 1: Service dns"]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n",
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {none: null}\n",
+    ],
+)
+def test_a_patch_of_what_is_there_changes_no_byte(patch: str) -> None:
+    done = patched([DEPLOYMENT, SERVICE], patch)
+    assert done.text == done.before
+    assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes none"]
+
+
+HIT = "metadata: {annotations: {hit: here}}"
+TARGETS = [
+    # target, the items that it selects
+    ({}, ["web", "dns", "other"]),
+    ({"kind": "Deployment"}, ["web"]),
+    ({"kind": "Deploy"}, []),
+    ({"kind": "Deployment|Service"}, ["web", "dns"]),
+    ({"kind": ".*"}, ["web", "dns", "other"]),
+    ({"group": "apps"}, ["web"]),
+    ({"group": ""}, ["dns", "other"]),
+    ({"group": "app"}, []),
+    ({"version": "v1"}, ["web", "dns", "other"]),
+    ({"version": "v"}, []),
+    ({"version": "v[0-9]", "group": "a.*"}, ["web"]),
+    ({"name": "web|dns"}, ["web", "dns"]),
+    ({"name": "^w.b$"}, ["web"]),
+    ({"name": "e"}, []),
+    ({"namespace": "shop"}, ["web"]),
+    ({"namespace": ""}, ["dns", "other"]),
+    ({"namespace": "sho"}, []),
+    ({"labelSelector": "app=web,tier in (front, back)"}, ["web"]),
+    ({"labelSelector": "app!=web"}, ["dns", "other"]),
+    ({"labelSelector": "!app"}, ["dns", "other"]),
+    ({"annotationSelector": "team=red"}, ["web"]),
+    ({"annotationSelector": "team"}, ["web"]),
+    ({"kind": "Deployment", "labelSelector": "app=db"}, []),
+    ({"kind": "Service|Deployment", "namespace": "", "name": "d.*"}, ["dns"]),
+    ({"kind": None, "name": None}, ["web", "dns", "other"]),
+]
+
+
+@pytest.mark.parametrize(("target", "names"), TARGETS)
+@pytest.mark.parametrize("type_", [None, "merge"])
+def test_targets(target: Value, names: list[str], type_: str | None) -> None:
+    done = patched([DEPLOYMENT, SERVICE, OTHER], {"target": target, "patch": HIT, "type": type_})
+    assert done.patched() == names
+    if not names:
+        assert done.text == done.before
+        (warning,) = done.results
+        assert warning == {
+            "message": "functionConfig: patches[0] matches nothing in the package; check its target",
+            "severity": "warning",
+            "field": {"path": "patches[0]"},
+            "tags": {"rule": "P4"},
+        }
+
+
+NAMED = [
+    ({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}, ["web"]),
+    ({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}}, ["web"]),
+    ({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "s.*"}}, []),
+    ({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w.b"}}, []),
+    ({"apiVersion": "apps/v2", "kind": "Deployment", "metadata": {"name": "web"}}, []),
+    ({"apiVersion": "v1", "kind": "Deployment", "metadata": {"name": "web"}}, []),
+]
+
+
+@pytest.mark.parametrize(("head", "names"), NAMED)
+def test_a_patch_that_names_its_object(head: Value, names: list[str]) -> None:
+    patch = {**head, "metadata": {**head["metadata"], "annotations": {"hit": "here"}}}
+    assert patched([DEPLOYMENT, SERVICE, OTHER], json.dumps(patch)).patched() == names
+
+
+def test_a_target_comes_before_the_name_in_the_patch() -> None:
+    patch = "apiVersion: v1\nkind: Any\nmetadata:\n  name: not-important\n  annotations: {hit: here}\n"
+    done = patched([DEPLOYMENT, SERVICE, OTHER], {"target": {"kind": "Service"}, "patch": patch})
+    assert done.patched() == ["dns"]
+    assert (done.items[1]["kind"], done.items[1]["metadata"]["name"]) == ("Service", "dns")
+
+
+def test_several_documents_in_one_patch() -> None:
+    heads = ("apps/v1\nkind: Deployment\nmetadata:\n  name: web", "v1\nkind: Service\nmetadata:\n  name: dns")
+    text = "---\n".join(f"apiVersion: {head}\n  annotations: {{hit: here}}\n" for head in heads)
+    done = patched([DEPLOYMENT, SERVICE, OTHER], text)
+    assert done.patched() == ["web", "dns"]
+    assert done.said("info") == [
+        "functionConfig: patches[0] matches 1 resource, changes 1: Deployment shop/web",
+        "functionConfig: patches[0] matches 1 resource, changes 1: Service dns",
+    ]
+
+
+def test_patches_are_applied_one_after_the_other() -> None:
+    done = patched(
+        [SERVICE],
+        {"target": {"kind": "Service"}, "patch": "metadata: {labels: {step: one}}"},
+        {"target": {"labelSelector": "step=one"}, "patch": "metadata: {labels: {step: two}}"},
+        {"target": {"labelSelector": "step=one"}, "patch": "metadata: {labels: {step: three}}"},
+    )
+    assert done.items[0]["metadata"]["labels"] == {"step": "two"}
+    assert ["matches nothing" in result["message"] for result in done.results] == [False, False, True]
+
+
+def test_many_changed_resources_are_counted() -> None:
+    items = [OTHER.replace("name: other", f"name: o{number}") for number in range(8)]
+    done = patched(items, {"target": {"kind": "ConfigMap"}, "patch": HIT})
+    names = ", ".join(f"ConfigMap o{number}" for number in range(5))
+    assert done.said("info") == [f"functionConfig: patches[0] matches 8 resources, changes 8: {names} and 3 more"]
+
+
+# ---- patches that are items --------------------------------------------------------------------------------------
+
+PATCH_ITEM = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: # a patch
+  name: web
+  annotations:
+    config.kubernetes.io/local-config: "true"
+    {PATH}: patches/web.yaml
+    internal.config.kubernetes.io/index: '0'
+    {ID}: '4'
+    note: from the patch
+spec:
+  replicas: 3
+"""
+
+
+def test_a_patch_that_is_an_item() -> None:
+    done = patched([DEPLOYMENT, PATCH_ITEM, OTHER], {"path": "patches/web.yaml"})
+    assert as_item(PATCH_ITEM) + as_item(OTHER) in done.text
+    assert done.items[0]["spec"]["replicas"] == 3
+    annotations = done.items[0]["metadata"]["annotations"]
+    assert annotations == {"team": "red", PATH: "web.yaml", "note": "from the patch"}
+
+
+def test_an_item_that_is_a_patch_is_not_patched() -> None:
+    done = patched(
+        [PATCH_ITEM, DEPLOYMENT],
+        {"path": "patches/web.yaml"},
+        {"target": {"kind": "Deployment"}, "patch": HIT},
+    )
+    assert done.text.startswith(HEAD + as_item(PATCH_ITEM))
+    assert "hit" in done.items[1]["metadata"]["annotations"]
+    assert done.said("info")[1].endswith("matches 1 resource, changes 1: Deployment shop/web")
+
+
+def test_several_documents_in_the_file_of_a_patch() -> None:
+    second = PATCH_ITEM.replace("apps/v1\nkind: Deployment", "v1\nkind: Service").replace("name: web", "name: dns")
+    second = second.replace("spec:\n  replicas: 3\n", "spec:\n  type: ClusterIP\n")
+    done = patched([DEPLOYMENT, SERVICE, PATCH_ITEM, second], {"path": "patches/web.yaml"})
+    assert done.items[0]["spec"]["replicas"] == 3
+    assert done.items[1]["spec"]["type"] == "ClusterIP"
+
+
+@pytest.mark.parametrize(
+    ("path", "replicas"), [("patches/web.yaml", 3), ("sub/patches/web.yaml", 4), ("./patches//web.yaml", 3)]
+)
+def test_files_of_patches_in_packages_of_a_render(path: str, replicas: int) -> None:
+    """Items of a subpackage may have the same path."""
+    package = "    internal.config.kubernetes.io/package-path: /pkg{}\n"
+    root, sub = (
+        PATCH_ITEM.replace("spec:\n", package.format(folder) + "spec:\n").replace("replicas: 3", f"replicas: {count}")
+        for folder, count in (("", 3), ("/sub", 4))
+    )
+    done = patched([sub, DEPLOYMENT, root], {"path": path})
+    assert done.items[1]["spec"]["replicas"] == replicas
+    assert len(done.said("info")) == 1
+
+
+def test_an_item_as_merge_patch_of_other_resources() -> None:
+    item = PATCH_ITEM.replace("replicas: 3", "template: {spec: {containers: [{name: only}]}}")
+    target = {"kind": "Deployment", "name": "web"}
+    done = patched([DEPLOYMENT, item], {"path": "patches/web.yaml", "type": "merge", "target": target})
+    assert done.items[0]["spec"] == {"replicas": 1, "template": {"spec": {"containers": [{"name": "only"}]}}}
+
+
+# ---- types and options -------------------------------------------------------------------------------------------
+
+
+def test_types() -> None:
+    target = {"kind": "Deployment"}
+    containers = "spec: {template: {spec: {containers: [{name: web, image: new}]}}}"
+    operation = "- {op: replace, path: /spec/template/spec/containers/0/image, value: new}"
+    for patch, images in [
+        ({"patch": containers}, ["fluent:1.0", "new"]),
+        ({"patch": containers, "type": "strategic"}, ["fluent:1.0", "new"]),
+        ({"patch": containers, "type": "merge"}, ["new"]),
+        ({"patch": operation}, ["new", "nginx:1.25"]),
+        ({"patch": operation, "type": "json"}, ["new", "nginx:1.25"]),
+        ({"patch": operation[2:], "type": "json"}, ["new", "nginx:1.25"]),
+        ({"patch": json.dumps(yaml.safe_load(operation))}, ["new", "nginx:1.25"]),
+    ]:
+        done = patched([DEPLOYMENT], {"target": target, **patch})
+        found = done.items[0]["spec"]["template"]["spec"]["containers"]
+        assert [container["image"] for container in found] == images
+
+
+WRONG = [
+    # an entry, what is said of it
+    ({"patch": "[]", "type": "strategic", "target": {}}, "a strategic patch is a map, this is a list"),
+    ({"patch": "[]", "type": "merge", "target": {}}, "a merge patch is a map, this is a list"),
+    ({"patch": "a: 1", "type": "json", "target": {}}, "a json patch is a list of operations, this is a map"),
+    ({"path": "patches/web.yaml", "type": "json"}, "a json patch is a list of operations, this is a map"),
+    ({"patch": "[{op: add, path: /a, value: 1}]"}, "target is missing"),
+    ({"patch": "spec: {}"}, "target is missing"),
+    ({"patch": "apiVersion: v1\nkind: Service\n"}, "target is missing"),
+    ({"patch": "text", "target": {}}, "a patch is a map or a list of operations"),
+    ({"patch": "", "target": {}}, "the patch is empty"),
+    ({"patch": "# nothing\n---\n", "target": {}}, "the patch is empty"),
+    ({"patch": "a: 1\na: 2\n", "target": {}}, "the key a stands twice"),
+    ({"patch": "a: [", "target": {}}, "not valid YAML"),
+    ({"target": {}}, "give either patch or path"),
+    ({"target": {}, "patch": "a: 1", "path": "web.yaml"}, "give either patch or path"),
+    ({"path": "none.yaml"}, "no item of the package has the file none.yaml"),
+    ({"patch": "a: 1", "target": {"name": "("}}, "target.name is '(', no regular expression"),
+    ({"patch": "a: 1", "target": {"labelSelector": "a in b"}}, "cannot read the selector 'a in b' at column 1"),
+    ({"patch": "- {op: move, path: /a}", "target": {}}, "operation 1, "),
+    ({"patch": "- {op: jump, path: /a}", "target": {}}, "operation 1, "),
+    ({"patch": "- {op: add, path: a, value: 1}", "target": {}}, "operation 1, "),
+    ({"patch": "- text", "target": {}}, 'operation 1 is "text"; a map with op and path is expected'),
+]
+
+
+@pytest.mark.parametrize(("entry", "says"), WRONG)
+def test_wrong_entries(entry: Value, says: str) -> None:
+    good = {"target": {"kind": "ConfigMap"}, "patch": HIT}
+    done = Done([OTHER, PATCH_ITEM], config_of(good, entry))
+    assert done.exit_code == 1
+    (error,) = done.results
+    assert error["message"].startswith("functionConfig: patches[1]: ")
+    assert says in error["message"]
+    assert error["field"] == {"path": "patches[1]"}
+
+
+FIELDS = [
+    ({"patches": []}, "patches"),
+    ({"patches": None}, "patches"),
+    ({"patches": [{"patches": "a: 1"}]}, "patches[0].patches"),
+    ({"patches": [{"patch": {"a": 1}}]}, "patches[0].patch"),
+    ({"patches": [{"patch": "a: 1", "type": "strategicMerge"}]}, "patches[0].type"),
+    ({"patches": [{"patch": "a: 1", "target": {"names": "x"}}]}, "patches[0].target.names"),
+    ({"patches": [{"patch": "a: 1", "options": {"allowNameChange": "yes"}}]}, "patches[0].options.allowNameChange"),
+    ({"listOrder": "kubectl"}, "listOrder"),
+    ({"mergeKeys": "all"}, "mergeKeys"),
+    ({"listKeys": [{"kind": "A"}]}, "listKeys[0].apiVersion"),
+    ({"onConflict": "local"}, "onConflict"),
+]
+
+
+@pytest.mark.parametrize(("change", "path"), FIELDS)
+def test_wrong_fields(change: Value, path: str) -> None:
+    done = Done([OTHER], {**config_of(HIT), **change})
+    assert done.exit_code == 1
+    assert path in [result["field"]["path"] for result in done.results]
+
+
+def test_all_errors_of_the_configuration_at_once() -> None:
+    said = refused([OTHER], {"patch": "spec: {}"}, {"path": "a.yaml"}, {"target": {}, "patch": "["}, {"target": {}})
+    assert [message.split(": ")[1] for message in said] == [f"patches[{at}]" for at in range(4)]
+
+
+NAMES = "{apiVersion: apps/v2, kind: StatefulSet, metadata: {name: new, namespace: other}}"
+RENAMES = [
+    {"patch": NAMES},
+    {"patch": NAMES, "type": "merge"},
+    {
+        "patch": "- {op: replace, path: /metadata/name, value: new}\n"
+        "- {op: replace, path: /metadata/namespace, value: other}\n"
+        "- {op: replace, path: /kind, value: StatefulSet}\n"
+        "- {op: replace, path: /apiVersion, value: apps/v2}\n"
+    },
+]
+
+
+@pytest.mark.parametrize("patch", RENAMES)
+@pytest.mark.parametrize("name", [True, False])
+@pytest.mark.parametrize("kind", [True, False])
+def test_identity_changes_only_where_that_is_allowed(patch: Value, name: bool, kind: bool) -> None:
+    options = {"allowNameChange": name, "allowKindChange": kind}
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "options": options, **patch})
+    (item,) = done.items
+    assert (item["apiVersion"], item["kind"]) == (("apps/v2", "StatefulSet") if kind else ("apps/v1", "Deployment"))
+    metadata = item["metadata"]
+    assert (metadata["name"], metadata["namespace"]) == (("new", "other") if name else ("web", "shop"))
+    if not name and not kind:
+        assert done.text == done.before
+
+
+def test_a_changed_kind_is_what_later_patches_see() -> None:
+    rename = {"target": {"kind": "Deployment"}, "patch": "kind: DaemonSet", "options": {"allowKindChange": True}}
+    done = patched([DEPLOYMENT, OTHER], rename, {"target": {"kind": "DaemonSet"}, "patch": HIT})
+    assert done.patched() == ["web"]
+
+
+def test_a_namespace_is_not_given_to_what_has_none() -> None:
+    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": "metadata: {namespace: x, labels: {a: b}}"})
+    assert "namespace" not in done.items[0]["metadata"]
+    assert done.items[0]["metadata"]["labels"] == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"patch": "metadata: {annotations: null}"},
+        {"patch": "metadata: {annotations: {$patch: replace}}"},
+        {"patch": "metadata: {annotations: null}", "type": "merge"},
+        {"patch": "- {op: remove, path: /metadata/annotations}"},
+        {"patch": "- {op: replace, path: /metadata/annotations, value: {}}"},
+        {"patch": "- {op: replace, path: /metadata/annotations, value: null}"},
+    ],
+)
+def test_what_kpt_keeps_in_annotations_stays(patch: Value) -> None:
+    """Without its path kpt would take the object for a new one, and delete its file."""
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
+    assert done.items[0]["metadata"]["annotations"] == {PATH: "web.yaml"}
+    wanted = "".join(
+        line for line in DEPLOYMENT.splitlines(keepends=True) if "/id: " not in line and "team:" not in line
+    )
+    assert done.text == HEAD + as_item(wanted)
+
+
+@pytest.mark.parametrize("patch", [{"patch": "metadata: null"}, {"patch": "- {op: remove, path: /metadata}"}])
+def test_the_name_cannot_be_removed(patch: Value) -> None:
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
+    metadata = done.items[0]["metadata"]
+    assert (metadata["name"], metadata["namespace"], metadata["annotations"]) == ("web", "shop", {PATH: "web.yaml"})
+
+
+@pytest.mark.parametrize(
+    ("patch", "path"),
+    [
+        ("- {op: replace, path: /metadata, value: text}", "metadata"),
+        ("- {op: replace, path: /metadata/annotations, value: [a]}", "metadata.annotations"),
+    ],
+)
+def test_what_leaves_no_object_is_refused(patch: str, path: str) -> None:
+    done = Done([DEPLOYMENT], config_of({"target": {"kind": "Deployment"}, "patch": patch}))
+    assert done.exit_code == 1
+    assert [result["field"]["path"] for result in done.results] == [path]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "- {op: test, path: /data/password, value: aGlkZGVu}",
+        "- {op: replace, path: /data/none, value: aGlkZGVu}",
+        "data: {$retainKeys: [a], password: aGlkZGVu}",
+    ],
+)
+def test_errors_tell_no_values_of_secrets(patch: str) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {password: c2VjcmV0}\n"
+    done = Done([secret], config_of({"target": {"kind": "Secret"}, "patch": patch}))
+    assert done.exit_code == 1
+    (error,) = done.said("error")
+    assert error.startswith("Secret s: patches[0]: ")
+    assert "c2VjcmV0" not in error
+    assert "aGlkZGVu" not in error
+
+
+def test_a_patch_that_removes_the_object() -> None:
+    patch = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\n$patch: delete\n"
+    done = patched([DEPLOYMENT, SERVICE, OTHER], patch)
+    assert done.text == HEAD + as_item(DEPLOYMENT) + as_item(OTHER)
+    assert done.said("info") == [
+        "Service dns: removed by patches[0]",
+        "functionConfig: patches[0] matches 1 resource, changes 1: Service dns",
+    ]
+    assert done.results[0]["file"] == {"path": "dns.yaml"}
+
+
+def test_the_last_item_may_go() -> None:
+    done = patched([SERVICE], {"target": {}, "patch": "$patch: delete"})
+    assert done.items == []
+
+
+def test_a_removal_is_none_in_kubectl() -> None:
+    (error,) = refused([SERVICE], {"target": {}, "patch": "$patch: delete"}, listOrder="kubernetes")
+    assert error.startswith("Service dns: patches[0]: ")
+    assert "use listOrder: document" in error
+
+
+def test_in_a_merge_patch_directives_are_fields() -> None:
+    done = patched([OTHER], {"target": {}, "type": "merge", "patch": "data: {$patch: delete}"})
+    assert done.items[0]["data"] == {"a": "b", "$patch": "delete"}
+
+
+# ---- lists: orders, keys, schemas --------------------------------------------------------------------------------
+
+ENV = """\
+spec:
+  template:
+    spec:
+      containers:
+      - name: web
+        env:
+        - {name: B, value: "3"}
+        - {name: C, value: "4"}
+        - {name: A, value: "5"}
+"""
+
+
+def env_of(done: Done) -> list[str]:
+    containers = done.items[0]["spec"]["template"]["spec"]["containers"]
+    return [variable["name"] for container in containers for variable in container.get("env", [])]
+
+
+def test_what_the_order_moves_is_told() -> None:
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV})
+    assert env_of(done) == ["B", "C", "A"]
+    (moved,) = [result for result in done.results if result["tags"]["rule"] == "P2"]
+    assert moved["severity"] == "info"
+    assert moved["message"].startswith(
+        "Deployment shop/web: patches[0] moves A in spec.template.spec.containers[name=web].env:"
+    )
+    assert moved["field"] == {"path": "spec.template.spec.containers[name=web].env"}
+    assert moved["file"] == {"path": "web.yaml"}
+    assert '- name: B # second\n            value: "3"' in done.text
+
+
+def test_an_order_list_moves_what_it_names_behind_the_rest() -> None:
+    order = "spec: {template: {spec: {$setElementOrder/containers: [{name: log}], containers: []}}}"
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order})
+    names = [container["name"] for container in done.items[0]["spec"]["template"]["spec"]["containers"]]
+    assert names == ["web", "log"]
+    assert "moves web in spec.template.spec.containers" in done.said("info")[0]
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order}, listOrder="kubernetes")
+    assert done.text == done.before
+
+
+def test_kubectl_moves_without_a_word() -> None:
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV}, listOrder="kubernetes")
+    assert env_of(done) == ["B", "C", "A"]
+    assert all(result["tags"]["rule"] == "P4" for result in done.results)
+
+
+PORTS = [
+    # a patch of the ports, the target ports by protocol with all key fields and with one; None where it is an error
+    ("{port: 53, protocol: UDP, targetPort: 5353}", [("TCP", None), ("UDP", 5353)], [("UDP", 5353), ("UDP", None)]),
+    ("{port: 53, targetPort: 5353}", [("TCP", 5353), ("UDP", None)], [("TCP", 5353), ("UDP", None)]),
+    ("{port: 53, protocol: TCP, $patch: delete}", [("UDP", None)], []),
+    ("{port: 53, $patch: delete}", [("UDP", None)], []),
+    (
+        "{port: 53, protocol: SCTP}",
+        [("TCP", None), ("UDP", None), ("SCTP", None)],
+        [("SCTP", None), ("UDP", None)],
+    ),
+    ("{name: tcp}", None, None),
+]
+
+
+@pytest.mark.parametrize(("patch", "multi", "single"), PORTS)
+def test_merge_keys(patch: str, multi: Any, single: Any) -> None:
+    entry = {"target": {"kind": "Service"}, "patch": f"spec: {{ports: [{patch}]}}"}
+    for mode, wanted in (("multi", multi), ("single", single)):
+        done = Done([SERVICE], config_of(entry, mergeKeys=mode))
+        if wanted is None:
+            assert done.exit_code == 1
+            (error,) = done.results
+            assert error["message"].startswith("Service dns: patches[0]: spec.ports: ")
+            assert "does not contain declared merge key: port" in error["message"]
+            assert error["field"] == {"path": "spec.ports"}
+            assert error["file"] == {"path": "dns.yaml"}
+            assert error["resourceRef"] == {"apiVersion": "v1", "kind": "Service", "name": "dns"}
+            continue
+        ports = done.items[0]["spec"]["ports"]
+        assert [(port.get("protocol", "TCP"), port.get("targetPort")) for port in ports] == wanted
+
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: zones.example.com
+spec:
+  group: example.com
+  names: {kind: Zone}
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              ports:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [port, protocol]
+                items:
+                  type: object
+                  properties:
+                    port: {type: integer}
+                    protocol: {type: string, default: TCP}
+                    note: {type: string}
+              tags:
+                type: array
+                x-kubernetes-list-type: set
+                items: {type: string}
+              plain:
+                type: array
+                items: {type: object}
+"""
+ZONE = """\
+apiVersion: example.com/v1
+kind: Zone
+metadata:
+  name: zone
+spec:
+  ports:
+  - port: 53 # zones
+  - port: 53 # names
+    protocol: UDP
+  tags:
+  - a # first
+  - b
+  plain:
+  - name: x
+  - name: y
+"""
+
+
+def test_lists_of_custom_resources() -> None:
+    patch = "spec: {ports: [{port: 53, protocol: TCP, note: n}], tags: [c], plain: [{name: z}]}"
+    entry = {"target": {"kind": "Zone"}, "patch": patch}
+    done = patched([ZONE, CRD], entry)
+    wanted = ZONE.replace("# zones\n", '# zones\n    protocol: TCP\n    note: "n"\n').replace(
+        "  - b\n", "  - b\n  - c\n"
+    )
+    wanted = wanted.replace("  - name: x\n  - name: y\n", "  - name: z\n")
+    assert done.text == HEAD + as_item(wanted) + as_item(CRD)
+    # Without its definition nothing is known of it: lists are replaced.
+    done = patched([ZONE], entry)
+    assert done.items[0]["spec"] == {
+        "ports": [{"port": 53, "protocol": "TCP", "note": "n"}],
+        "tags": ["c"],
+        "plain": [{"name": "z"}],
+    }
+
+
+def test_list_keys() -> None:
+    keys = [
+        {"apiVersion": "example.com/v1", "kind": "Zone", "path": "spec.plain", "keys": ["name"]},
+        {"apiVersion": "example.com/v2", "kind": "Zone", "path": "spec.tags", "keys": ["name"]},
+    ]
+    entry = {"target": {"kind": "Zone"}, "patch": "spec: {plain: [{name: y, n: 1}, {name: z}], tags: [c]}"}
+    done = patched([ZONE], entry, listKeys=keys)
+    assert done.items[0]["spec"]["plain"] == [{"name": "x"}, {"name": "y", "n": 1}, {"name": "z"}]
+    assert done.items[0]["spec"]["tags"] == ["c"]
+
+
+def test_list_keys_of_a_list_in_list_elements() -> None:
+    item = "apiVersion: e.com/v1\nkind: W\nmetadata: {name: w}\n"
+    item += "spec: {groups: [{name: g, parts: [{id: 1, side: l}]}]}\n"
+    keys = [
+        {"apiVersion": "e.com/v1", "kind": "W", "path": "spec.groups", "keys": ["name"]},
+        {"apiVersion": "e.com/v1", "kind": "W", "path": "spec.groups.parts", "keys": ["id", "side"]},
+    ]
+    patch = "spec: {groups: [{name: g, parts: [{id: 1, side: r}, {id: 1, side: l, x: 1}]}]}"
+    entry = {"target": {"kind": "W"}, "patch": patch}
+    done = patched([item], entry, listKeys=keys)
+    parts = [{"id": 1, "side": "r"}, {"id": 1, "side": "l", "x": 1}]
+    assert done.items[0]["spec"]["groups"] == [{"name": "g", "parts": parts}]
+    (error,) = refused([item], {**entry, "patch": patch.replace(", side: r", "")}, listKeys=keys)
+    assert "spec.groups[name=g].parts: " in error
+    assert "does not contain declared merge key: side" in error
+
+
+# ---- JSON patches ------------------------------------------------------------------------------------------------
+
+
+def test_a_json_patch_that_a_second_run_would_repeat() -> None:
+    add = "- {op: add, path: /spec/ports/-, value: {port: 80}}"
+    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": add})
+    (warning,) = done.said("warning")
+    assert warning.startswith("functionConfig: patches[0]: a second run of this JSON patch would change more")
+    assert done.results[-1]["tags"] == {"rule": "P6"}
+
+
+@pytest.mark.parametrize(
+    ("patch", "warns"),
+    [
+        ("- {op: replace, path: /spec/ports/0/port, value: 54}", False),
+        ("- {op: add, path: /spec/type, value: ClusterIP}", False),
+        ("- {op: remove, path: /spec/ports/0}", True),
+        ("- {op: move, from: /spec/ports, path: /spec/gates}", True),
+        (
+            "- {op: test, path: /spec/ports/0/port, value: 53}\n- {op: replace, path: /spec/ports/0/port, value: 54}",
+            True,
+        ),
+    ],
+)
+def test_json_patches_in_a_pipeline(patch: str, warns: bool) -> None:
+    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
+    assert bool(done.said("warning")) is warns
+
+
+def test_json_patches_keep_comments_too() -> None:
+    patch = "- {op: add, path: /spec/ports/0, value: {port: 80}}\n- {op: replace, path: /spec/ports/2/name, value: u}"
+    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
+    assert done.text.endswith(
+        "    ports:\n    - port: 80\n    - port: 53 # for zones\n      name: tcp\n"
+        "    - name: u # for names\n      port: 53\n      protocol: UDP\n"
+    )
+    # Of a key field, too.
+    done = patched(
+        [SERVICE], {"target": {"kind": "Service"}, "patch": "- {op: replace, path: /spec/ports/0/port, value: 54}"}
+    )
+    assert "    - port: 54 # for zones\n      name: tcp\n" in done.text
+
+
+# ---- errors ------------------------------------------------------------------------------------------------------
+
+
+def test_errors_of_all_resources_at_once() -> None:
+    done = Done(
+        [DEPLOYMENT, SERVICE, OTHER],
+        config_of(
+            {"target": {"kind": "ConfigMap"}, "patch": HIT},
+            {"target": {}, "patch": "- {op: remove, path: /spec/none}"},
+            {"target": {"kind": "Service"}, "patch": "spec: {ports: [{name: tcp}]}"},
+        ),
+    )
+    assert done.exit_code == 1
+    errors = [result for result in done.results if result["severity"] == "error"]
+    assert [error["file"]["path"] for error in errors] == ["web.yaml", "dns.yaml", "other.yaml"]
+    assert all(": patches[1]: operation 1, " in error["message"] for error in errors)
+    assert "(and 2 more)" in done.message
+
+
+def test_a_target_that_cannot_be_read() -> None:
+    broken = OTHER.replace("data:", "data: 1\ndata:")
+    (error,) = refused([DEPLOYMENT, broken], {"target": {}, "patch": HIT})
+    assert error.startswith("other.yaml: ")
+    assert "the key data stands twice" in error
+
+
+def test_what_no_patch_is_for_passes_as_it_is() -> None:
+    broken = OTHER.replace("data:", "data: 1\ndata:")
+    done = process(
+        (
+            HEAD
+            + as_item(broken)
+            + as_item(SERVICE)
+            + f"functionConfig: {json.dumps(config_of({'target': {'kind': 'Service'}, 'patch': HIT}))}\n"
+        ).encode()
+    )
+    assert done.exit_code == 0, done.message
+    assert done.output.decode().startswith(HEAD + as_item(broken))
+    assert b"hit: here" in done.output
+
+
+# ---- the functionConfig as a ConfigMap ---------------------------------------------------------------------------
+
+
+def config_map(**data: Any) -> Value:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "function-input"}, "data": data}
+
+
+NAMED_PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+
+
+def test_a_config_map() -> None:
+    done = Done([DEPLOYMENT], config_map(function="PatchResources", patch=NAMED_PATCH + "spec: {replicas: 7}\n"))
+    assert done.exit_code == 0
+    assert done.items[0]["spec"]["replicas"] == 7
+
+
+def test_the_modes_in_a_config_map() -> None:
+    patch = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec: {ports: [{port: 53, $patch: delete}]}\n"
+    data = {"function": "PatchResources", "patch": patch, "mergeKeys": "single", "listOrder": "kubernetes"}
+    assert Done([SERVICE], config_map(**data)).items[0]["spec"] == {"ports": []}
+
+
+@pytest.mark.parametrize(
+    ("data", "path"),
+    [
+        ({}, "data.patch"),
+        ({"patch": "spec: {}"}, "patches[0]"),
+        ({"patch": "["}, "patches[0]"),
+        ({"patch": NAMED_PATCH, "target": "x"}, "data.target"),
+        ({"patch": NAMED_PATCH, "listOrder": "x"}, "data.listOrder"),
+    ],
+)
+def test_wrong_config_maps(data: Value, path: str) -> None:
+    done = Done([DEPLOYMENT], config_map(function="PatchResources", **data))
+    assert done.exit_code == 1
+    assert [result["field"]["path"] for result in done.results] == [path]
+
+
+# ---- many items --------------------------------------------------------------------------------------------------
+
+
+def many(count: int) -> list[str]:
+    kinds = (DEPLOYMENT, SERVICE, OTHER)
+    return [kinds[n % 3].replace("  name: ", f"  name: n{n}-", 1) for n in range(count)]
+
+
+MANY = config_of(
+    {"target": {"kind": "Deployment"}, "patch": ENV},
+    {"target": {"kind": "Service", "name": "n.*5-dns"}, "patch": "$patch: delete"},
+    {"target": {"kind": "Service"}, "patch": "- {op: add, path: /spec/ports/-, value: {port: 80}}"},
+    {"target": {"kind": "Nothing"}, "patch": HIT},
+)
+
+
+@pytest.fixture
+def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    monkeypatch.setattr(parallel, "_processors", lambda: 3)
+
+
+@pytest.mark.usefixtures("three_processors")
+@pytest.mark.parametrize("extra", [None, {"target": {}, "patch": "- {op: remove, path: /data/a}"}])
+def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch, extra: Value | None) -> None:
+    config = {**MANY, "patches": [*MANY["patches"], *([extra] if extra else [])]}
+    items = many(450)
+    monkeypatch.setattr(parallel, "WORTH_IT", 10**9)
+    alone = Done(items, config)
+    monkeypatch.setattr(parallel, "WORTH_IT", 100)
+    assert Done(items, config).output == alone.output
+    assert alone.exit_code == (extra is not None)
+
+
+@pytest.mark.usefixtures("three_processors")
+def test_a_process_that_dies_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    from krm_merge.functions.patching import Patcher
+
+    items, edit, here = many(60), Patcher.edit, os.getpid()
+    alone = Done(items, MANY)
+
+    def dying(patcher: Patcher, item: Any) -> Any:
+        if os.getpid() != here:
+            os._exit(9)
+        return edit(patcher, item)
+
+    monkeypatch.setattr(Patcher, "edit", dying)
+    monkeypatch.setattr(parallel, "WORTH_IT", 10)
+    assert Done(items, MANY).output == alone.output

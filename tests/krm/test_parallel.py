@@ -1,0 +1,119 @@
+"""Work on all processors: every item is done once, in order, also where a process dies or cannot answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from krm_merge.krm import parallel
+from krm_merge.krm.parallel import in_parallel
+
+HERE = os.getpid()
+Part = tuple[int, list[int]]
+
+
+@pytest.fixture
+def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    monkeypatch.setattr(parallel, "_processors", lambda: 4)
+    monkeypatch.setattr(parallel, "WORTH_IT", 2)
+
+
+def doubled(part: Sequence[int]) -> Part:
+    return os.getpid(), [2 * item for item in part]
+
+
+def all_of(parts: list[Part]) -> list[int]:
+    return [item for _, items in parts for item in items]
+
+
+@pytest.mark.usefixtures("four_processors")
+@pytest.mark.parametrize(
+    ("count", "processes"), [(0, 1), (1, 1), (3, 1), (4, 2), (7, 3), (8, 4), (9, 3), (100, 4), (1001, 4)]
+)
+def test_parts_are_all_items_in_their_order(count: int, processes: int) -> None:
+    parts = in_parallel(doubled, range(count))
+    assert all_of(parts) == [2 * item for item in range(count)]
+    assert len({process for process, _ in parts}) == len(parts) == processes
+    assert parts[0][0] == HERE
+
+
+def test_few_items_are_done_here() -> None:
+    assert in_parallel(doubled, range(parallel.WORTH_IT)) == [(HERE, [2 * n for n in range(parallel.WORTH_IT)])]
+
+
+def dies(part: Sequence[int]) -> Part:
+    if 5 in part and os.getpid() != HERE:
+        os._exit(3)
+    return doubled(part)
+
+
+def is_killed(part: Sequence[int]) -> Part:
+    if os.getpid() != HERE:
+        os.kill(os.getpid(), 9)
+    return doubled(part)
+
+
+def raises(part: Sequence[int]) -> Part:
+    if os.getpid() != HERE:
+        raise RuntimeError("only there")
+    return doubled(part)
+
+
+def runs_out_of_memory(part: Sequence[int]) -> Part:
+    if os.getpid() != HERE:
+        raise MemoryError
+    return doubled(part)
+
+
+def cannot_be_pickled(part: Sequence[int]) -> object:
+    return (lambda: None) if os.getpid() != HERE else doubled(part)
+
+
+@pytest.mark.usefixtures("four_processors")
+@pytest.mark.parametrize("work", [dies, is_killed, raises, runs_out_of_memory, cannot_be_pickled])
+def test_a_process_that_fails_loses_nothing(
+    work: Callable[[Sequence[int]], Part], capfd: pytest.CaptureFixture[str]
+) -> None:
+    parts = in_parallel(work, range(10))
+    assert all_of(parts) == [2 * item for item in range(10)]
+    assert len(parts) == 4
+    # kpt shows what a function writes to stderr.
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("four_processors")
+@pytest.mark.parametrize("wrong", [0, 5, 9])
+def test_what_the_work_raises_is_raised_here(wrong: int) -> None:
+    def refuses(part: Sequence[int]) -> Part:
+        if wrong in part:
+            raise ValueError(f"not {wrong}")
+        return doubled(part)
+
+    with pytest.raises(ValueError, match=f"not {wrong}"):
+        in_parallel(refuses, range(10))
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@pytest.mark.usefixtures("four_processors")
+@pytest.mark.parametrize("work", [doubled, raises])
+def test_no_process_and_no_pipe_is_left(work: Callable[[Sequence[int]], Part]) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    in_parallel(work, range(10))
+    assert len(os.listdir("/proc/self/fd")) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def much(part: Sequence[int]) -> Part:
+    return os.getpid(), [item for item in part for _ in range(200_000)]
+
+
+@pytest.mark.usefixtures("four_processors")
+def test_more_than_a_pipe_holds() -> None:
+    parts = in_parallel(much, range(8))
+    assert sum(len(items) for _, items in parts) == 8 * 200_000

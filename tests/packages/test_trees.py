@@ -1,0 +1,185 @@
+"""Single cases of packages as files: what a merge must not lose, double, or take for something else."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from e2e.hosts import GIT_ENVIRONMENT
+from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.policy import OnConflict, Policy
+from krm_merge.packages.directory import PackageError
+from krm_merge.packages.git import GitRepositories, Version
+from krm_merge.packages.merge import merge_trees
+from krm_merge.packages.strategies import BY_NAME
+from krm_merge.packages.tree import Changed, File, Tree
+from krm_merge.packages.update import update
+
+Texts = dict[str, str]
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n"
+FOLLOWS = (
+    KPTFILE + "upstream:\n  type: git\n  git:\n    repo: {repo}\n    directory: /\n    ref: main\n"
+    "upstreamLock:\n  type: git\n  git:\n    repo: {repo}\n    directory: /\n    ref: main\n    commit: {commit}\n"
+)
+ROOT = {"Kptfile": KPTFILE.format(name="root")}
+SUB = {"s/Kptfile": KPTFILE.format(name="s")}
+
+
+def config_map(name: str, **data: int) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata: {data}\n".replace("'", "")
+
+
+def kustomization(tag: int) -> str:
+    return (
+        f"apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nimages:\n- name: nginx\n  newTag: v{tag}\n"
+    )
+
+
+def tree(texts: Texts) -> dict[str, File]:
+    return {path: File(text.encode()) for path, text in (ROOT | texts).items()}
+
+
+def merged(original: Texts, upstream: Texts, local: Texts, policy: OnConflict = "upstream") -> tuple[Texts, list[str]]:
+    done = merge_trees(tree(original), tree(upstream), tree(local), PackageMerge(Policy(policy)))
+    after = {path: file.data.decode() for path, file in Changed(tree(local), done.changes).items()}
+    told = [result.message for result in done.results if result.severity != "info"]
+    return {path: text for path, text in after.items() if path != "Kptfile"}, told
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param({"k.yaml": kustomization(1)}, {"k.yaml": kustomization(2)}, id="a resource without a name"),
+        pytest.param({"k.yaml": kustomization(1)}, {}, id="deleted without a name"),
+        pytest.param({"p/v.yaml": "x: 1\n"}, {"p/v.yaml": "x: 1\n", "d/v.yaml": "x: 1\n"}, id="values like others"),
+        pytest.param({"v.yaml": "x: 1\n"}, {"w.yaml": "x: 1\n"}, id="values renamed"),
+        pytest.param({"a.yaml": "x: 1\n", "b.yaml": "x: 1\n"}, {"a.yaml": "x: 1\n"}, id="values deleted"),
+        pytest.param(
+            {"a.yaml": "x: 1\n", "b.yaml": "x: 2\n"}, {"a.yaml": "x: 2\n", "b.yaml": "x: 1\n"}, id="values swapped"
+        ),
+        pytest.param({"h.yaml": "a: {{ b }}\n"}, {"h.yaml": "a: {{ b }}\n", "i.yaml": "a: {{ b }}\n"}, id="templates"),
+        pytest.param(SUB | {"s/a.yaml": config_map("a")}, {"s/a.yaml": config_map("a")}, id="a subpackage flattened"),
+    ],
+)
+def test_what_local_left_alone_becomes_upstreams(before: Texts, after: Texts) -> None:
+    texts, _ = merged(before, after, before)
+    assert texts == after
+
+
+def test_what_both_added_without_a_name_stands_once() -> None:
+    texts, _ = merged({}, {"k.yaml": kustomization(2)}, {"k.yaml": kustomization(1)})
+    assert texts == {"k.yaml": kustomization(2)}
+
+
+@pytest.mark.parametrize("policy", ["upstream", "local"])
+def test_a_resource_moved_into_a_file_that_does_not_parse_is_not_lost(policy: OnConflict) -> None:
+    original = {"a.yaml": config_map("a", x=1), "b.yaml": config_map("b", x=1)}
+    upstream = {"a.yaml": config_map("a", x=2), "b.yaml": config_map("b", x=2)}
+    local = {"b.yaml": f"{config_map('b', x=1)}---\n{config_map('a', x=1, y=2)}---\nfoo: [1,\n"}
+    texts, told = merged(original, upstream, local, policy)
+    assert texts == local
+    assert told == [
+        "b.yaml: does not parse, and resources of it stand in other files elsewhere; it stays as local has it"
+    ]
+
+
+def test_a_kptfile_that_upstream_broke_stays_as_local_has_it() -> None:
+    original, local = tree({}), tree({})
+    upstream = {**original, "Kptfile": File(original["Kptfile"].data + b"foo: [\n")}
+    done = merge_trees(original, upstream, local, PackageMerge(Policy()))
+    assert done.changes == {}
+    assert any(result.message.startswith("Kptfile: upstream does not parse") for result in done.results)
+
+
+def test_a_block_scalar_at_the_end_of_a_file_keeps_its_value() -> None:
+    before = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  s: |\n    x"
+    texts, _ = merged(
+        {"a.yaml": before}, {"a.yaml": f"{before}\n---\n{config_map('b')}"}, {"a.yaml": f"# mine\n{before}"}
+    )
+    assert texts["a.yaml"].startswith("# mine\napiVersion")
+    assert "  s: x\n---\n" in texts["a.yaml"]
+
+
+# ---- strategies --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["copy-merge", "force-delete-replace"])
+def test_a_package_with_an_upstream_of_its_own_stays(strategy: str) -> None:
+    own = FOLLOWS.format(name="s", repo="elsewhere", commit="0" * 40)
+    original, upstream = tree({}), tree({"s/x.txt": "theirs\n", "s/y.txt": "new\n"})
+    local = tree({"s/Kptfile": own, "s/x.txt": "mine\n"})
+    done = BY_NAME[strategy](original, upstream, local, PackageMerge(Policy()))
+    assert dict(Changed(local, done.changes)) == local
+    assert [result.severity for result in done.results] == ["warning", "warning"]
+
+
+@pytest.mark.parametrize("strategy", sorted(BY_NAME))
+def test_no_strategy_writes_behind_a_link(strategy: str) -> None:
+    original, upstream = tree({}), tree({"conf/x.txt": "new\n"})
+    local: Tree = {**tree({}), "conf": File(b"../outside", "link")}
+    if strategy == "fast-forward":
+        original = {**original, "conf": File(b"../outside", "link")}
+        upstream = {**upstream, "conf": File(b"../outside", "link")}
+    done = BY_NAME[strategy](original, upstream, local, PackageMerge(Policy()))
+    if strategy == "force-delete-replace":
+        # The link goes; the journal refuses to write where it still stands.
+        assert done.changes["conf"] is None
+    else:
+        assert [result.severity for result in done.results if result.severity == "error"] == ["error"]
+        assert done.changes == {}
+
+
+@pytest.mark.parametrize("strategy", ["copy-merge", "force-delete-replace"])
+def test_what_a_strategy_overwrites_is_on_record(strategy: str) -> None:
+    original, upstream = tree({"a.yaml": config_map("a", x=1)}), tree({"a.yaml": config_map("a", x=2)})
+    local = tree({"a.yaml": config_map("a", x=5)})
+    merge = BY_NAME[strategy]
+    done = merge(original, upstream, local, PackageMerge(Policy()))
+    assert [r.message for r in done.results if r.severity == "warning"] == [
+        "a.yaml: local changed it; it is replaced by upstream's"
+    ]
+    refused = merge(original, upstream, local, PackageMerge(Policy("fail")))
+    assert refused.results.errors
+    assert refused.changes == {}
+
+
+# ---- what untrusted upstreams hold -------------------------------------------------------------------------------
+
+
+def git(store: Path, *arguments: str, data: bytes = b"") -> str:
+    command = ["git", "-C", str(store), "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    done = subprocess.run(command, input=data, capture_output=True, check=True, env=GIT_ENVIRONMENT)
+    return done.stdout.decode().strip()
+
+
+@pytest.mark.parametrize("name", [".git", "..", ".GIT", ".sub.krm-merge"])
+def test_files_that_lead_out_of_the_package_are_refused(name: str, tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet", "--bare", "up")
+    store = tmp_path / "up"
+    blob = git(store, "hash-object", "-w", "--stdin", data=b"evil\n")
+    inner = git(store, "mktree", data=f"100644 blob {blob}\tconfig\n".encode())
+    entry = f"40000 {name}\0".encode() + bytes.fromhex(inner)
+    outer = git(store, "hash-object", "-w", "--literally", "-t", "tree", "--stdin", data=entry)
+    commit = git(store, "commit-tree", outer, "-m", "x")
+    git(store, "update-ref", "refs/heads/main", commit)
+    with pytest.raises(PackageError, match=r"which no package may have|cannot be fetched"):
+        GitRepositories(tmp_path / "cache").tree(str(store), "/", commit)
+
+
+class Endless:
+    """An upstream whose package holds itself."""
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        return Version(ref, "1" * 40)
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        own = FOLLOWS.format(name="sub", repo="up", commit="0" * 40)
+        return tree({}) if commit == "0" * 40 else {**tree({}), "sub/Kptfile": File(own.encode())}
+
+
+def test_a_package_that_holds_itself_is_refused() -> None:
+    local = {"Kptfile": File(FOLLOWS.format(name="root", repo="up", commit="0" * 40).encode())}
+    with pytest.raises(PackageError, match="sub/Kptfile: follows what a package around it comes from"):
+        update(local, Endless(), PackageMerge(Policy()))
