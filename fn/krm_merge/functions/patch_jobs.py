@@ -6,22 +6,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from posixpath import basename, normpath
-from typing import TYPE_CHECKING
 
+from krm_merge.functions.config import API_VERSION
 from krm_merge.functions.places import place_of, root_package
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.package import ListKeys
 from krm_merge.patch import PatchError
-from krm_merge.patch.patches import Modes, Patch, patch_of, read_patches, target_of
+from krm_merge.patch.patches import Modes, Patch, PatchType, patch_of, read_patches, target_of
 from krm_merge.patch.selector import Selector, Target
 from krm_merge.patch.values import Object
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.values import Value, to_value
 
-if TYPE_CHECKING:
-    from krm_merge.functions.models import PatchModel, PatchTarget
-
+_FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
+_TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
@@ -46,16 +45,72 @@ class Jobs:
     sources: set[int] = field(default_factory=set)
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of `patches`."""
+
+    patch: str | None
+    path: str | None
+    type: PatchType | None
+    target: dict[str, str | None] | None
+    allows_name: bool
+    allows_kind: bool
+
+
 def read_jobs(resource_list: ResourceList) -> Jobs:
     """Reads the functionConfig and reports all its errors to the results."""
-    # The command line makes its jobs itself, and needs no models.
+    config = resource_list.function_config
+    assert config is not None
+    jobs = Jobs()
+    entries = _plain(_fields(config), jobs)
+    if entries is None:
+        entries = _validated(resource_list, config, jobs)
+    for at, entry in enumerate(entries):
+        jobs.jobs += _jobs(resource_list, entry, f"patches[{at}]", jobs.sources)
+    return jobs
+
+
+def _plain(values: Object, jobs: Jobs) -> list[_Entry] | None:
+    """The entries where it is plain to see that all is right; importing pydantic takes longer than many patches."""
+    order, keys = values.get("listOrder", "document"), values.get("mergeKeys", "multi")
+    patches = values.get("patches")
+    if (
+        values.keys() - _FIELDS
+        or (values.get("apiVersion"), values.get("kind")) != (API_VERSION, "PatchResources")
+        or not isinstance(values.get("metadata", {}), dict)
+        or not isinstance(patches, list)
+    ):
+        return None
+    entries = [_plain_entry(value) for value in patches]
+    found = [entry for entry in entries if entry is not None]
+    if not found or len(found) < len(entries):
+        return None
+    match order, keys:
+        case ("document" | "kubernetes", "multi" | "single"):
+            jobs.modes = Modes(order, keys)
+            return found
+    return None
+
+
+def _plain_entry(value: Value) -> _Entry | None:
+    if not isinstance(value, dict) or value.keys() - {"patch", "target", "type"}:
+        return None
+    match value.get("patch"), value.get("type"), value.get("target"):
+        case str(patch), ("strategic" | "merge" | "json" | None) as type_, dict() | None as target:
+            texts = {name: text for name, text in (target or {}).items() if isinstance(text, str) and name in _TARGET}
+            if target is None:
+                return _Entry(patch, None, type_, None, False, False)
+            if len(texts) == len(target):
+                return _Entry(patch, None, type_, {**dict.fromkeys(_TARGET), **texts}, False, False)
+    return None
+
+
+def _validated(resource_list: ResourceList, config: Mapping, jobs: Jobs) -> list[_Entry]:
+    """The entries as the models read them; what is wrong is reported."""
     from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
     from krm_merge.functions.validation import list_keys_of, validated
 
-    config = resource_list.function_config
-    assert config is not None
     data = config.get("data")
-    jobs = Jobs()
     if isinstance(data, Mapping) and to_value(config.get("kind")) == "ConfigMap":
         short = validated(resource_list, PatchConfigMapData, _fields(data))
         models = [PatchModel.model_validate({"patch": short.patch})] if short else []
@@ -66,49 +121,56 @@ def read_jobs(resource_list: ResourceList) -> Jobs:
         models = model.patches if model else []
         if model:
             jobs.modes, jobs.list_keys = Modes(model.listOrder, model.mergeKeys), list_keys_of(model.listKeys)
-    for at, entry in enumerate(models):
-        jobs.jobs += _jobs(resource_list, entry, f"patches[{at}]", jobs.sources)
-    return jobs
+    return [
+        _Entry(
+            model.patch,
+            model.path,
+            model.type,
+            model.target.model_dump() if model.target is not None else None,
+            model.options.allowNameChange,
+            model.options.allowKindChange,
+        )
+        for model in models
+    ]
 
 
-def _fields(node: Mapping) -> dict[str, Value]:
+def _fields(node: Mapping) -> Object:
     values = to_value(node)
     assert isinstance(values, dict)
     return values
 
 
-def _jobs(resource_list: ResourceList, model: PatchModel, label: str, sources: set[int]) -> Iterator[Job]:
+def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[Job]:
     """The patches of one entry, each with its target. What is wrong is reported."""
     results = resource_list.results
     try:
-        patches = _patches(resource_list, model, sources)
+        patches = _patches(resource_list, entry, sources)
         for patch in patches:
-            target = _target(model.target) if model.target is not None else target_of(patch)
+            target = _target(entry.target) if entry.target is not None else target_of(patch)
             if target is None:
                 raise PatchError(
                     "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
                 )
-            options = model.options
-            yield Job(label, patch, target, not options.allowNameChange, not options.allowKindChange)
+            yield Job(label, patch, target, not entry.allows_name, not entry.allows_kind)
     except (PatchError, ValueError) as error:
         results.error(f"functionConfig: {label}: {error}", path=label)
 
 
-def _patches(resource_list: ResourceList, model: PatchModel, sources: set[int]) -> list[Patch]:
-    if (model.patch is None) == (model.path is None):
+def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[Patch]:
+    if (entry.patch is None) == (entry.path is None):
         raise PatchError("give either patch or path")
-    if model.patch is not None:
-        return read_patches(model.patch, model.type)
-    assert model.path is not None
+    if entry.patch is not None:
+        return read_patches(entry.patch, entry.type)
+    assert entry.path is not None
     # In a render, items of subpackages may have the same path: places are told from the root.
-    path, root = normpath(model.path), root_package(resource_list)
+    path, root = normpath(entry.path), root_package(resource_list)
     needle = basename(path).encode()
     candidates = (item for item in resource_list.items if needle in item.slice.data)
     found = [item for item in candidates if place_of(item.annotations, root) == path]
     if not found:
-        raise PatchError(f"path: no item of the package has the file {model.path}")
+        raise PatchError(f"path: no item of the package has the file {entry.path}")
     sources |= {id(item) for item in found}
-    return [patch_of(_without_bookkeeping(item.value), model.type) for item in found]
+    return [patch_of(_without_bookkeeping(item.value), entry.type) for item in found]
 
 
 def _without_bookkeeping(value: Value) -> Object:
@@ -125,16 +187,17 @@ def _without_bookkeeping(value: Value) -> Object:
     return {**value, "metadata": {**rest, "annotations": kept} if kept else rest}
 
 
-def _target(model: PatchTarget) -> Target:
+def _target(fields: dict[str, str | None]) -> Target:
     """The target; raises ValueError for what is no regular expression or selector."""
     patterns = {}
     for name in ("group", "version", "kind", "name", "namespace"):
-        text = getattr(model, name)
+        text = fields[name]
         try:
             patterns[name] = None if text is None else re.compile(text)
         except re.error as error:
             raise ValueError(f"target.{name} is {text!r}, no regular expression: {error}") from None
     labels, annotations = (
-        None if s is None else Selector.parse(s) for s in (model.labelSelector, model.annotationSelector)
+        None if text is None else Selector.parse(text)
+        for text in (fields["labelSelector"], fields["annotationSelector"])
     )
     return Target(**patterns, labels=labels, annotations=annotations)
