@@ -102,6 +102,27 @@ def test_a_block_scalar_at_the_end_of_a_file_keeps_its_value() -> None:
     assert "  s: x\n---\n" in texts["a.yaml"]
 
 
+def test_what_stands_apart_at_the_head_of_a_file_outlives_the_first_document() -> None:
+    head, rest = "# a licence\n\n", config_map("b", x=1)
+    original = {"a.yaml": f"{head}{config_map('a')}---\n{rest}"}
+    texts, _ = merged(original, {"a.yaml": head + rest}, {"a.yaml": original["a.yaml"] + "# ours\n"})
+    assert texts == {"a.yaml": f"{head}{rest}# ours\n"}
+
+
+def test_another_mode_comes_with_local_changes() -> None:
+    original, local = tree({"a.yaml": config_map("a")}), tree({"a.yaml": config_map("a", x=1)})
+    upstream = {**original, "a.yaml": File(original["a.yaml"].data, "executable")}
+    done = merge_trees(original, upstream, local, PackageMerge(Policy()))
+    assert done.changes == {"a.yaml": File(local["a.yaml"].data, "executable")}
+
+
+def test_a_resource_that_upstream_moved_to_another_package_is_told_where_local_changed_it() -> None:
+    original, upstream = SUB | {"a.yaml": config_map("a", x=1)}, SUB | {"s/a.yaml": config_map("a", x=1)}
+    texts, told = merged(original, upstream, SUB | {"a.yaml": config_map("a", x=5)})
+    assert texts == SUB | {"a.yaml": config_map("a", x=5), "s/a.yaml": config_map("a", x=1)}
+    assert "s/a.yaml: ConfigMap a also stands in a.yaml; keep one" in told
+
+
 # ---- strategies --------------------------------------------------------------------------------------------------
 
 

@@ -66,6 +66,7 @@ def merge_trees(
             f"{path}: does not parse, and resources of it stand in other files elsewhere; it stays as local has it"
         )
         results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+    _tell_of_doubles(resources, results)
     for path in sorted(as_text - closed - tangled):
         _merge_text(path, sides, merge, changes, results)
     for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
@@ -80,6 +81,16 @@ def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
     if path := clash(local, changes):
         problem = "upstream has a file where local has a folder, or the other way round; rename local's"
         results.error(f"{path}: {problem}", file=path)
+
+
+def _tell_of_doubles(resources: list[Outcome], results: Results) -> None:
+    """Warns of resources that come in although one of the same name stands in another package: upstream moved it."""
+    standing = {o.local.subject: o.local.place for o in resources if o.local is not None and o.fate != "deleted"}
+    for outcome in resources:
+        member = outcome.member
+        if outcome.fate == "added" and (place := standing.get(member.subject)) is not None:
+            message = f"{member.place}: {member.subject.kind} {member.subject.name} also stands in {place}; keep one"
+            results.warning(message, file=member.place, tags={"rule": "R1", "side": "both"})
 
 
 def _dangling(tree: Tree) -> set[tuple[str, str]]:

@@ -14,7 +14,7 @@ from krm_merge.packages.side import Side
 from krm_merge.packages.tree import File, holds_resources, is_kptfile, merged_mode
 from krm_merge.text.nodes import Child, Mapping, Sequence, TextError, value_of
 from krm_merge.text.reader import read
-from krm_merge.text.stream import cut, in_lines_of, is_empty, joined, without_separator
+from krm_merge.text.stream import cut, detached_head, in_lines_of, is_empty, joined, without_separator
 from krm_merge.text.values import from_value, same, to_value
 
 # R6: what is local's own even where the rest of the file is upstream's.
@@ -58,6 +58,8 @@ class Rewrite:
                 changes[path] = self._upstream_file(path, added.get(path, []))
             elif path in edited or path in added:
                 changes[path] = self._edited_file(path, edited.get(path, {}), added.get(path, []))
+            elif (file := self._with_mode(path)) is not None:
+                changes[path] = file
         return changes
 
     def _follows_upstream(self, path: str, settled: _Settled) -> bool:
@@ -73,6 +75,13 @@ class Rewrite:
             for own, other, places in ((known, wanted, settled.original), (wanted, known, settled.upstream))
             for index, data in enumerate(own)
         )
+
+    def _with_mode(self, path: str) -> File | None:
+        """Local's file as another kind of file, if upstream made it one."""
+        before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
+        if ours is None or (mode := merged_mode(before, theirs, ours)) == ours.mode:
+            return None
+        return File(ours.data, mode)
 
     def _upstream_file(self, path: str, added: list[Member]) -> File:
         file = self.upstream.tree[path]
@@ -99,6 +108,9 @@ class Rewrite:
             return None
         if not kept or kept[0] is None:
             documents[0] = without_separator(documents[0])
+        if kept and kept[0] is None:
+            # What stands apart above the first document is about the file.
+            documents[0] = detached_head(known[0]) + documents[0]
         like = ours or theirs
         assert like is not None
         return File(joined(documents, like.data), merged_mode(before, theirs, like))

@@ -10,6 +10,7 @@ BOM = b"\xef\xbb\xbf"
 # YAML allows no such line inside a scalar, whatever its style.
 _SEPARATOR = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _BARE_SEPARATOR = re.compile(rb"---[ \t]*\r?\n")
+_DETACHED_HEAD = re.compile(rb"(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+")
 _NOTHING = re.compile(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
 
 
@@ -26,6 +27,12 @@ def cut(data: bytes) -> list[bytes]:
 def is_empty(document: bytes) -> bool:
     """Whether it holds nothing but comments."""
     return _NOTHING.match(document) is not None
+
+
+def detached_head(document: bytes) -> bytes:
+    """The comments at the head of a file that a blank line sets apart from its first document, such as a licence."""
+    match = _DETACHED_HEAD.match(document)
+    return match.group() if match else b""
 
 
 def joined(documents: list[bytes], like: bytes) -> bytes:
