@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 import kptfiles
+from findings import by_text, told
 from kptfiles import Case
 from krm_merge.functions import process
-
-Finding = dict[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -82,18 +81,3 @@ def test_merging_makes_no_shells(run: Run) -> None:
         assert kptfiles.empty_mappings(merged) == 0
     if not any(map(kptfiles.bare_functions, inputs)):
         assert kptfiles.bare_functions(merged) == 0
-
-
-def told(reported: list[Finding], expected: list[Finding]) -> list[str]:
-    """The findings as text, each cut down to the fields of the expectation it meets; whole where it meets none."""
-    left, cut = list(reported), []
-    for wanted in sorted(expected, key=len, reverse=True):
-        met = next((finding for finding in left if wanted.items() <= finding.items()), None)
-        if met is not None:
-            left.remove(met)
-            cut.append(wanted)
-    return by_text(cut + left)
-
-
-def by_text(findings: list[Finding]) -> list[str]:
-    return sorted(" ".join(f"{key}={value}" for key, value in sorted(finding.items())) for finding in findings)

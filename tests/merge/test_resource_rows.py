@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import kptfiles
+from findings import Finding, by_text, told
 from kptfiles import PLACE, Case
 from krm_merge.functions import process
 
@@ -20,7 +21,6 @@ FILE = "internal.config.kubernetes.io/path"
 TWIN = "config.kubernetes.io/path"
 IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 OPTIONS = ("onConflict", "rules", "listKeys")
-Finding = dict[str, str | None]
 
 CASES: list[Case] = [case for path in sorted(TABLES.glob("*.yaml")) for case in yaml.safe_load(path.read_text())]
 all_cases = pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -216,18 +216,3 @@ def results_text(output: bytes) -> bytes:
 def messages(output: bytes) -> str:
     found = (yaml.safe_load(results_text(output)) or {}).get("results") or []
     return "\n".join(f"{each.get('severity')}: {each.get('message')}" for each in found)
-
-
-def told(reported: list[Finding], expected: list[Finding]) -> list[str]:
-    """The findings as text, each cut down to the fields of the expectation it meets; whole where it meets none."""
-    left, cut = list(reported), []
-    for wanted in sorted(expected, key=len, reverse=True):
-        met = next((finding for finding in left if wanted.items() <= finding.items()), None)
-        if met is not None:
-            left.remove(met)
-            cut.append(wanted)
-    return by_text(cut + left)
-
-
-def by_text(findings: list[Finding]) -> list[str]:
-    return sorted(" ".join(f"{key}={value}" for key, value in sorted(finding.items())) for finding in findings)

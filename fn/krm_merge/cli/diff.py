@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 
 from krm_merge.packages.directory import PackageError
-from krm_merge.packages.tree import Changes, File, Tree
+from krm_merge.packages.tree import Changes, Tree
+from krm_merge.packages.write import write_new
 
 
 def show_diff(local: Tree, changes: Changes) -> None:
@@ -17,9 +18,9 @@ def show_diff(local: Tree, changes: Changes) -> None:
     with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
         for path, file in changes.items():
             if path in local:
-                _write(Path(directory, "a", path), local[path])
+                write_new(Path(directory, "a", path), local[path])
             if file is not None:
-                _write(Path(directory, "b", path), file)
+                write_new(Path(directory, "b", path), file)
         for side in "ab":
             Path(directory, side).mkdir(exist_ok=True)
         color = "always" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "never"
@@ -32,12 +33,3 @@ def show_diff(local: Tree, changes: Changes) -> None:
                 raise PackageError("git diff failed; nothing was changed")
         except FileNotFoundError:
             raise PackageError("the program git is not on PATH; install it to see differences") from None
-
-
-def _write(place: Path, file: File) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if file.mode == "link":
-        place.symlink_to(os.fsdecode(file.data))
-        return
-    place.write_bytes(file.data)
-    place.chmod(0o755 if file.mode == "executable" else 0o644)

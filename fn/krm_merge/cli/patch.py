@@ -31,8 +31,7 @@ from krm_merge.patch import (
 from krm_merge.patch.patches import Modes, PatchType, read_patches, target_of
 from krm_merge.patch.selector import Target
 from krm_merge.patch.values import Object
-from krm_merge.text.editor import Editor
-from krm_merge.text.emit import Emitter
+from krm_merge.text.document import written
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read
 from krm_merge.text.stream import cut, is_empty, joined
@@ -231,5 +230,4 @@ def _as_yaml(patch: Object) -> str:
         return "{}\n"
     root = from_value(patch)
     assert isinstance(root, Mapping)
-    emitter = Emitter(Editor(root), 0)
-    return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
+    return written(root)

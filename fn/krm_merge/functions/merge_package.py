@@ -6,7 +6,6 @@ Original and upstream come from the functionConfig, local is the items.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from posixpath import join
 
 from krm_merge.functions.config import read_settings
@@ -21,7 +20,6 @@ from krm_merge.merge.package import PackageMerge
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.reach import reaches
 from krm_merge.merge.report import report
-from krm_merge.text.nodes import Mapping
 
 _REWRITTEN = "edited beyond what can be done in its text; written again by ruamel.yaml"
 
@@ -70,17 +68,17 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
 
 def _with_resources(sides: Sides, merge: PackageMerge, kptfiles: list[Outcome]) -> list[Outcome]:
     from krm_merge.merge.narrow import narrow
-    from krm_merge.merge.schemas import CRD, Schemas
-
-    def definitions() -> Iterator[Mapping]:
-        for side in sides:
-            for document in side.others:
-                if CRD.encode() in document.data and (member := document.member()) is not None:
-                    yield member.root
+    from krm_merge.merge.schemas import Schemas, definitions_in
 
     folders = Folders(kptfiles, merge.policy)
     original, upstream, local = narrow(*(side.others for side in sides))
-    resources = merge.resources(original, upstream, local, folders, Schemas(definitions).of)
+    resources = merge.resources(
+        original,
+        upstream,
+        local,
+        folders,
+        Schemas(lambda: definitions_in(document for side in sides for document in side.others)).of,
+    )
     gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
     members = (document.member() for document in sides.local.others)
     return folders.emptied(m.place for m in members if m is not None and id(m) not in gone) + resources

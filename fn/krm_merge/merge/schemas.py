@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from krm_merge.merge.member import Member
+from krm_merge.merge.narrow import Document
 from krm_merge.schema import Schema
 from krm_merge.schema.builtin import any_object_schema, builtin_schema
 from krm_merge.schema.crd import CrdSchema, crd_schemas
 from krm_merge.text.nodes import Mapping, Scalar
 
 CRD = "CustomResourceDefinition"
+
+
+def definitions_in(documents: Iterable[Document]) -> Iterator[Mapping]:
+    """The CRDs among documents; what does not name the kind is not read."""
+    for document in documents:
+        if CRD.encode() in document.data and (member := document.member()) is not None:
+            yield member.root
 
 
 class Schemas:

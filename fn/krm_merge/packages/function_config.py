@@ -8,8 +8,7 @@ from krm_merge.merge.member import KPTFILE, flaw_of
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.tree import Changes, File, Tree, holds_resources
 from krm_merge.schema.kptfile import FUNCTION_LISTS
-from krm_merge.text.editor import Editor
-from krm_merge.text.emit import Emitter
+from krm_merge.text.document import written
 from krm_merge.text.layout import NO_COMMENTS
 from krm_merge.text.nodes import Mapping, Sequence, TextError
 from krm_merge.text.reader import read
@@ -32,8 +31,7 @@ def function_config(original: Tree, upstream: Tree, choices: dict[str, str], res
     }
     root = from_value(fields)
     assert isinstance(root, Mapping)
-    emitter = Emitter(Editor(root), 0)
-    return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries).encode()
+    return written(root).encode()
 
 
 def declared(package: Tree, config: bytes, image: str) -> Changes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krm_merge.krm.resource import Resource
+from krm_merge.merge.member import KPTFILE
 from krm_merge.packages.directory import PackageError
 from krm_merge.text.nodes import Mapping, Scalar, TextError
 from krm_merge.text.reader import BOM, read
@@ -83,6 +84,14 @@ class KptfileText:
             return (self._bom + resource.text()).encode()
         except (KeyError, TextError) as error:
             raise PackageError(f"{self.file}: {error}") from None
+
+
+def upstream_of(kptfile: bytes) -> Upstream | None:
+    """What a package inside follows; None where it follows nothing in git, or its Kptfile cannot be read."""
+    try:
+        return KptfileText(kptfile, KPTFILE).upstream
+    except PackageError:
+        return None
 
 
 def _mapping(root: Mapping | None, field: str) -> Mapping | None:

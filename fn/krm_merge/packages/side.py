@@ -10,7 +10,7 @@ from functools import partial
 from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
 from krm_merge.merge.narrow import Document
-from krm_merge.merge.schemas import CRD
+from krm_merge.merge.schemas import definitions_in
 from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read, read_all
@@ -61,9 +61,7 @@ class Side:
 
     def definitions(self) -> Iterator[Mapping]:
         """The CustomResourceDefinitions."""
-        for document in self._resources:
-            if CRD.encode() in document.data and (member := document.member()) is not None:
-                yield member.root
+        return definitions_in(self._resources)
 
     def _read(self, path: str, index: int, data: bytes) -> Member | None:
         try:

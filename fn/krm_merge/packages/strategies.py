@@ -10,8 +10,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.member import KPTFILE, flaw_of
 from krm_merge.merge.package import PackageMerge
-from krm_merge.packages.directory import PackageError
-from krm_merge.packages.kptfile import STRATEGIES, KptfileText
+from krm_merge.packages.kptfile import STRATEGIES, upstream_of
 from krm_merge.packages.local_changes import local_changes
 from krm_merge.packages.merge import MergedTree, merge_trees, refuse_clash
 from krm_merge.packages.origin import note_origin
@@ -94,15 +93,8 @@ def _without_own_packages(original: Tree, local: Tree) -> Tree:
 
 
 def _own_packages(original: Tree, local: Tree) -> tuple[str, ...]:
-    own = []
-    for path, file in local.items():
-        if is_kptfile(path) and path != KPTFILE and path not in original:
-            try:
-                follows = KptfileText(file.data, path).upstream is not None
-            except PackageError:
-                continue
-            own += [f"{dirname(path)}/"] if follows else []
-    return tuple(own)
+    inside = (path for path in local if is_kptfile(path) and path != KPTFILE and path not in original)
+    return tuple(f"{dirname(path)}/" for path in inside if upstream_of(local[path].data) is not None)
 
 
 def _only_kptfile(tree: Tree) -> Tree:

@@ -12,7 +12,7 @@ from krm_merge.merge.member import KPTFILE
 from krm_merge.merge.package import PackageMerge
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.git import Version
-from krm_merge.packages.kptfile import KptfileText, Lock, Upstream
+from krm_merge.packages.kptfile import KptfileText, Lock, Upstream, upstream_of
 from krm_merge.packages.strategies import BY_NAME
 from krm_merge.packages.tree import Changed, File, Subtree, Tree, is_kptfile
 
@@ -154,12 +154,8 @@ def _inside(tree: Tree) -> Iterable[tuple[str, Upstream]]:
             above = dirname(above)
         if above:
             continue
-        path = f"{folder}/{KPTFILE}"
-        try:
-            upstream = KptfileText(tree[path].data, path).upstream
-        except PackageError:
-            continue  # what does not parse was merged as text, with a warning
-        if upstream is not None:
+        # What does not parse was merged as text, with a warning.
+        if (upstream := upstream_of(tree[f"{folder}/{KPTFILE}"].data)) is not None:
             yield folder, upstream
 
 

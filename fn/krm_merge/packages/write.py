@@ -42,13 +42,14 @@ def write_tree(place: Path, tree: Tree) -> None:
             whole = Path(staged, "package")
             whole.mkdir()
             for path, file in tree.items():
-                _write_new(whole / path, file)
+                write_new(whole / path, file)
             os.replace(whole, place)
     except OSError as error:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
 
 
-def _write_new(target: Path, file: File) -> None:
+def write_new(target: Path, file: File) -> None:
+    """Writes a file where none is, with the folders around it. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     if file.mode == "link":
         target.symlink_to(os.fsdecode(file.data))

@@ -205,8 +205,7 @@ def _items_by_marks(text: str, items: Sequence, start: int, end: int, result: Cu
 
 def _in_block_style(root: Mapping) -> str:
     """A list written in flow style (JSON) with its top-level fields and its items as blocks."""
-    from krm_merge.text.editor import Editor
-    from krm_merge.text.emit import Emitter
+    from krm_merge.text.document import written
 
     entries = []
     for entry in root.entries:
@@ -214,6 +213,4 @@ def _in_block_style(root: Mapping) -> str:
         if key_text(entry.key) == "items" and isinstance(value, Sequence):
             value = Sequence(None, 0, 0, False, value.items)
         entries.append(Entry(entry.key, value))
-    block = Mapping(None, 0, 0, False, entries)
-    emitter = Emitter(Editor(block), 0)
-    return "".join(emitter.child(entry, 0, None, "\n") for entry in entries)
+    return written(Mapping(None, 0, 0, False, entries))

@@ -50,8 +50,7 @@ def text_of(root: Mapping) -> str:
     try:
         places = chunks(root)
     except CannotEdit:
-        emitter = Emitter(Editor(root), None)
-        return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
+        return written(root, None)
     text, start, end = source_of(root).text, places[0].start, places[-1].end
     if places[0].column == 0:
         # A document of its own: with the comments at its head and its foot that no field has.
@@ -61,6 +60,12 @@ def text_of(root: Mapping) -> str:
     if places[0].inline:
         lines[0] = indent + lines[0]
     return "".join(line[len(indent) :] if line.startswith(indent) else line.lstrip(" ") for line in lines)
+
+
+def written(root: Mapping, sequence_indent: int | None = 0) -> str:
+    """A mapping that stands in no text, as a document in block style."""
+    emitter = Emitter(Editor(root), sequence_indent)
+    return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
 
 
 def _head_of_document(text: str, start: int) -> int:
