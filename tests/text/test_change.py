@@ -74,8 +74,9 @@ def checked(rng: Random) -> bool:
     assert same(new, before[1])
     out = rendered(editor)
     assert same(to_value(read(out.text)), new), out.text
-    if out.by_fallback or "*" in text or not text.endswith("\n"):
+    if out.by_fallback or "*" in text or "? " in text or not text.endswith("\n"):
         # An alias may have to be written out anywhere; without a last newline, what follows changes the last line.
+        # Where the value of a complex key stands is not known here.
         return True
     kept = untouched(text, root, old, new)
     assert is_subsequence(stripped(kept), stripped(out.text.split("\n"))), out.text
@@ -148,7 +149,7 @@ def changed(text: str, edit: Any, keys: tuple[str, ...] = ()) -> str:
     editor = Editor(root)
     Change(editor, lambda _: keys).mapping(root, old, new)  # type: ignore[arg-type]
     out = rendered(editor)
-    assert same(to_value(out.root), new)
+    assert same(to_value(read(out.text)), new)
     assert not out.by_fallback
     return out.text
 
@@ -336,6 +337,16 @@ def test_a_merge_key_is_written_out_where_it_changes_and_nowhere_else(edit: Any)
     assert out.startswith(head)
     assert out.endswith(tail)
     assert "  name: one # first\n" in out
+
+
+@pytest.mark.parametrize("value", [{"x": 2, "<<": 3}, {"x": 1, "<<": 4}, {"x": 1}, {"<<": 3}, {"<<": 3, "y": 0}])
+@pytest.mark.parametrize("text", ['a: &a {x: 1, "<<": 3}\nb:\n  <<: *a\n', 'a: &a {x: 1}\nb:\n  <<: *a\n  "<<": 3\n'])
+def test_a_field_that_is_named_as_a_merge_key_is(text: str, value: Object) -> None:
+    assert to_value(read(changed(text, put("b", to=value)))) == {**to_value(read(text)), "b": value}  # type: ignore[dict-item]
+
+
+def test_a_field_named_as_a_merge_key_is_added() -> None:
+    assert changed(MERGED, put("one", "<<", to=1)) == MERGED.replace("# first\n", '# first\n  "<<": 1\n')
 
 
 def test_what_does_not_change_in_a_merge_key_stays_one() -> None:

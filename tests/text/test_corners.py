@@ -368,8 +368,9 @@ def test_quoted_text_is_no_comment() -> None:
 @pytest.mark.parametrize("text", ["? [a]\n: 1\nb: 2\n", "? a\n: 1\nb: 2\n", "? |\n  a\n: 1\nb: 2\n"])
 def test_complex_keys(text: str) -> None:
     assert Editor(tree(text)).render() == text
+    assert Edit(text).set("b", to=3).text() == text.replace("b: 2", "b: 3")
     with pytest.raises(CannotEdit, match="complex keys"):
-        Edit(text).set("b", to=3).text()
+        Edit(text).remove("b").text()
 
 
 def test_complex_keys_elsewhere_are_in_nobodys_way() -> None:

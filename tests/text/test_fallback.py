@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+import krm_merge.text.document
 import krm_merge.text.reemit
 from krm_merge.text.document import rendered
 from krm_merge.text.editor import Editor
 from krm_merge.text.nodes import TextError
 from krm_merge.text.reemit import reemit, written_anew
+from krm_merge.text.render import Rendering
 from krm_merge.text.values import to_value
 from text.editing import Edit, tree
 
@@ -33,11 +35,10 @@ def test_the_editor_does_what_it_can() -> None:
 
 def test_complex_keys() -> None:
     edit = Edit(COMPLEX).set("text", to="no").set("list", 1, to="on").add("list", value={"a": "l\nm\n", "b": None})
-    text, _, fallback = rendered(edit.editor)
+    text, _, fallback = rendered(edit.remove("number").editor)
     assert fallback
-    assert text == (
-        COMPLEX.replace('"yes" ', '"no"  ').replace("  - x", '  - "on"') + "  - a: |\n      l\n      m\n    b: null\n"
-    )
+    wanted = COMPLEX.replace('"yes" ', '"no"  ').replace("  - x", '  - "on"').replace("number: 0644\n", "")
+    assert text == wanted + "  - a: |\n      l\n      m\n    b: null\n"
 
 
 def test_commented_flow() -> None:
@@ -74,8 +75,11 @@ def test_aliases_in_a_document_for_ruamel(text: str) -> None:
 
 def test_line_ends_and_column_are_kept() -> None:
     before = "".join(f"  {line}\r\n" for line in COMPLEX.splitlines())
-    text, _, fallback = rendered(Edit(before).set("number", to=1).editor)
+    text, _, fallback = rendered(Edit(before).remove("number").editor)
     assert fallback
+    assert text == before.replace("  number: 0644\r\n", "")
+    text, _, fallback = rendered(Edit(before).set("number", to=1).editor)
+    assert not fallback
     assert text == before.replace("0644", "1")
 
 
@@ -106,9 +110,9 @@ def test_another_root() -> None:
 
 def test_never_wrong_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     edit = Edit("a: 1\n").set("a", to=2)
-    monkeypatch.setattr(Editor, "render", lambda self: "a: 3\n")
+    monkeypatch.setattr(krm_merge.text.document, "render", lambda _: Rendering("a: 3\n", None))
     assert rendered(edit.editor)[::2] == ("a: 2\n", True)
-    monkeypatch.setattr(Editor, "render", lambda self: "a: [\n")
+    monkeypatch.setattr(krm_merge.text.document, "render", lambda _: Rendering("a: [\n", None))
     assert rendered(edit.editor)[::2] == ("a: 2\n", True)
 
     def wrong(text: str, editor: Editor) -> Any:

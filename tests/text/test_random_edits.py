@@ -71,8 +71,9 @@ def check(edits: Edits) -> bool:
     assert edits.editor.canonical() == wanted
     assert names_of(edits.text) - edits.lost <= names_of(out)
     moved = any(line.startswith("move") for line in edits.log)
-    # An alias may have to be written out anywhere; without a last newline, what follows changes the last line.
-    if "*" not in edits.text and edits.text.endswith("\n") and not moved:
+    # An alias may have to be written out anywhere; without a last newline, what follows changes the last line; where
+    # the values of complex keys stand is not known here.
+    if "*" not in edits.text and "? " not in edits.text and edits.text.endswith("\n") and not moved:
         assert is_subsequence(stripped(edits.untouched_lines()), stripped(out.split("\n")))
     return True
 

@@ -57,6 +57,7 @@ class Resource:
         self._rendered: Rendered | None = None
         self._revision = 0
         self._settled: bytes | None = None
+        self._place: tuple[str | None, int] = (None, 0)
 
     @classmethod
     def from_document(cls, text: str) -> Resource:
@@ -69,10 +70,10 @@ class Resource:
         return cls(Slice(f"-{indented[1:]}\n".encode(), proved=False))
 
     @classmethod
-    def from_tree(cls, root: Mapping) -> Resource:
-        """A resource to look at, read elsewhere; it has no bytes of its own."""
+    def from_tree(cls, root: Mapping, file: str | None = None, index: int = 0) -> Resource:
+        """A resource read elsewhere; it has no bytes of its own. `index` says which document of `file` it is."""
         resource = cls(Slice(b"", proved=False))
-        resource._root = root
+        resource._root, resource._place = root, (file, index)
         return resource
 
     # ---- reading -----------------------------------------------------------------------------------------------
@@ -146,14 +147,14 @@ class Resource:
     def file(self) -> str | None:
         """The path of its file as the host gave it."""
         annotations = self.annotations
-        return annotations.get(PATH) or annotations.get(LEGACY_PATH)
+        return annotations.get(PATH) or annotations.get(LEGACY_PATH) or self._place[0]
 
     @property
     def index(self) -> int:
         """Which document of its file it is."""
         annotations = self.annotations
-        text = annotations.get(INDEX) or annotations.get(LEGACY_INDEX) or "0"
-        return int(text) if text.isdecimal() else 0
+        text = annotations.get(INDEX) or annotations.get(LEGACY_INDEX) or ""
+        return int(text) if text.isdecimal() else self._place[1]
 
     @property
     def ref(self) -> ResourceRef:
@@ -313,9 +314,15 @@ class Resource:
 
     def merged(self) -> Mapping:
         """The object after the changes, read from its new text. Raises TextError."""
-        root = self._written().root if self.is_changed else self.root
-        assert isinstance(root, Mapping)
-        return root
+        from krm_merge.text.reader import read
+
+        if not self.is_changed:
+            return self.root
+        written = self._written()
+        if written.root is None:
+            self._rendered = written = written._replace(root=read(written.text))
+        assert isinstance(written.root, Mapping)
+        return written.root
 
     @property
     def used_fallback(self) -> bool:

@@ -8,7 +8,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.text.cut import Cut, cut
 from krm_merge.text.nodes import Mapping, TextError
-from krm_merge.text.values import Value, from_value, to_value
+from krm_merge.text.values import Value, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 
@@ -124,13 +124,9 @@ class ResourceList:
         return pieces
 
     def _results(self) -> bytes:
-        from krm_merge.text.editor import Editor
-        from krm_merge.text.emit import Emitter
-        from krm_merge.text.nodes import Entry
+        from krm_merge.krm.result_text import results_text
 
-        values = from_value([result.to_value() for result in self.results])
-        emitter = Emitter(Editor(values), 0)
-        return emitter.child(Entry(from_value("results"), values), 0, None, self._parts.newline.decode()).encode()
+        return results_text(self.results, self._parts.newline.decode()).encode()
 
 
 def _in_lines(pieces: list[bytes], newline: bytes) -> bytes:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from krm_merge.text.editor import Editor
 from krm_merge.text.emit import Emitter
-from krm_merge.text.layout import CannotEdit, chunks, source_of
-from krm_merge.text.nodes import Canonical, Mapping, Node, TextError
-from krm_merge.text.reader import read
+from krm_merge.text.indents import Indents
+from krm_merge.text.layout import CannotEdit, chunks, is_block, is_block_scalar, source_of
+from krm_merge.text.nodes import Canonical, Mapping, Node, Sequence, TextError, value_of
+from krm_merge.text.reader import check, read
+from krm_merge.text.render import Piece, render
+
+# Lines that only mean something between documents.
+_OF_DOCUMENTS = re.compile(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
 
 
 class Rendered(NamedTuple):
-    """A document after its edits: its text, that text read again, and whether the fallback wrote it."""
+    """A document after its edits: its text, its tree if it was read whole, and whether the fallback wrote it."""
 
     text: str
-    root: Node
+    root: Node | None
     by_fallback: bool
 
 
@@ -24,14 +30,16 @@ def rendered(editor: Editor) -> Rendered:
 
     Raises TextError when neither way gives a text that means what the edits mean.
     """
-    wanted = editor.canonical()
     try:
-        text = editor.render()
+        text, pieces = render(editor)
     except CannotEdit:
         pass
     else:
-        if (root := _meaning(text, wanted)) is not None:
+        if pieces is not None and says(text, pieces, editor):
+            return Rendered(text, None, by_fallback=False)
+        if (root := _meaning(text, editor.canonical())) is not None:
             return Rendered(text, root, by_fallback=False)
+    wanted = editor.canonical()
     # Imported only where it is needed: hardly any document does.
     from krm_merge.text.reemit import reemit, written_anew
 
@@ -43,6 +51,46 @@ def rendered(editor: Editor) -> Rendered:
         if (root := _meaning(text, wanted)) is not None:
             return Rendered(text, root, by_fallback=True)
     raise TextError("the edits of this document cannot be written; please report it with the document")
+
+
+def says(text: str, pieces: list[Piece], editor: Editor) -> bool:
+    """Whether a text that differs in these pieces only says what the edits mean, without reading the rest of it again.
+
+    A piece is read as a document of its own: at the same column, of whole lines, without aliases, and with no block
+    scalar at its end that could take in what follows, it means there what it means in its place. All of the text must
+    still be well-formed.
+    """
+    try:
+        check(text)
+        return all(_piece_says(piece, editor) for piece in pieces)
+    except TextError:
+        return False
+
+
+def _piece_says(piece: Piece, editor: Editor) -> bool:
+    text = piece.text
+    if piece.column is None:
+        whole = "\n" not in text
+    else:
+        whole = text.endswith("\n") and not _OF_DOCUMENTS.search(text)
+        text = " " * piece.column + text if piece.inline else text
+    root = read(text, piece.depth) if whole else None
+    if root is None or type(root) is not type(piece.node) or root.anchor is not None or root.tag is not None:
+        return False
+    source = source_of(root)
+    if piece.column is None:
+        # A block on one line would be one of its parent's.
+        of_one_line = not is_block(root) and not is_block_scalar(root)
+        placed = of_one_line and (root.start, root.end) == (0, len(text))
+    else:
+        placed = is_block(root) and source.column(root.start) == piece.column and not is_block_scalar(_last(root))
+    return placed and not source.odd_breaks and root.canonical == editor.canonical(piece.node)
+
+
+def _last(node: Node) -> Node:
+    while isinstance(node, Mapping | Sequence) and node.children:
+        node = value_of(node.children[-1])
+    return node
 
 
 def text_of(root: Mapping) -> str:
@@ -64,7 +112,7 @@ def text_of(root: Mapping) -> str:
 
 def written(root: Mapping, sequence_indent: int | None = 0) -> str:
     """A mapping that stands in no text, as a document in block style."""
-    emitter = Emitter(Editor(root), sequence_indent)
+    emitter = Emitter(Editor(root), Indents(sequence=sequence_indent))
     return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
 
 

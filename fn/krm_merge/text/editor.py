@@ -117,13 +117,12 @@ class Editor:
         """The fields that merge keys bring in after the edits."""
         before = mapping.fields
         now = [child for child in self.children(mapping) if isinstance(child, Entry)]
-        gone = self._uninherited.get(id(mapping), set()) | {entry.key.canonical for entry in now}
+        merges = [entry for entry in now if is_merge_key(entry)]
+        gone = self._uninherited.get(id(mapping), set()) | {e.key.canonical for e in now if not is_merge_key(e)}
         # A field of its own that hid an inherited one and was removed is gone altogether.
         gone |= {key for key, entry in before.items() if not entry.inherited}
         result: dict[Canonical, Entry] = {}
-        for merge in now:
-            if not is_merge_key(merge):
-                continue
+        for merge in merges:
             for parent in merged_mappings(self.value(merge)):
                 for key, entry in parent.fields.items():
                     if key not in result and key not in gone:
@@ -140,10 +139,12 @@ class Editor:
             return node.canonical
         if isinstance(node, Sequence):
             return sequence_canonical(self.canonical(self.value(item)) for item in self.children(node))
-        fields = {child.key.canonical: child for child in self.children(node) if isinstance(child, Entry)}
-        if any(is_merge_key(entry) for entry in fields.values()):
-            own = {key: entry for key, entry in fields.items() if not is_merge_key(entry)}
-            fields = self.inherited(node) | own
+        entries = [child for child in self.children(node) if isinstance(child, Entry)]
+        # By name, `<<` and "<<" are the same: the first is no field.
+        own = [entry for entry in entries if not is_merge_key(entry)]
+        fields = {entry.key.canonical: entry for entry in own}
+        if len(own) < len(entries):
+            fields = self.inherited(node) | fields
         return mapping_canonical({key: self.canonical(self.value(entry)) for key, entry in fields.items()})
 
     def is_touched(self, node: Node) -> bool:
@@ -164,8 +165,11 @@ class Editor:
         if isinstance(node, Mapping):
             children += node.inherited_if_read
         # A loop, not any(): trees may be deep, and a generator would cost a frame more a level.
-        for child in children:  # noqa: SIM110
-            if self.is_child_touched(child):
+        for child in children:
+            if id(child) in self._values or id(child) in self._comments:
+                return True
+            value = child.value if type(child) is Entry else child
+            if type(value) is not Scalar and self.is_touched(value):  # type: ignore[arg-type]
                 return True
         return False
 
@@ -179,7 +183,7 @@ class Editor:
         """The text of the document after the edits. Raises CannotEdit where its layout is beyond us."""
         from krm_merge.text.render import render
 
-        return render(self)
+        return render(self).text
 
 
 def _put(children: list[Child], child: Child, after: Child | None) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
-from krm_merge.text.indents import STEP, list_column
+from krm_merge.text.indents import STEP, Indents, indents_of, list_column
 from krm_merge.text.layout import (
     NO_COMMENTS,
     CannotEdit,
@@ -52,15 +53,17 @@ class Emitter:
     """Writes nodes with the edits of an editor applied, in the style of the document they go to.
 
     Anchors stay behind, and aliases and merge keys are written out: another text knows nothing of them.
-    `sequence_indent` is how deep lists stand below their key in that document; None leaves it to the source of the
-    node. `step` is how deep mappings do.
     """
 
-    def __init__(self, edited: Edited, sequence_indent: int | None, step: int = STEP) -> None:
-        """Writes for the document of these edits."""
+    def __init__(self, edited: Edited, document: Node | Indents) -> None:
+        """Writes for the document of these edits, indented as that document is, or as told."""
         self._edited = edited
-        self._sequence_indent = sequence_indent
-        self._step = step
+        self._document = document
+
+    @cached_property
+    def _indents(self) -> Indents:
+        """Looked for when new text is written, not before: many edits write none."""
+        return self._document if isinstance(self._document, Indents) else indents_of(self._document)
 
     def child(self, child: Child, column: int, comments: Comments | None, newline: str) -> str:
         """A child of a block collection as complete lines at `column`."""
@@ -81,7 +84,7 @@ class Emitter:
         """The node as text that follows a key or dash at `column`, or None where it has lines of its own."""
         node = self.resolved(node)
         if isinstance(node, Scalar):
-            text = None if needs_block(node) else line_text(node, column + self._step) or "null"
+            text = None if needs_block(node) else line_text(node, column + self._indents.mapping) or "null"
             return None if text is None else _with_newline(text, newline)
         return self.flow(node) if self.is_flow(node) else None
 
@@ -167,8 +170,8 @@ class Emitter:
     def _value(self, node: Node, column: int, comment: str, item: bool, entry: Entry | None) -> str:
         if isinstance(node, Scalar):
             if needs_block(node):
-                return block_text(node, column, self._step, comment)
-            text = line_text(node, column + self._step)
+                return block_text(node, column, self._indents.mapping, comment)
+            text = line_text(node, column + self._indents.mapping)
             return f" {text}{comment}\n" if text else f"{comment}\n"
         assert not isinstance(node, Alias)
         if self.is_flow(node):
@@ -177,12 +180,12 @@ class Emitter:
             inner = column + STEP
             block = self._block(node, inner)
             return f"{comment}\n{block}" if comment else f" {block[inner:]}"
-        depth = self._step if isinstance(node, Mapping) else self._list_indent(node, entry)
+        depth = self._indents.mapping if isinstance(node, Mapping) else self._list_indent(node, entry)
         return f"{comment}\n{self._block(node, column + depth)}"
 
     def _list_indent(self, node: Sequence, entry: Entry | None) -> int:
-        if self._sequence_indent is not None:
-            return self._sequence_indent
+        if self._indents.sequence is not None:
+            return self._indents.sequence
         key = entry.key if entry is not None else None
         if key is None or key.source is None or key.source is not node.source or not is_block(node):
             return 0

@@ -22,24 +22,25 @@ def indents_of(root: Node) -> Indents:
     """The indentation of the first block mapping and of the first block list under a key."""
     mapping: int | None = None
     sequence: int | None = None
-    pending: list[Node] = [root]
+    pending: list[Node] = [root] if is_block(root) else []
     while pending and (mapping is None or sequence is None):
         node = pending.pop()
-        if isinstance(node, Sequence) and is_block(node):
-            pending.extend(reversed(node.items))
-        if not isinstance(node, Mapping) or not is_block(node):
+        if isinstance(node, Sequence):
+            pending.extend(item for item in reversed(node.items) if is_block(item))
+            continue
+        assert isinstance(node, Mapping)
+        below = [entry.value for entry in node.entries if is_block(entry.value)]
+        if not below:
             continue
         source = source_of(node)
         # A complex key stands behind its question mark.
         column = min(source.column(entry.key.start) for entry in node.entries)
-        for entry in node.entries:
-            if not is_block(entry.value):
-                continue
-            if isinstance(entry.value, Sequence):
-                sequence = max(list_column(entry.value) - column, 0) if sequence is None else sequence
-            elif isinstance(entry.value, Mapping) and mapping is None:
-                mapping = source_of(node).column(entry.value.entries[0].key.start) - column
-        pending.extend(entry.value for entry in reversed(node.entries))
+        for value in below:
+            if isinstance(value, Sequence):
+                sequence = max(list_column(value) - column, 0) if sequence is None else sequence
+            elif isinstance(value, Mapping) and mapping is None:
+                mapping = source.column(value.entries[0].key.start) - column
+        pending.extend(reversed(below))
     # An indentation indicator has one digit, and one column is needed for comments below a block scalar.
     return Indents(mapping if mapping is not None and STEP <= mapping < 9 else STEP, sequence)
 

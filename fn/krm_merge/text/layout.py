@@ -47,7 +47,8 @@ NO_COMMENTS = Comments()
 
 def is_block(node: Node) -> bool:
     """Whether the node is a block collection with children."""
-    return isinstance(node, Mapping | Sequence) and not node.flow and bool(node.children)
+    kind = type(node)
+    return (kind is Mapping or kind is Sequence) and not node.flow and bool(node.children)  # type: ignore[union-attr]
 
 
 def is_block_scalar(node: Node) -> bool:

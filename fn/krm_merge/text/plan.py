@@ -93,7 +93,7 @@ class Plan:
         merges = [child for child in children if isinstance(child, Entry) and is_merge_key(child)]
         if not merges:
             return False
-        own = {child.key.canonical for child in children if isinstance(child, Entry)}
+        own = {child.key.canonical for child in children if isinstance(child, Entry) and not is_merge_key(child)}
         wanted = editor.inherited(node)
         # An edited field stands beside the merge keys, which bring in the others as they did.
         edited = {key: entry for key, entry in wanted.items() if editor.is_child_touched(entry)}

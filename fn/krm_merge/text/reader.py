@@ -21,6 +21,7 @@ from yaml.events import (
 from yaml.reader import ReaderError
 
 from krm_merge.text.nodes import (
+    MERGE_KEY,
     Alias,
     Canonical,
     Entry,
@@ -31,6 +32,7 @@ from krm_merge.text.nodes import (
     Source,
     TextError,
     is_merge_key,
+    text_canonical,
 )
 from krm_merge.text.scalars import CORE_TAGS
 
@@ -46,22 +48,25 @@ MAX_ALIASED_NODES = 50_000
 BOM = "\ufeff"
 
 
-def read(text: str) -> Node | None:
-    """Reads a text of one document. None when the document is empty. Raises TextError."""
-    documents = list(read_all(text))
+def read(text: str, depth: int = 0) -> Node | None:
+    """Reads a text of one document. None when the document is empty. Raises TextError.
+
+    `depth` collections are thought to stand around it.
+    """
+    documents = list(read_all(text, depth))
     if len(documents) > 1:
         raise TextError(f"holds {len(documents)} documents where one is expected")
     return documents[0] if documents else None
 
 
-def read_all(text: str) -> Iterator[Node]:
+def read_all(text: str, depth: int = 0) -> Iterator[Node]:
     """Reads a text of one or more documents, empty ones left out. Raises TextError.
 
     A byte order mark is cut off: who writes the text again keeps it.
     """
     text = text.removeprefix(BOM)
     source = Source(text, "\r\n" if "\r\n" in text else "\n", _has_odd_breaks(text))
-    for root in _documents(source):
+    for root in _documents(source, MAX_DEPTH - depth):
         if not (isinstance(root, Scalar) and root.start == root.end and not root.text):
             yield root
 
@@ -127,10 +132,13 @@ class _Open:
         self.height = 1
 
 
-def _documents(source: Source) -> Iterator[Node]:
+def _documents(source: Source, max_depth: int) -> Iterator[Node]:
     stack: list[_Open] = []
+    above: _Open | None = None
     anchors: dict[str, Node] = {}
     closed_anchors: dict[int, _Open] = {}
+    # Only aliases ask how large things are.
+    measuring = "*" in source.text
     aliased = 0
     root: Node | None = None
     for event in events(source.text):
@@ -138,24 +146,33 @@ def _documents(source: Source) -> Iterator[Node]:
         node: Node
         size = height = 1
         if kind is ScalarEvent:
-            start, end = event.start_mark.index, event.end_mark.index
-            node = Scalar(source, start, end, event.value, event.style or "", event.tag, event.anchor)
-            if event.tag is not None:
+            node = Scalar(
+                source,
+                event.start_mark.index,
+                event.end_mark.index,
+                event.value,
+                event.style or "",
+                event.tag,
+                event.anchor,
+            )
+            if node.tag is not None:
                 _check_tag(event)
-            if event.anchor is not None:
-                anchors[event.anchor] = node
+            if node.anchor is not None:
+                anchors[node.anchor] = node
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
-            stack.append(_Open(_collection(source, event)))
-            if len(stack) > MAX_DEPTH:
+            above = _Open(_collection(source, event))
+            stack.append(above)
+            if len(stack) > max_depth:
                 raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
             if event.anchor is not None:
-                anchors[event.anchor] = stack[-1].node
+                anchors[event.anchor] = above.node
             continue
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             closed = stack.pop()
+            above = stack[-1] if stack else None
             node, size, height = closed.node, closed.size, closed.height + 1
             node.end = event.end_mark.index
-            if isinstance(node, Mapping):
+            if type(node) is Mapping:
                 _check_keys(node)
             if node.anchor is not None:
                 closed_anchors[id(node)] = closed
@@ -166,7 +183,7 @@ def _documents(source: Source) -> Iterator[Node]:
             aliased += size
             if aliased > MAX_ALIASED_NODES:
                 raise _mark_error(event, f"aliases stand for more than {MAX_ALIASED_NODES} nodes; write the values out")
-            if len(stack) + height > MAX_DEPTH:
+            if len(stack) + height > max_depth:
                 raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
             node = Alias(source, event.start_mark.index, event.end_mark.index, event.anchor, target)
         elif kind is DocumentStartEvent:
@@ -178,20 +195,19 @@ def _documents(source: Source) -> Iterator[Node]:
             continue
         else:
             continue
-        if stack:
-            above = stack[-1]
-            if not above.is_mapping:
-                above.append(node)
-            elif above.key is None:
-                above.key = node
-            else:
-                above.append(Entry(above.key, node))
-                above.key = None
-            above.size += size
-            if height > above.height:
-                above.height = height
-        else:
+        if above is None:
             root = node
+            continue
+        if not above.is_mapping:
+            above.append(node)
+        elif above.key is None:
+            above.key = node
+        else:
+            above.append(Entry(above.key, node))
+            above.key = None
+        if measuring:
+            above.size += size
+            above.height = max(above.height, height)
 
 
 def _collection(source: Source, event: Event) -> Mapping | Sequence:
@@ -213,7 +229,11 @@ def _target(event: Event, anchors: dict[str, Node], stack: list[_Open]) -> Node:
 
 def _check_keys(mapping: Mapping) -> None:
     """Raises TextError where a key stands twice; several merge keys may."""
-    if len({entry.key.canonical for entry in mapping.entries}) == len(mapping.entries):
+    fields = {entry.key.canonical: entry for entry in mapping.entries}
+    if len(fields) == len(mapping.entries):
+        if text_canonical(MERGE_KEY) not in fields:
+            # What they mean is known now: it will be asked for.
+            mapping._fields = fields
         return
     seen: set[Canonical] = set()
     for entry in mapping.entries:

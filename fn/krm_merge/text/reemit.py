@@ -56,8 +56,7 @@ def written_anew(text: str, editor: Editor) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     start = text.rfind("\n", 0, old.start) + 1
     column = old.start - start if not text[start : old.start].strip(" ") else 0
-    indents = indents_of(old)
-    emitter = Emitter(editor, indents.sequence, indents.mapping)
+    emitter = Emitter(editor, old)
     root = emitter.resolved(root)
     above = text[:start] if _ABOVE.match(text[:start].replace("\r\n", "\n")) else ""
     if isinstance(root, Mapping | Sequence) and not emitter.is_flow(root):
@@ -199,7 +198,7 @@ class _Reemitter:
         """A value for ruamel that shares nothing with what it read."""
         from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-        emitter = Emitter(self._editor, self._indents.sequence, self._indents.mapping)
+        emitter = Emitter(self._editor, self._indents)
         node = emitter.resolved(node)
         if isinstance(node, Scalar):
             return _new_scalar(node, emitter)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from operator import is_
+from typing import NamedTuple
+
 from krm_merge.text.editor import Editor
 from krm_merge.text.emit import Emitter
 from krm_merge.text.endings import Endings, without_leading_blanks
 from krm_merge.text.flow import FlowWriter
-from krm_merge.text.indents import indents_of
 from krm_merge.text.layout import (
     CannotEdit,
     Chunk,
@@ -27,12 +29,35 @@ from krm_merge.text.scalar_text import in_quotes_of
 Splice = tuple[int, int, str]
 
 
-def render(editor: Editor) -> str:
+class Piece(NamedTuple):
+    """A value whose text is exchanged as a whole, from `start` to `end`, with `depth` collections around it.
+
+    `node` is the collection with its edits, or the new scalar. `column` is where the children of a block stand, None
+    for what stands on one line. A block begins with its first line, or behind the dash or key before it (`inline`).
+    """
+
+    start: int
+    end: int
+    text: str
+    node: Collection | Scalar
+    depth: int
+    column: int | None = None
+    inline: bool = False
+
+
+class Rendering(NamedTuple):
+    """A document after its edits; `pieces` are all that differs, None where it was put together anew."""
+
+    text: str
+    pieces: list[Piece] | None
+
+
+def render(editor: Editor) -> Rendering:
     """The text of the document after the edits. Raises CannotEdit where its layout is beyond us."""
     root = editor.root
     source = source_of(root)
     if not editor.is_touched(root):
-        return source.text
+        return Rendering(source.text, [])
     if editor.value(root) is not root or not isinstance(root, Mapping | Sequence):
         raise CannotEdit("another root")
     if source.odd_breaks:
@@ -49,8 +74,7 @@ class _Renderer:
         self._text = self._source.text
         self._newline = self._source.newline
         self._plan = Plan(editor)
-        indents = indents_of(root)
-        self._emitter = Emitter(self._plan, indents.sequence, indents.mapping)
+        self._emitter = Emitter(self._plan, root)
         self._flow = FlowWriter(self._plan, self._emitter)
         self._endings = Endings(self._source, self._plan, self._emitter)
         self._known_places: dict[int, list[Chunk]] = {}
@@ -62,46 +86,62 @@ class _Renderer:
             known = self._known_places[id(collection)] = chunks(collection)
         return known
 
-    def render(self) -> str:
-        if self._text.endswith("\n") and "*" not in self._text and (splices := self._splices(self._root)) is not None:
-            return _splice(self._text, 0, len(self._text), splices)
-        return self._render_whole()
+    def render(self) -> Rendering:
+        if self._text.endswith("\n") and "*" not in self._text and (pieces := self._pieces(self._root, 0)) is not None:
+            return Rendering(_splice(self._text, 0, len(self._text), [piece[:3] for piece in pieces]), pieces)
+        return Rendering(self._render_whole(), None)
 
-    def _splices(self, node: Collection) -> list[Splice] | None:
+    def _pieces(self, node: Collection, depth: int) -> list[Piece] | None:
         """The edits inside a collection as exchanges of text, each as small as it can be seen to be one.
 
         None where an edit could change what stands behind it: then all that is around it is put together anew.
         """
         if node.flow:
-            return [(node.start, node.end, self._flow.text(node))] if node is not self._root else None
+            return [Piece(node.start, node.end, self._flow.text(node), node, depth)] if depth else None
         now = self._plan.children(node)
         children = node.children
-        if not now or not children or self._endings.is_open(now[-1]):
+        if not now or not children:
             return None
-        splices: list[Splice] = []
-        stays = len(now) == len(children) and all(a is b for a, b in zip(now, children, strict=True))
+        pieces: list[Piece] = []
+        stays = len(now) == len(children) and all(map(is_, now, children))
         for child in children if stays else ():
             if not self._plan.is_touched(child):
                 continue
             value = value_of(child)
             inside = None
-            if (
+            if self._plan.comments(child) is not None:
+                pass
+            elif isinstance(value, Scalar):
+                inside = self._scalar(child, value, depth + 1)
+            elif (
                 isinstance(value, Mapping | Sequence)
                 and self._plan.value(child) is value
-                and self._plan.comments(child) is None
                 and not self._changes_form(value)
             ):
-                inside = self._splices(value)
+                inside = self._pieces(value, depth + 1)
             if inside is None:
                 stays = False
                 break
-            splices += inside
+            pieces += inside
         if stays:
-            return splices
-        if node is self._root:
+            return pieces
+        if not depth or self._endings.is_open(now[-1]):
             return None
         places = self._places(node)
-        return [(places[0].start, places[-1].end, self._block(node))]
+        first = places[0]
+        return [Piece(first.start, places[-1].end, self._block(node), node, depth, first.column, first.inline)]
+
+    def _scalar(self, child: Child, before: Scalar, depth: int) -> list[Piece] | None:
+        """The exchange of one scalar for another where both stand on one line, with the key if there is one."""
+        after = self._emitter.resolved(self._plan.value(child))
+        if not isinstance(after, Scalar) or before.anchor is not None or before.tag is not None:
+            return None
+        start, end = before.start, before.end
+        line = child.key.start if isinstance(child, Entry) else start
+        if is_block_scalar(before) or start == end or self._text[start - 1] != " " or "\n" in self._text[line:end]:
+            return None
+        text = in_quotes_of(before, after) or self._emitter.inline(after, 0, self._newline)
+        return None if not text or "\n" in text else [Piece(start, end, text, after, depth)]
 
     def _render_whole(self) -> str:
         root, text = self._root, self._text

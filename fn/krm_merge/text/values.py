@@ -38,6 +38,13 @@ def same(first: Value, second: Value) -> bool:
     return first == second
 
 
+def copied(value: Value) -> Value:
+    """A value that shares no map and no list with another."""
+    if isinstance(value, dict):
+        return {name: copied(inner) for name, inner in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
+
+
 def key_text(key: Node) -> str:
     """A key as text."""
     return key.text if isinstance(key, Scalar) else str(to_value(key))

@@ -1,0 +1,209 @@
+"""Results as text: the short way writes what the emitter writes, and it reads back as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from krm_merge.krm import result_text
+from krm_merge.krm.result import ResourceRef, Result
+from krm_merge.krm.result_text import results_text
+from krm_merge.text.editor import Editor
+from krm_merge.text.emit import Emitter
+from krm_merge.text.indents import Indents
+from krm_merge.text.nodes import Entry
+from krm_merge.text.values import Value, from_value
+
+ODD = [
+    "",
+    " ",
+    "a",
+    "say \"hi\"",
+    "it's",
+    "a: b",
+    "a:",
+    ": ",
+    "a #b",
+    "#b",
+    "- a",
+    "-",
+    "?",
+    "? a",
+    "[a",
+    "{a",
+    "*a",
+    "&a",
+    "!a",
+    "%a",
+    "@a",
+    "`a",
+    "|",
+    ">",
+    "---",
+    "...",
+    "1",
+    "01",
+    "0x1f",
+    "0o7",
+    "1.0",
+    "1e3",
+    ".inf",
+    ".nan",
+    "1:30",
+    "1_000",
+    "2026-01-01",
+    "true",
+    "yes",
+    "No",
+    "on",
+    "y",
+    "null",
+    "~",
+    "<<",
+    "=",
+    "ü",
+    "日本語",
+    "😀",
+    "\ufeffa",
+    "\u2028",
+    "\x85",
+    "\u00a0",
+    "\t",
+    "a\tb",
+    "\x00",
+    "\x1b[31m",
+    "\x7f",
+    "a\n",
+    "a\nb",
+    "a\n\n b\n",
+    "\n",
+    "\n\na",
+    "a\r\nb",
+    "a\rb",
+    " a",
+    "a ",
+    "a\\nb",
+    "\\",
+    "'",
+    '"',
+    "x" * 300,
+    "several words " * 30,
+    '{"a":"b"}',
+    "spec.containers[name=web].image",
+]  # fmt: skip
+
+# Lone surrogates are no text: nothing can be written that holds them.
+TEXTS = st.sampled_from(ODD) | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+NAMES = st.sampled_from(["rule", "event", "a/b", "1", "true", "", "a: b", "#", "ü"]) | TEXTS
+REFS = st.builds(ResourceRef, TEXTS, TEXTS, TEXTS, st.none() | TEXTS)
+RESULTS = st.builds(
+    Result,
+    st.sampled_from(["error", "warning", "info"]),
+    TEXTS,
+    st.none() | REFS,
+    st.none() | TEXTS,
+    st.integers(0, 12),
+    st.none() | TEXTS,
+    st.none() | TEXTS,
+    st.none() | TEXTS,
+    st.dictionaries(NAMES, TEXTS, max_size=4),
+)
+
+
+def emitted(results: list[Result]) -> str:
+    values: list[Value] = [result.to_value() for result in results]
+    items = from_value(values)
+    return Emitter(Editor(items), Indents(sequence=0)).child(Entry(from_value("results"), items), 0, None, "\n")
+
+
+def read_back(text: str) -> Any:
+    return yaml.load(text, Loader=yaml.CSafeLoader)["results"]
+
+
+def all_over(text: str) -> Result:
+    """A result that has this text everywhere."""
+    return Result("info", text, ResourceRef(text, text, text, text), text, 1, text, text, text, {text: text, "z": text})
+
+
+@given(st.lists(RESULTS, min_size=1, max_size=4))
+@example([Result("error", "a")])
+@example([Result("info", "1", tags={"a": "1"}), Result("info", "a", file="x", file_index=1)])
+def test_results_are_written_as_the_emitter_writes_them(results: list[Result]) -> None:
+    text = results_text(results, "\n")
+    assert text == emitted(results)
+    assert read_back(text) == [result.to_value() for result in results]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_texts(text: str) -> None:
+    results = [all_over(text), all_over("plain"), Result("warning", text)]
+    written = results_text(results, "\n")
+    assert written == emitted(results)
+    assert read_back(written) == [result.to_value() for result in results]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_line_ends(text: str) -> None:
+    """With those of the list, wherever a line ends; what is read is the same."""
+    results = [all_over(text), all_over("plain")]
+    written = results_text(results, "\r\n")
+    assert written.count("\n") == written.count("\r\n")
+    assert read_back(written) == [result.to_value() for result in results]
+
+
+def test_numbers_stay_apart_from_texts() -> None:
+    """Texts are remembered; 1 is not "1"."""
+    for results in ([Result("info", "1", file="1", file_index=1)], [Result("info", "1", file="1", file_index=1)] * 2):
+        assert {type(one["file"]["index"]) for one in read_back(results_text(results, "\n"))} == {int}
+        assert {type(one["message"]) for one in read_back(results_text(results, "\n"))} == {str}
+
+
+def test_plain_results_do_without_the_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be thousands."""
+
+    def refuses(*arguments: Any) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(result_text, "Emitter", refuses)
+    results = [all_over(text) for text in ODD if "\n" not in text]
+    assert len(read_back(results_text(results, "\n"))) == len(results)
+    with pytest.raises(AssertionError):
+        results_text([all_over("a\nb")], "\n")
+
+
+def test_what_it_looks_like() -> None:
+    ref = ResourceRef("v1", "ConfigMap", "a", "ns")
+    results = [
+        Result("warning", "two\nlines", ref, "a.yaml", 2, "data.x", "1", "", {"rule": "T5"}),
+        Result("info", "done"),
+    ]
+    assert (
+        results_text(results, "\n")
+        == """\
+results:
+- message: |-
+    two
+    lines
+  severity: warning
+  resourceRef:
+    apiVersion: v1
+    kind: ConfigMap
+    name: a
+    namespace: ns
+  field:
+    path: data.x
+    currentValue: "1"
+    proposedValue: ""
+  file:
+    path: a.yaml
+    index: 2
+  tags:
+    rule: T5
+- message: done
+  severity: info
+"""
+    )
