@@ -26,7 +26,9 @@ FROM ${BASE}
 RUN python3 -m compileall -q -j 0 -x '/(test|tests|idlelib|lib2to3|turtledemo|tkinter|ensurepip|pydoc_data|site-packages|dist-packages)/' \
     "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
 COPY --from=build /opt/fn /opt/fn
-ENV PATH=/opt/fn/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1
+# For executable plugins of images made FROM this one: only who builds an image can put something there.
+RUN mkdir -m 0755 /plugins
+ENV PATH=/opt/fn/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 KRM_MERGE_PLUGIN_DIR=/plugins
 ARG VERSION=0.0.0-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="krm-merge" \

@@ -60,6 +60,8 @@ docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
 bench: $(STAMP) ## Measure start-up time, run time and memory
 	$(WITH_PATH) $(BIN)/python -m benchmarks.run
 	$(WITH_PATH) $(BIN)/python -m benchmarks.patch
+	$(WITH_PATH) $(BIN)/python -m benchmarks.transform
+	$(WITH_PATH) $(BIN)/python -m benchmarks.components
 
 bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some minutes
 	$(WITH_PATH) $(BIN)/python -m benchmarks.update

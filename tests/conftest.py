@@ -1,8 +1,10 @@
 """What all tests share: which of them can run here, the image under test, and how much hypothesis tries."""
 
 import functools
+import gc
 import os
 import shutil
+import warnings
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -41,8 +43,14 @@ def missing_engine() -> str | None:
         client.ping()
         client.close()
     except docker.errors.DockerException as error:
-        return f"no Docker engine answers ({error}); {ENGINE_REMEDY}"
-    return None
+        reason = f"no Docker engine answers ({error}); {ENGINE_REMEDY}"
+    else:
+        return None
+    with warnings.catch_warnings():
+        # The client that could not be made leaves its socket open: not the fault of the test that comes next.
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+    return reason
 
 
 @functools.cache

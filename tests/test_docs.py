@@ -1,7 +1,7 @@
 """The docs say what the code does: generated files are current, rules exist, examples hold, fields are described.
 
-Sessions (`console` blocks) of README.md and docs/command-line.md are run; `WRITE_GOLDEN_OUTPUT=1` rewrites what they
-print.
+Sessions (`console` blocks) of README.md, docs/command-line.md and docs/transform.md are run;
+`WRITE_GOLDEN_OUTPUT=1` rewrites what they print.
 """
 
 from __future__ import annotations
@@ -24,13 +24,23 @@ from pydantic import BaseModel, ValidationError
 
 from krm_merge import __version__
 from krm_merge.functions import process
-from krm_merge.functions.models import ConfigMapData, MergePackage, PatchConfigMapData, PatchResources
+from krm_merge.functions.models import (
+    ConfigMapData,
+    MergePackage,
+    PatchConfigMapData,
+    PatchResources,
+    PlanComponentUpdates,
+    TransformConfigMapData,
+    TransformResources,
+)
 from krm_merge.merge.identity import SIMILARITY_THRESHOLD
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 PATCHES = (ROOT / "docs" / "patches.md").read_text(encoding="utf-8")
+TRANSFORM = (ROOT / "docs" / "transform.md").read_text(encoding="utf-8")
+COMPONENTS = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
 
@@ -45,10 +55,20 @@ SCHEMA, DEFINITION, OPENAPI = of_kind("merge-package.json", "krm-function-defini
 PATCH_SCHEMA, PATCH_DEFINITION, PATCH_OPENAPI = of_kind(
     "patch-resources.json", "krm-function-definition-patch-resources.yaml"
 )
+TRANSFORM_SCHEMA, TRANSFORM_DEFINITION, TRANSFORM_OPENAPI = of_kind(
+    "transform-resources.json", "krm-function-definition-transform-resources.yaml"
+)
+COMPONENT_SCHEMA, COMPONENT_DEFINITION, COMPONENT_OPENAPI = of_kind(
+    "plan-component-updates.json", "krm-function-definition-plan-component-updates.yaml"
+)
 
-RULE = re.compile(r"\b[VLFKRWP][0-9]\b")
-RULE_RANGE = re.compile(r"\b([VLFKRWP])([0-9])[-\u2013]\1?([0-9])\b")
-HEADING = re.compile(r"^### ([A-G]|[VLFKRWP][0-9])\. ", re.MULTILINE)
+RULE = re.compile(r"\b(?:[VLFKRWP][0-9]|T[0-9]{1,2})\b")
+RULE_RANGE = re.compile(r"\b([VLFKRWPT])([0-9])[-\u2013]\1?([0-9])\b")
+HEADING = re.compile(r"^### ([A-G]|[VLFKRWP][0-9]|T[0-9]{1,2})\. ", re.MULTILINE)
+# The page of components has numbers of its own, in tables.
+COMPONENT_RULE = re.compile(r"\b[CRIS][0-9]{1,2}\b")
+COMPONENT_RULE_RANGE = re.compile(r"\b([CRIS])([0-9]{1,2})(?:[-\u2013]| to )\1([0-9]{1,2})\b")
+COMPONENT_ROW = re.compile(r"^\| ([CRIS][0-9]{1,2}) \| ", re.MULTILINE)
 YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 PROMPT = re.compile(r"^\$ ", re.MULTILINE)
@@ -101,7 +121,14 @@ def test_check_tells_a_stale_file_and_writes_nothing(tmp_path: Path) -> None:
 
 # ---- the JSON schema ---------------------------------------------------------------------------------------------
 
-TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "number": (int, float),
+    "null": type(None),
+}
 
 
 def violations(schema: dict[str, Any], value: Any, at: str = "") -> Iterator[str]:
@@ -117,6 +144,8 @@ def violations(schema: dict[str, Any], value: Any, at: str = "") -> Iterator[str
         yield f"{at}: not {schema['const']}"
     if "enum" in schema and value not in schema["enum"]:
         yield f"{at}: none of {schema['enum']}"
+    if schema.get("type") == "number" and not schema["exclusiveMinimum"] < value <= schema["maximum"]:
+        yield f"{at}: out of bounds"
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             yield f"{at}: too short"
@@ -128,7 +157,9 @@ def violations(schema: dict[str, Any], value: Any, at: str = "") -> Iterator[str
         for name, field in value.items():
             if name in fields:
                 yield from violations(fields[name], field, f"{at}.{name}")
-            elif schema.get("additionalProperties") is False:
+            elif isinstance(rest := schema.get("additionalProperties"), dict):
+                yield from violations(rest, field, f"{at}.{name}")
+            elif rest is False:
                 yield f"{at}.{name}: unknown"
 
 
@@ -215,9 +246,91 @@ def test_model_and_schema_of_patches_refuse_the_same(change: dict[str, Any], whe
     assert [problem.partition(":")[0] for problem in violations(PATCH_SCHEMA, head | change)] == [where]
 
 
+def test_examples_of_plugins_are_valid() -> None:
+    files = sorted((ROOT / "examples").glob("transform*/transform.yaml"))
+    blocks = [block for block in YAML_BLOCK.findall(TRANSFORM) if "kind: TransformResources" in block]
+    assert len(files) == 2
+    assert blocks
+    for value in map(yaml.safe_load, [*blocks, *(file.read_text(encoding="utf-8") for file in files)]):
+        TransformResources.model_validate(value)
+        assert list(violations(TRANSFORM_SCHEMA, value)) == []
+        assert list(violations(TRANSFORM_OPENAPI, value)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"plugins": []}, ".plugins"),
+        ({"plugins": [{"builtin": "openshift"}]}, ".plugins[0].builtin"),
+        ({"plugins": [{"exec": {}}]}, ".plugins[0].exec.file"),
+        ({"plugins": [{"exec": {"file": "a", "timeoutSeconds": 0}}]}, ".plugins[0].exec.timeoutSeconds"),
+        ({"plugins": [{"exec": {"file": "a", "timeoutSeconds": 301}}]}, ".plugins[0].exec.timeoutSeconds"),
+        ({"plugins": [{"exec": {"file": "a", "protocol": "crane/v2"}}]}, ".plugins[0].exec.protocol"),
+        ({"plugins": [{"options": {"a": 1}}]}, ".plugins[0].options.a"),
+        ({"plugins": [{"patches": [{"ops": []}]}]}, ".plugins[0].patches[0].ops"),
+        ({"plugins": [{"patches": [{"ops": [{"op": "put", "path": ""}]}]}]}, ".plugins[0].patches[0].ops[0].op"),
+        ({"plugins": [{"patches": [{"ops": [{"op": "add"}]}]}]}, ".plugins[0].patches[0].ops[0].path"),
+        ({"priorities": "a"}, ".priorities"),
+        ({"conflicts": {"detect": "text"}}, ".conflicts.detect"),
+        ({"whiteout": {"action": "delete"}}, ".whiteout.action"),
+    ],
+)
+def test_model_and_schema_of_plugins_refuse_the_same(change: dict[str, Any], where: str) -> None:
+    head = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "TransformResources", "plugins": [{"builtin": "kubernetes"}]}
+    TransformResources.model_validate(head)
+    with pytest.raises(ValidationError):
+        TransformResources.model_validate(head | change)
+    found = [problem.partition(":")[0] for problem in violations(TRANSFORM_SCHEMA, head | change)]
+    # Of a field that may be null, no branch fits.
+    assert found
+    assert all(where.startswith(place) for place in found)
+
+
+def test_examples_of_components_are_valid() -> None:
+    files = sorted((ROOT / "examples").glob("components-*/components.yaml"))
+    blocks = [block for block in YAML_BLOCK.findall(README + COMPONENTS) if "kind: PlanComponentUpdates" in block]
+    assert len(files) == 3
+    assert len(blocks) == 2
+    for value in map(yaml.safe_load, [*blocks, *(file.read_text(encoding="utf-8") for file in files)]):
+        PlanComponentUpdates.model_validate(value)
+        assert list(violations(COMPONENT_SCHEMA, value)) == []
+        assert list(violations(COMPONENT_OPENAPI, value)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"mode": "apply"}, ".mode"),
+        ({"mode": None}, ".mode"),
+        ({"separators": ["-"]}, ".separators[0]"),
+        ({"ignoredPrefixes": "renovate"}, ".ignoredPrefixes"),
+        ({"suffix": "name"}, ".suffix"),
+        ({"emit": {"snapshots": True}}, ".emit.snapshots"),
+        ({"emit": {"contexts": "yes"}}, ".emit.contexts"),
+        ({"digest": {"match": "all"}}, ".digest.match"),
+        ({"digest": {"tag": "drop"}}, ".digest.tag"),
+        ({"digest": {"multiDigestFile": "keep"}}, ".digest.multiDigestFile"),
+        ({"onClosed": "close"}, ".onClosed"),
+        ({"removed": [1]}, ".removed[0]"),
+        ({"remove": []}, ".remove"),
+    ],
+)
+def test_model_and_schema_of_components_refuse_the_same(change: dict[str, Any], where: str) -> None:
+    head = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "PlanComponentUpdates"}
+    PlanComponentUpdates.model_validate(head)
+    with pytest.raises(ValidationError):
+        PlanComponentUpdates.model_validate(head | change)
+    assert [problem.partition(":")[0] for problem in violations(COMPONENT_SCHEMA, head | change)] == [where]
+
+
 @pytest.mark.parametrize(
     ("schema", "model", "file"),
-    [(SCHEMA, MergePackage, "merge-package"), (PATCH_SCHEMA, PatchResources, "patch-resources")],
+    [
+        (SCHEMA, MergePackage, "merge-package"),
+        (PATCH_SCHEMA, PatchResources, "patch-resources"),
+        (TRANSFORM_SCHEMA, TransformResources, "transform-resources"),
+        (COMPONENT_SCHEMA, PlanComponentUpdates, "plan-component-updates"),
+    ],
 )
 def test_schema_says_what_it_is(schema: dict[str, Any], model: type[BaseModel], file: str) -> None:
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
@@ -244,19 +357,37 @@ def test_function_definition_names_the_function() -> None:
     assert version["license"] == metadata["license"]
 
 
-def test_the_definition_of_patches() -> None:
-    spec, other = PATCH_DEFINITION["spec"], DEFINITION["spec"]
-    assert (spec["names"]["kind"], spec["group"]) == ("PatchResources", other["group"])
+@pytest.mark.parametrize(
+    ("definition", "kind", "page"),
+    [
+        (PATCH_DEFINITION, "PatchResources", "docs/patches.md"),
+        (TRANSFORM_DEFINITION, "TransformResources", "docs/transform.md"),
+        (COMPONENT_DEFINITION, "PlanComponentUpdates", "docs/components.md"),
+    ],
+)
+def test_the_definitions_of_other_kinds(definition: dict[str, Any], kind: str, page: str) -> None:
+    spec, other = definition["spec"], DEFINITION["spec"]
+    assert (spec["names"]["kind"], spec["group"]) == (kind, other["group"])
     version = spec["versions"][0]
     assert version["runtime"] == other["versions"][0]["runtime"]
-    assert version["usage"].endswith("/docs/patches.md")
+    assert version["usage"].endswith(f"/{page}")
 
 
-@pytest.mark.parametrize(("openapi", "model"), [(OPENAPI, MergePackage), (PATCH_OPENAPI, PatchResources)])
+@pytest.mark.parametrize(
+    ("openapi", "model"),
+    [
+        (OPENAPI, MergePackage),
+        (PATCH_OPENAPI, PatchResources),
+        (TRANSFORM_OPENAPI, TransformResources),
+        (COMPONENT_OPENAPI, PlanComponentUpdates),
+    ],
+)
 def test_openapi_schema_is_structural(openapi: dict[str, Any], model: type[BaseModel]) -> None:
-    forbidden = {"$ref", "$defs", "const", "anyOf", "additionalProperties", "title"}
+    forbidden = {"$ref", "$defs", "const", "anyOf", "title"}
     for node in nodes(openapi):
         assert not forbidden & node.keys(), node
+        assert not {"properties", "additionalProperties"} <= node.keys(), node
+        assert node.get("additionalProperties", {}) is not False, node
         assert "type" in node or node.get("x-kubernetes-preserve-unknown-fields"), node
     assert openapi["properties"]["metadata"] == {"type": "object"}
     assert openapi["properties"].keys() == model.model_fields.keys()
@@ -275,7 +406,41 @@ def cited(text: str) -> set[str]:
     "file", ["README.md", *(str(f.relative_to(ROOT)) for f in sorted((ROOT / "fn").rglob("*.py")))]
 )
 def test_every_rule_that_is_cited_exists(file: str) -> None:
-    assert cited((ROOT / file).read_text(encoding="utf-8")) <= set(HEADING.findall(RULES + PATCHES))
+    text = (ROOT / file).read_text(encoding="utf-8")
+    if "component" in file:
+        assert cited_of_components(text) <= set(COMPONENT_ROW.findall(COMPONENTS))
+        return
+    assert cited(text) <= set(HEADING.findall(RULES + PATCHES + TRANSFORM))
+
+
+def cited_of_components(text: str) -> set[str]:
+    """The same for the numbers of the page of components."""
+    ranges = COMPONENT_RULE_RANGE.findall(text)
+    within = (f"{a}{n}" for a, first, last in ranges for n in range(int(first), int(last) + 1))
+    return {*COMPONENT_RULE.findall(text), *within}
+
+
+def test_rules_of_components_stand_once_and_in_order() -> None:
+    numbers = {"C": range(1, 10), "R": range(1, 35), "I": range(1, 19), "S": (7, 8)}
+    assert COMPONENT_ROW.findall(COMPONENTS) == [f"{letter}{n}" for letter in "CRIS" for n in numbers[letter]]
+    assert cited_of_components(COMPONENTS) <= set(COMPONENT_ROW.findall(COMPONENTS))
+
+
+def test_rules_of_plugins_stand_once_and_in_order() -> None:
+    assert HEADING.findall(TRANSFORM) == [f"T{number}" for number in range(1, 12)]
+    assert cited(TRANSFORM) <= set(HEADING.findall(RULES + TRANSFORM))
+
+
+@pytest.mark.parametrize("name", ["transform.md", "components.md"])
+def test_every_link_in_the_page_leads_somewhere(name: str) -> None:
+    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for page, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", CODE.sub("", text)):
+        target = (ROOT / "docs" / page).resolve() if page else ROOT / "docs" / name
+        assert target.exists(), page
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert anchor in anchors, f"{page}#{anchor}"
 
 
 def test_the_threshold_is_the_one_of_the_code() -> None:
@@ -324,7 +489,7 @@ def test_examples_of_the_rules_are_found() -> None:
 
 def fields_of(model: type[BaseModel]) -> set[str]:
     """The fields of a model and of the models in it."""
-    found = set(model.model_fields)
+    found = {field.alias or name for name, field in model.model_fields.items()}
     pending = [field.annotation for field in model.model_fields.values()]
     while pending:
         annotation = pending.pop()
@@ -352,6 +517,26 @@ def test_readme_documents_every_field(field: str) -> None:
 def test_every_field_of_patches_is_documented(field: str) -> None:
     code = "\n".join((*YAML_BLOCK.findall(PATCHES), *CODE.findall(section_on("functionConfig", PATCHES))))
     assert re.search(rf"\b{field}\b", code), f"docs/patches.md: {field} is not documented"
+
+
+@pytest.mark.parametrize("field", sorted(fields_of(TransformResources) | fields_of(TransformConfigMapData)))
+def test_every_field_of_plugins_is_documented(field: str) -> None:
+    whole = next(block for block in YAML_BLOCK.findall(TRANSFORM) if "kind: TransformResources" in block)
+    code = "\n".join((whole, *CODE.findall(section_on("functionConfig", TRANSFORM))))
+    assert re.search(rf"\b{field}\b", code), f"docs/transform.md: {field} is not documented"
+
+
+@pytest.mark.parametrize("field", sorted(fields_of(PlanComponentUpdates)))
+def test_every_field_of_components_is_documented(field: str) -> None:
+    # Of a comment, too: there is the place of what is not documented yet.
+    assert re.search(rf"`[a-z]*\.?{field}\b|^ *{field}:", section_on("functionConfig", COMPONENTS) + COMPONENTS, re.M)
+
+
+@pytest.mark.parametrize(("name", "language"), [("contact.sh", "sh"), ("spread.py", "python")])
+def test_the_page_of_plugins_shows_the_examples(name: str, language: str) -> None:
+    file = f"examples/transform-plugins/image/plugins/{name}"
+    code = (ROOT / file).read_text(encoding="utf-8")
+    assert f"<!-- {file} -->\n\n```{language}\n{code}```\n" in TRANSFORM
 
 
 # ---- sessions on the command line --------------------------------------------------------------------------------
@@ -496,7 +681,7 @@ class Shell:
 
 def sessions() -> Iterator[Any]:
     """The sections of the pages that show commands, each a session of its own."""
-    for page in ("README.md", "docs/command-line.md"):
+    for page in ("README.md", "docs/command-line.md", "docs/transform.md"):
         for section in (ROOT / page).read_text(encoding="utf-8").split("\n## ")[1:]:
             if CONSOLE_BLOCK.search(section):
                 marks = [pytest.mark.kpt] if "\n$ kpt " in section else []

@@ -22,6 +22,8 @@ from e2e.hosts import ROOT, contents, git, installed_program, run
 EXAMPLES = ROOT / "examples"
 UPDATE = os.environ.get("KPT_E2E_UPDATE_EXPECTED", "").lower() == "true"
 CASES = sorted(config.parent.parent.name for config in EXAMPLES.glob("*/.expected/config.yaml"))
+# Its functions are in an image of its own.
+WITH_IMAGE = "transform-plugins"
 FIELDS = {"testType", "exitCode", "image", "fnConfig", "args", "stdErr", "stdErrRegEx", "allowExec", "skip"}
 
 
@@ -111,19 +113,106 @@ def said_of(image: str, results: str) -> str:
 
 
 def test_there_are_examples() -> None:
-    assert {"setters", "conflict-fail", "named-functions", "subpackages", "smart-identity", "patch"} <= set(CASES)
+    assert {
+        "setters",
+        "conflict-fail",
+        "named-functions",
+        "subpackages",
+        "smart-identity",
+        "patch",
+        "transform",
+        "components-parent-image",
+        "components-operator",
+        "components-monorepo",
+    } <= set(CASES)
+    assert WITH_IMAGE in CASES
 
 
 @pytest.mark.kpt
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case != WITH_IMAGE])
 def test_example(case: str, tmp_path: Path) -> None:
     run_example(case, ["--exec", installed_program()], tmp_path)
 
 
 @pytest.mark.kpt
-@pytest.mark.parametrize("case", ["setters", "conflict-fail"])
+@pytest.mark.parametrize("case", ["setters", "conflict-fail", "transform"])
 def test_example_in_the_container(case: str, image: str, tmp_path: Path) -> None:
     run_example(case, ["--image", image, "--image-pull-policy", "never"], tmp_path)
+
+
+# ---- plugins in an image of their own ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def image_with_plugins(image: str) -> str:
+    """The image that the example's README builds, made from the image under test."""
+    import docker
+
+    name = Config.read(WITH_IMAGE).image
+    folder = EXAMPLES / WITH_IMAGE / "image"
+    client = docker.from_env()
+    try:
+        client.images.build(path=str(folder), tag=name, buildargs={"KRM_MERGE": image}, rm=True)
+    finally:
+        client.close()
+    return name
+
+
+@pytest.mark.kpt
+def test_example_with_plugins_in_the_image(image_with_plugins: str, tmp_path: Path) -> None:
+    run_example(WITH_IMAGE, ["--image", image_with_plugins, "--image-pull-policy", "never"], tmp_path)
+
+
+@pytest.mark.kpt
+def test_plugins_in_the_pipeline_of_a_package(image_with_plugins: str, tmp_path: Path) -> None:
+    package = tmp_path / WITH_IMAGE
+    shutil.copytree(EXAMPLES / WITH_IMAGE, package)
+    (package / "local.Kptfile").rename(package / "Kptfile")
+    assert f"image: {image_with_plugins}\n" in (package / "Kptfile").read_text(encoding="utf-8")
+    rendered = []
+    for _ in range(2):
+        done = run("kpt", "fn", "render", package, "--image-pull-policy", "never")
+        assert done.returncode == 0, done.stderr
+        rendered.append((package / "web.yaml").read_text(encoding="utf-8"))
+    assert "topologySpreadConstraints:" in rendered[0]
+    assert "replicas: 3 # one for each zone" in rendered[0]
+    assert "example.com/contact: team-shop@example.com # asked first" in rendered[0]
+    assert rendered[1] == rendered[0]
+    (package / "transform.yaml").write_text(plugins_config("contact.sh"), encoding="utf-8")
+    refused = run("kpt", "fn", "render", package, "--image-pull-policy", "never")
+    assert refused.returncode == 1
+    assert "contact: PluginRunError: the option contact is missing" in refused.stderr
+
+
+def test_plugins_need_no_network_and_no_file_that_can_be_written(image_with_plugins: str) -> None:
+    text = "".join(f"  {line}" for line in plugins_config("contact.sh", "spread.py").splitlines(keepends=True))
+    item = "- apiVersion: v1\n  kind: Service\n  metadata: {name: web}\n"
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+    confined = ["--network", "none", "--user", "nobody", "--read-only", "--cap-drop", "ALL"]
+    source = f"{head}items:\n{item}functionConfig:\n{text}  options: {{contact: we@example.com}}\n"
+    done = run("docker", "run", "--rm", "-i", *confined, image_with_plugins, stdin=source)
+    assert done.returncode == 0, done.stderr
+    (service,) = yaml.safe_load(done.stdout)["items"]
+    assert service["metadata"] == {"name": "web", "annotations": {"example.com/contact": "we@example.com"}}
+
+
+@pytest.mark.parametrize("name", ["../bin/sh", "sh", ".", "/bin/sh"])
+def test_only_files_of_the_plugin_directory_run(name: str, image_with_plugins: str) -> None:
+    text = "".join(f"  {line}" for line in plugins_config(name).splitlines(keepends=True))
+    source = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n{text}"
+    done = run("docker", "run", "--rm", "-i", "--network", "none", image_with_plugins, stdin=source)
+    assert done.returncode == 1
+    assert "functionConfig: plugins[0]: " in done.stderr + done.stdout
+
+
+def plugins_config(*files: str) -> str:
+    plugins = "".join(f"- exec: {{file: {file}}}\n" for file in files)
+    return (
+        f"apiVersion: fn.kpt.dev/v1alpha1\nkind: TransformResources\nmetadata: {{name: plugins}}\nplugins:\n{plugins}"
+    )
+
+
+# ---- the examples as packages --------------------------------------------------------------------------------------
 
 
 @pytest.mark.kpt

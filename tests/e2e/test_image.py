@@ -190,6 +190,12 @@ def test_starts_the_function_and_nothing_else(built: Image) -> None:
     assert not settings.get("Volumes")
 
 
+def test_the_plugin_directory_is_there_and_empty(client: DockerClient, built: Image, image: str) -> None:
+    assert "KRM_MERGE_PLUGIN_DIR=/plugins" in built.attrs["Config"]["Env"]
+    assert inside(client, image, "stat", "--format=%u %g %a", "/plugins") == "0 0 755\n"
+    assert inside(client, image, "find", "/plugins", "-mindepth", "1") == ""
+
+
 def test_the_function_is_installed_without_pip(client: DockerClient, image: str) -> None:
     names = inside(client, image, "find", "/opt/fn", "-maxdepth", "5", "-name", "*.dist-info").lower()
     assert "/krm_merge-" in names

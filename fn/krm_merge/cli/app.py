@@ -15,6 +15,8 @@ COMMANDS = {
     "update": "Update a package from the git repository that its Kptfile names.",
     "config": "Write the functionConfig that updates a package with kpt fn eval.",
     "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",
+    "transform": "Run plugins over resources and settle their conflicts by priorities.",
+    "components": "Plan the updates of components that depend on each other, and carry plans out.",
     "merge-driver": "Merge as git asks for it: a merge driver for KRM files.",
 }
 

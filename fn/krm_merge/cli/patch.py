@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from krm_merge.cli.diff import show_diff
+from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import show_results
 from krm_merge.functions.patch_jobs import Job, Jobs
-from krm_merge.functions.patching import REMOVED, SAME, Patcher, report
-from krm_merge.krm.resource import Resource
-from krm_merge.merge.member import Member, flaw_of, subject_of
-from krm_merge.merge.schemas import CRD, Schemas
+from krm_merge.functions.patching import Patcher, report
+from krm_merge.krm.selector import Target
+from krm_merge.merge.member import Member, subject_of
+from krm_merge.merge.schemas import Schemas
 from krm_merge.packages.directory import PackageError, read_file
 from krm_merge.packages.tree import File
 from krm_merge.packages.write import write_file
@@ -29,12 +29,10 @@ from krm_merge.patch import (
     create_three_way,
 )
 from krm_merge.patch.patches import Modes, PatchType, read_patches, target_of
-from krm_merge.patch.selector import Target
 from krm_merge.patch.values import Object
 from krm_merge.text.document import written
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read
-from krm_merge.text.stream import cut, is_empty, joined
 from krm_merge.text.values import from_value, to_value
 
 _STDIO = Path("-")
@@ -106,9 +104,9 @@ def apply_command(
         ]
     except (PatchError, UnicodeDecodeError) as error:
         raise PackageError(f"{_named(patch)}: {error}") from None
-    documents = _Documents(_named(file), before)
+    documents = Documents(_named(file), before)
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
-    after = File(documents.patched(patcher), before.mode)
+    after = File(documents.edited(patcher), before.mode)
     for at, job in enumerate(jobs):
         report(patcher.results, job, [patcher.tallies[at]])
     show_results(patcher.results, quiet=quiet)
@@ -172,39 +170,6 @@ def create_command(
     except PatchError as error:
         raise PackageError(f"{_named(live or new)}: {error}") from None
     click.echo(_as_yaml(patch), nl=False)
-
-
-class _Documents:
-    """The documents of a file, patched one by one."""
-
-    def __init__(self, name: str, file: File) -> None:
-        self._file = file
-        self._texts = cut(file.data)
-        self._resources = [_resource(name, data) for data in self._texts]
-
-    def definitions(self) -> Iterator[Mapping]:
-        return (resource.root for resource in self._resources if resource is not None and resource.kind == CRD)
-
-    def patched(self, patcher: Patcher) -> bytes:
-        out = []
-        for data, resource in zip(self._texts, self._resources, strict=True):
-            fate = patcher.edit(resource) if resource is not None else SAME
-            if fate != REMOVED:
-                out.append(data if resource is None or fate == SAME else resource.text().encode())
-        return joined(out, self._file.data)
-
-
-def _resource(name: str, data: bytes) -> Resource | None:
-    try:
-        root = None if is_empty(data) else read(data.decode())
-    except (TextError, UnicodeDecodeError) as error:
-        raise PackageError(f"{name}: {error}") from None
-    if root is None:
-        return None
-    if flaw := flaw_of(root):
-        raise PackageError(f"{name} {flaw}")
-    assert isinstance(root, Mapping)
-    return Resource.from_tree(root)
 
 
 def _read(place: Path) -> File:

@@ -10,7 +10,12 @@ from krm_merge.text.nodes import Mapping
 from krm_merge.text.values import key_text
 
 # Modules by kind, each with a function of its own name: only the one that runs is imported.
-KINDS = {"MergePackage": "merge_package", "PatchResources": "patch_resources"}
+KINDS = {
+    "MergePackage": "merge_package",
+    "PatchResources": "patch_resources",
+    "TransformResources": "transform_resources",
+    "PlanComponentUpdates": "plan_component_updates",
+}
 CONFIG_MAP = "ConfigMap"
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from collections.abc import Mapping as Fields
 from dataclasses import dataclass, field
 from posixpath import basename, normpath
 
 from krm_merge.functions.config import API_VERSION
 from krm_merge.functions.places import place_of, root_package
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.selector import Selector, Target
 from krm_merge.merge.package import ListKeys
 from krm_merge.patch import PatchError
 from krm_merge.patch.patches import Modes, Patch, PatchType, patch_of, read_patches, target_of
-from krm_merge.patch.selector import Selector, Target
 from krm_merge.patch.values import Object
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.nodes import Mapping
@@ -146,7 +147,7 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
     try:
         patches = _patches(resource_list, entry, sources)
         for patch in patches:
-            target = _target(entry.target) if entry.target is not None else target_of(patch)
+            target = read_target(entry.target) if entry.target is not None else target_of(patch)
             if target is None:
                 raise PatchError(
                     "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
@@ -187,8 +188,8 @@ def _without_bookkeeping(value: Value) -> Object:
     return {**value, "metadata": {**rest, "annotations": kept} if kept else rest}
 
 
-def _target(fields: dict[str, str | None]) -> Target:
-    """The target; raises ValueError for what is no regular expression or selector."""
+def read_target(fields: Fields[str, str | None]) -> Target:
+    """The target of a functionConfig. Raises ValueError for what is no regular expression or selector."""
     patterns = {}
     for name in ("group", "version", "kind", "name", "namespace"):
         text = fields[name]

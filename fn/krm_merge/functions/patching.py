@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
 
+from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
 from krm_merge.functions.patch_jobs import Job, Jobs
+from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
-from krm_merge.merge.member import Member, flaw_of, subject_of
-from krm_merge.merge.schemas import Schemas
-from krm_merge.patch import Moved, PatchError, SchemaShape
-from krm_merge.patch.selector import Identity, Target
+from krm_merge.merge.member import flaw_of
+from krm_merge.patch import Moved, PatchError
 from krm_merge.patch.values import Object, same
-from krm_merge.schema import WithListKeys
-from krm_merge.schema.model import KeyedList, is_bookkeeping
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.values import Value, to_value
-
-Fate: TypeAlias = Literal["same", "changed", "removed"]
-SAME: Final = "same"
-CHANGED: Final = "changed"
-REMOVED: Final = "removed"
+from krm_merge.schema.model import is_bookkeeping
+from krm_merge.text.values import to_value
 
 _SHOWN = 5
 # What is wrong may quote values.
@@ -42,14 +33,16 @@ class Tally:
 class Patcher:
     """Applies the patches of a configuration. `tallies` count by patch, `results` are the resources' own."""
 
-    def __init__(self, config: Jobs, definitions: Callable[[], Iterable[Mapping]]) -> None:
+    def __init__(self, config: Jobs, definitions: Definitions) -> None:
         """`definitions` gives the CRDs of the package when one is asked for."""
         self.results = Results()
         self.tallies = [Tally() for _ in config.jobs]
         self._config = config
-        self._definitions = definitions
-        self._shapes: dict[tuple[str, str], SchemaShape] = {}
-        self._schemas: Schemas | None = None
+        self._shapes = Shapes(definitions, config.list_keys)
+
+    def finish(self) -> list[Tally]:
+        """The tallies."""
+        return self.tallies
 
     @staticmethod
     def _kind(item: Resource) -> str:
@@ -79,7 +72,7 @@ class Patcher:
             numbers = list(range(len(self._config.jobs)))
         for number in numbers:
             job, tally = self._config.jobs[number], self.tallies[number]
-            if not _matches(job.target, now):
+            if not job.target.selects(now):
                 continue
             tally.matched += 1
             try:
@@ -96,7 +89,7 @@ class Patcher:
                 now = after
         if now is before:
             return SAME
-        item.change(before, now, self._shape(item).keys_at)
+        item.change(before, now, self._shapes.of(item).keys_at)
         return CHANGED
 
     def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
@@ -107,7 +100,7 @@ class Patcher:
     def _applied(self, job: Job, tally: Tally, now: Object, item: Resource) -> Object | None:
         """The object after one patch, None where the patch removes it."""
         moved: list[Moved] = []
-        after = job.patch.apply(now, self._shape(item), self._config.modes, moved)
+        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved)
         if job.patch.removes:
             return None
         after = _with_identity(after, now, job)
@@ -125,31 +118,6 @@ class Patcher:
                 tags={"rule": "P2"},
             )
         return after
-
-    def _shape(self, item: Resource) -> SchemaShape:
-        key = (item.api_version, item.kind)
-        if key not in self._shapes:
-            if self._schemas is None:
-                self._schemas = Schemas(self._definitions)
-            schema = self._schemas.of(Member("", subject_of(item.root), item.root, ""))
-            own = [k for k in self._config.list_keys if (k.api_version, k.kind) == key]
-            if own:
-                schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in own))
-            self._shapes[key] = SchemaShape(schema)
-        return self._shapes[key]
-
-
-def _matches(target: Target, value: Object) -> bool:
-    metadata = value.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    group, _, version = str(value.get("apiVersion", "")).rpartition("/")
-    name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
-    identity = Identity(group, version, str(value.get("kind", "")), name, namespace)
-    return target.matches(identity, _texts(metadata.get("labels")), _texts(metadata.get("annotations")))
-
-
-def _texts(value: Value) -> dict[str, str]:
-    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}
 
 
 def _again(job: Job, after: Object) -> Object | None:

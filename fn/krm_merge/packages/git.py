@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join, normpath
 
+from krm_merge import git_program
+from krm_merge.git_program import GitError, blobs, complaint
 from krm_merge.packages.directory import PackageError, read_file, reason
 from krm_merge.packages.tree import File, Mode, Tree, leads_out
 
@@ -23,20 +24,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
 _ATTRIBUTES = ".gitattributes"
-_ABOUT_A_REPOSITORY = frozenset(
-    (
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_COMMON_DIR",
-        "GIT_CONFIG_PARAMETERS",
-        "GIT_DIR",
-        "GIT_INDEX_FILE",
-        "GIT_NAMESPACE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_PREFIX",
-        "GIT_SHALLOW_FILE",
-        "GIT_WORK_TREE",
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +39,7 @@ class GitRepositories:
 
     def __init__(self, cache: Path | None = None) -> None:
         """Keeps the copies in `cache`, by default in the user's cache directory."""
-        self._cache = cache or _cache_directory()
+        self._cache = cache or cache_directory()
         self._blobs: dict[str, bytes] = {}
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
@@ -129,7 +116,7 @@ class GitRepositories:
         if _has_attributes(store, commit, folder, found):
             return self._converted(store, commit, folder, found)
         names = "".join(f"{name}\n" for name in wanted).encode()
-        self._blobs |= zip(wanted, _blobs(_git(["cat-file", "--batch"], store, names)), strict=True)
+        self._blobs |= zip(wanted, blobs(_git(["cat-file", "--batch"], store, names)), strict=True)
         return {path: File(self._blobs[name], mode) for path, (mode, name) in found.items()}
 
     def _converted(self, store: Path, commit: str, folder: str, found: dict[str, tuple[Mode, str]]) -> Tree:
@@ -146,11 +133,15 @@ class GitRepositories:
 
 def uncommitted(package: Path) -> list[str]:
     """The files of a package with changes that git has not committed; none where it is in no repository."""
-    done = _run(["-C", str(package), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", "."])
+    status = ["-C", str(package), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", "."]
+    try:
+        done = git_program.run(status)
+    except GitError as error:
+        raise PackageError(str(error)) from None
     if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
         return []
     if done.returncode != 0:
-        raise PackageError(f"{package}: git status: {_complaint(done.stderr)}")
+        raise PackageError(f"{package}: git status: {complaint(done.stderr)}")
     return [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry[2:3] == b" "]
 
 
@@ -179,7 +170,7 @@ def _folder(directory: str) -> str:
 
 
 def _has(store: Path, commit: str) -> bool:
-    return _run(["cat-file", "-e", f"{commit}^{{commit}}"], store).returncode == 0
+    return git_program.run(["cat-file", "-e", f"{commit}^{{commit}}"], store).returncode == 0
 
 
 def _has_attributes(store: Path, commit: str, folder: str, found: dict[str, tuple[Mode, str]]) -> bool:
@@ -188,16 +179,6 @@ def _has_attributes(store: Path, commit: str, folder: str, found: dict[str, tupl
     parents = folder.split("/")
     above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))] if folder else []
     return bool(above) and bool(_git(["ls-tree", "--full-tree", commit, "--", *above], store))
-
-
-def _blobs(batch: bytes) -> Iterator[bytes]:
-    """The contents in the output of `git cat-file --batch`."""
-    position = 0
-    while position < len(batch):
-        end = batch.index(b"\n", position)
-        size = int(batch[position:end].rpartition(b" ")[2])
-        yield batch[end + 1 : end + 1 + size]
-        position = end + size + 2
 
 
 @contextmanager
@@ -219,40 +200,14 @@ def _git(
     about: str = "",
     environment: dict[str, str] | None = None,
 ) -> bytes:
-    done = _run(arguments, store, data, environment)
-    if done.returncode != 0:
-        raise PackageError(f"{about or 'git ' + arguments[0]}: {_complaint(done.stderr)}")
-    return done.stdout
-
-
-def _complaint(stderr: bytes) -> str:
-    """The first line in which git says what went wrong."""
-    lines = stderr.decode(errors="replace").strip().splitlines()
-    why = next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[-1:]))
-    return why.removeprefix("fatal: ").removeprefix("error: ")
-
-
-def _run(
-    arguments: Sequence[str],
-    store: Path | None = None,
-    data: bytes | None = None,
-    environment: dict[str, str] | None = None,
-) -> subprocess.CompletedProcess[bytes]:
-    command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]
     try:
-        return subprocess.run(command, input=data, capture_output=True, env=_environment() | (environment or {}))
-    except FileNotFoundError:
-        raise PackageError("the program git is not on PATH; install it") from None
+        return git_program.output(arguments, store, data, environment)
+    except GitError as error:
+        raise PackageError(f"{about or 'git ' + arguments[0]}: {error}") from None
 
 
-def _environment() -> dict[str, str]:
-    # Nobody is there to answer a question, and messages are read.
-    # Inside a hook or a merge driver git names its own repository: these calls are about others.
-    own = {name: value for name, value in os.environ.items() if name not in _ABOUT_A_REPOSITORY}
-    return own | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-
-
-def _cache_directory() -> Path:
+def cache_directory() -> Path:
+    """Where copies of repositories are kept."""
     if given := os.environ.get(CACHE_VARIABLE):
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME")

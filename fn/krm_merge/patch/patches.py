@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from krm_merge.krm.selector import Target
 from krm_merge.patch.apply import apply
 from krm_merge.patch.directives import PATCH
 from krm_merge.patch.errors import PatchError
@@ -14,7 +15,6 @@ from krm_merge.patch.json_patch import JsonPatch
 from krm_merge.patch.keys import MergeKeys
 from krm_merge.patch.moves import Moved
 from krm_merge.patch.order import ListOrder
-from krm_merge.patch.selector import Target
 from krm_merge.patch.shape import Shape
 from krm_merge.patch.values import Object
 from krm_merge.text.nodes import TextError

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from krm_merge.text.values import Value
+
 Labels: TypeAlias = Mapping[str, str]
 
 _REQUIREMENT = re.compile(
@@ -64,6 +66,15 @@ class Target:
             and (self.annotations is None or self.annotations.matches(annotations))
         )
 
+    def selects(self, value: dict[str, Value]) -> bool:
+        """Whether the patch is for the object with this value."""
+        metadata = value.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        group, _, version = str(value.get("apiVersion", "")).rpartition("/")
+        name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
+        identity = Identity(group, version, str(value.get("kind", "")), name, namespace)
+        return self.matches(identity, _texts(metadata.get("labels")), _texts(metadata.get("annotations")))
+
 
 @dataclass(frozen=True, slots=True)
 class Selector:
@@ -109,3 +120,7 @@ def _requirement(match: re.Match[str]) -> Callable[[Labels], bool]:
         return lambda labels: key not in labels
     key = match["present"]
     return lambda labels: key in labels
+
+
+def _texts(value: Value) -> dict[str, str]:
+    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from krm_merge.patch.selector import Identity, Selector, Target
+from krm_merge.krm.selector import Identity, Selector, Target
 
 WEB = {"app": "web", "tier": "front", "example.com/env": "prod", "empty": ""}
 

@@ -1,0 +1,154 @@
+"""The documents of a file as resources that are edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from krm_merge.functions.edit_items import REMOVED, SAME, ItemEditor
+from krm_merge.functions.transforming import without_bookkeeping
+from krm_merge.krm.program import Function
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.resource_list import InputError, ResourceList
+from krm_merge.krm.result import Results
+from krm_merge.merge.member import flaw_of
+from krm_merge.merge.schemas import CRD
+from krm_merge.packages.directory import PackageError, read_file
+from krm_merge.packages.tree import Changes, File, Tree, holds_resources
+from krm_merge.text.document import text_of, written
+from krm_merge.text.nodes import Mapping, TextError
+from krm_merge.text.reader import read
+from krm_merge.text.stream import cut, in_lines_of, is_empty, joined
+from krm_merge.text.values import from_value
+
+
+class Documents:
+    """The documents of a file. Raises PackageError for what cannot be read, and for what is no resource.
+
+    One that is given by its `path` in a package may hold other things; these are left alone.
+    """
+
+    def __init__(self, name: str, file: File, path: str | None = None) -> None:
+        """Reads the file; messages name it by `name`, results by its path."""
+        self._file = file
+        self._texts = cut(file.data)
+        self._all = [_resource(name, data, path, at) for at, data in enumerate(self._texts)]
+
+    @property
+    def resources(self) -> list[Resource]:
+        """The resources."""
+        return [resource for resource in self._all if resource is not None]
+
+    def definitions(self) -> Iterator[Mapping]:
+        """The CustomResourceDefinitions."""
+        return (resource.root for resource in self.resources if resource.kind == CRD)
+
+    def rest(self, kept: set[int]) -> bytes:
+        """The file with its resources as they are now, but for those whose id is not kept."""
+        out = []
+        for data, resource in zip(self._texts, self._all, strict=True):
+            if resource is None or id(resource) in kept:
+                out.append(data if resource is None or not resource.is_changed else resource.text().encode())
+        return joined(out, self._file.data)
+
+    def edited(self, editor: ItemEditor[object]) -> bytes:
+        """The file after the edits."""
+        out = []
+        for data, resource in zip(self._texts, self._all, strict=True):
+            fate = editor.edit(resource) if resource is not None else SAME
+            if fate != REMOVED:
+                out.append(data if resource is None or fate == SAME else resource.text().encode())
+        return joined(out, self._file.data)
+
+
+def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
+    """What becomes of the files of a package when a function runs on its resources, with this functionConfig as YAML.
+
+    The results are added to those given; where one is an error, nothing changes. Raises PackageError.
+    """
+    documents = {
+        path: Documents(str(directory / path), file, path)
+        for path, file in tree.items()
+        if holds_resources(path) and file.mode != "link"
+    }
+    try:
+        resource_list = _with_config(config)
+        before = [resource for one in documents.values() for resource in one.resources]
+        resource_list.items[:] = before
+        function(resource_list)
+    except (InputError, ResourceError) as error:
+        raise PackageError(str(error)) from None
+    for result in resource_list.results:
+        results.add(result)
+    if results.errors:
+        return {}
+    kept = {id(item) for item in resource_list.items}
+    after = {path: one.rest(kept) for path, one in documents.items()}
+    changes: dict[str, File | None] = {
+        path: File(data, tree[path].mode) if data.strip() else None
+        for path, data in after.items()
+        if data != tree[path].data
+    }
+    known = {id(item) for item in before}
+    for item in (item for item in resource_list.items if id(item) not in known):
+        _add(item, tree, changes)
+    return changes
+
+
+def _add(item: Resource, tree: Tree, changes: dict[str, File | None]) -> None:
+    """Adds a new item to the file that it names in the host's annotations, which stay out of the file."""
+    path = item.file
+    assert path is not None
+    value = item.value
+    assert isinstance(value, dict)
+    root = from_value(without_bookkeeping(value))
+    assert isinstance(root, Mapping)
+    changes[path] = with_document(changes.get(path, tree.get(path)), written(root))
+
+
+def with_document(file: File | None, text: str) -> File:
+    """A file with one more document; a new one where there is none."""
+    if file is None:
+        return File(text.encode())
+    first = cut(file.data)
+    return File(joined([*first, in_lines_of(text.encode(), file.data)], file.data), file.mode)
+
+
+def configured(file: Path) -> ResourceList:
+    """A list without items, with the functionConfig in a file. Raises PackageError."""
+    try:
+        root = read(read_file(file).data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise PackageError(f"{file}: not UTF-8; save the file as UTF-8") from None
+    except TextError as error:
+        raise PackageError(f"{file}: {error}") from None
+    if not isinstance(root, Mapping):
+        what = " is empty" if root is None else ": this is no map"
+        raise PackageError(f"{file}{what}; a TransformResources functionConfig is expected")
+    try:
+        resource_list = _with_config(text_of(root))
+        resource_list.function_config  # noqa: B018 - what is wrong with it shall be told of the file
+    except InputError as error:
+        raise PackageError(f"{file}: {str(error).removeprefix('stdin: ')}") from None
+    return resource_list
+
+
+def _with_config(text: str) -> ResourceList:
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n"
+    indented = "".join(f"  {line}" for line in text.splitlines(keepends=True))
+    return ResourceList.parse((head + indented).encode())
+
+
+def _resource(name: str, data: bytes, path: str | None, index: int) -> Resource | None:
+    try:
+        root = None if is_empty(data) else read(data.decode())
+    except (TextError, UnicodeDecodeError) as error:
+        raise PackageError(f"{name}: {error}") from None
+    if root is None:
+        return None
+    if flaw := flaw_of(root):
+        if path is not None:
+            return None
+        raise PackageError(f"{name} {flaw}")
+    assert isinstance(root, Mapping)
+    return Resource.from_tree(root, path, index)

@@ -1,0 +1,207 @@
+"""Carries plans out: branches and commits in git, pull requests in a forge (rules C4, R21 to R31).
+
+What is there already is not made again: carrying a plan out twice changes nothing, and what an interrupted run left
+undone the next one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from krm_merge.components.description import is_described, told_by, with_block
+from krm_merge.components.digests import Policy, Problem, is_candidate, references, replace_digests, selected
+from krm_merge.components.forge import Forge, ForgeError, ForgePullRequest
+from krm_merge.components.git import Conflict, Entry, Repository
+from krm_merge.components.resources import Copy, Edit, Order
+from krm_merge.git_program import GitError
+
+TRAILER = "Planned-By: krm-merge"
+"""The last line of the messages of our commits: others on the branch are people's."""
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that was done, or could not be."""
+
+    severity: Severity
+    rule: str
+    message: str
+
+
+class _Stopped(Exception):
+    """A plan that cannot be carried out further."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
+def carry_out(order: Order, repository: Repository, forge: Forge) -> list[Step]:
+    """Makes branch and pull request what the plan says; tells what it did. Raises GitError and ForgeError."""
+    run = _Run(order, repository, forge)
+    try:
+        run.carry_out()
+    except _Stopped as stop:
+        run.tell("error", stop.rule, str(stop))
+    return run.steps
+
+
+class _Run:
+    """One plan being carried out."""
+
+    def __init__(self, order: Order, repository: Repository, forge: Forge) -> None:
+        self._order = order
+        self._git = repository
+        self._forge = forge
+        self.steps: list[Step] = []
+
+    def tell(self, severity: Severity, rule: str, message: str) -> None:
+        """Adds a step."""
+        self.steps.append(Step(severity, rule, f"{self._order.name}: {message}"))
+
+    def carry_out(self) -> None:
+        """Does what there is to do."""
+        order = self._order
+        own = self._own()
+        if order.closed:
+            if own is not None:
+                self._forge.close(order.repository, own.number)
+                self._forge.comment(order.repository, own.number, "Closed: nothing that triggered it will be merged.")
+                self.tell("info", "S7", f"closed #{own.number}")
+            return
+        base = self._git.branches.get(order.base)
+        if base is None:
+            raise _Stopped("C4", f"{order.repository} has no branch {order.base}")
+        here = self._git.branches.get(order.branch, "")
+        self._git.fetch(base, here)
+        start = self._start(base, here)
+        commit = self._with_digests(self._with_copies(start, base))
+        if commit in (base, "") or self._git.tree(commit) == self._git.tree(base):
+            self.tell("info", "C5", f"there is nothing to update in {order.repository}")
+            if own is None:
+                return
+        if commit != here:
+            self._git.push(commit, order.branch)
+            self.tell("info", "R22" if here else "R21", f"pushed {order.branch} at {commit[:12]}")
+        self._settle(own)
+
+    def _own(self) -> ForgePullRequest | None:
+        """The open pull request from the plan's branch."""
+        pull_requests = self._forge.pull_requests(self._order.repository)
+        return next(
+            (one for one in pull_requests if one.source_branch == self._order.branch and one.state == "open"), None
+        )
+
+    # ---- the branch --------------------------------------------------------------------------------------------
+
+    def _start(self, base: str, here: str) -> str:
+        """The commit to build on: the branch, or to make it anew the base."""
+        order = self._order
+        anew = not here or order.actions & {"create", "regenerate", "rebase"}
+        if not here or not anew:
+            return here or base
+        common = self._git.merge_base(base, here)
+        ours = all(TRAILER in message for message in self._git.messages(common, here))
+        if ours:
+            return base
+        if "rebase" in order.actions and not self._git.is_ancestor(base, here):
+            self.tell("warning", "R23", f"people added commits to {order.branch}: it is not rebased; rebase it by hand")
+        return here
+
+    def _with_copies(self, start: str, base: str) -> str:
+        """With a commit of what pull requests change in the dependant's directory (R28)."""
+        commit = start
+        for copy in self._order.copies:
+            commit = self._with_copy(commit, copy)
+        return commit
+
+    def _with_copy(self, commit: str, copy: Copy) -> str:
+        target = self._git.branches.get(copy.target_branch, "")
+        self._git.fetch(copy.head, target)
+        since = self._git.merge_base(target, copy.head) if target else copy.head
+        try:
+            tree = self._git.copied(self._git.tree(commit), since, copy.head, copy.paths)
+        except Conflict as conflict:
+            raise _Stopped("R28", f"what {copy.pull_request} changes cannot be copied: {conflict}") from None
+        if tree == self._git.tree(commit):
+            return commit
+        message = f"Copy changes of {copy.pull_request}\n\nSynthetic-From: {copy.head}\n{TRAILER}\n"
+        return self._git.commit(tree, commit, message)
+
+    def _with_digests(self, commit: str) -> str:
+        """With a commit for each component whose digest changes, on top of all else (R29)."""
+        for edit in self._order.edits:
+            commit = self._with_digest(commit, edit)
+        return commit
+
+    def _with_digest(self, commit: str, edit: Edit) -> str:
+        order, policy = self._order, self._order.policy
+        files = {
+            path: entry
+            for path, entry in self._git.files(commit).items()
+            if selected(path, order.context, policy.files, policy.exclude)
+        }
+        contents = self._git.contents(files.values())
+        changes: dict[str, Entry | None] = {}
+        found = False
+        rules = Policy(
+            "any" if policy.match == "any" else "known", "replace" if policy.multiple == "replace" else "refuse"
+        )
+        for path, entry in files.items():
+            data = contents[entry.blob]
+            if not is_candidate(path, data):
+                continue
+            self._tell_architectures(path, data, edit)
+            edited = replace_digests(data, edit.repositories, edit.known, edit.digest, rules, path)
+            found = found or bool(edited.replaced) or edit.digest.encode() in data
+            self._tell_problems(path, edited.problems)
+            if edited.data != data:
+                changes[path] = Entry(entry.mode, self._git.stored(edited.data))
+        if not found:
+            where = "" if order.context == "." else f" below {order.context}"
+            names = ", ".join(edit.repositories) or edit.image
+            self.tell("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
+        if not changes:
+            return commit
+        trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
+        message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
+        return self._git.commit(self._git.changed(self._git.tree(commit), changes), commit, message)
+
+    def _tell_architectures(self, path: str, data: bytes, edit: Edit) -> None:
+        """A file that names the image of one architecture would not run on the others."""
+        for one in references(data, edit.repositories) if edit.manifests else ():
+            if one.digest in edit.manifests:
+                message = f"{path}:{one.line} names {edit.component} for one architecture; name the index"
+                self.tell("warning", "C5", message)
+
+    def _tell_problems(self, path: str, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            if problem.severity == "error":
+                raise _Stopped(problem.rule, f"{path}: {problem.message}")
+            if problem.severity == "warning":
+                self.tell("warning", problem.rule, f"{path}: {problem.message}")
+
+    # ---- the pull request --------------------------------------------------------------------------------------
+
+    def _settle(self, own: ForgePullRequest | None) -> None:
+        order = self._order
+        if own is None:
+            made = self._forge.create(
+                order.repository, order.branch, order.base, order.title, order.description, draft=order.draft
+            )
+            self.tell("info", "R21", f"opened #{made.number}{' as a draft' if order.draft else ''}")
+            return
+        title = order.title if told_by(own.body) is not None else own.title
+        if own.title != title or not is_described(own.body, order.description):
+            self._forge.edit(order.repository, own.number, title, with_block(own.body, order.description))
+            self.tell("info", "R23", f"described #{own.number} anew")
+        if own.draft != order.draft:
+            self._forge.set_draft(order.repository, own.number, draft=order.draft)
+            self.tell("info", "R30", f"#{own.number} {'is a draft again' if order.draft else 'left draft'}")
+
+
+__all__ = ["TRAILER", "ForgeError", "GitError", "Step", "carry_out"]

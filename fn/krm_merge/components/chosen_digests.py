@@ -1,0 +1,65 @@
+"""Which digests a branch shall hold, of all that triggers bring, and which they may replace there."""
+
+from __future__ import annotations
+
+from krm_merge.components.description import Told, told_by
+from krm_merge.components.history import is_usable, latest
+from krm_merge.components.model import Key
+from krm_merge.components.planned import DigestEdit, Trigger
+from krm_merge.components.planning import Planning
+
+
+def desired_digests(planning: Planning, triggers: list[Trigger], carried: Told | None) -> dict[Key, str]:
+    """The digest of each dependency that the branch shall hold."""
+    desired: dict[Key, str] = {}
+    for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
+        of_key = [one for one in triggers if one.component == key]
+        found = _chosen(planning, key, of_key)
+        if found is None and carried is not None and key.name in carried.digests:
+            # S7: what a closed pull request brought goes back to what is promoted.
+            found = planning.history.promoted_digest(key)
+        if found:
+            desired[key] = found
+    return desired
+
+
+def _chosen(planning: Planning, key: Key, triggers: list[Trigger]) -> str | None:
+    """The digest among those of one dependency; None where only closed pull requests brought one."""
+    for state in ("open", "waiting", "done"):
+        found = [one for one in triggers if one.state == state and one.digest]
+        if not found:
+            continue
+        # I13: of one group, what was built with the digests of the group before what was not; else the newest.
+        ours = [one for one in found if one.pull_request and told_by(one.pull_request.description) is not None]
+        return _newest(planning, key, ours or found).digest
+    if planning.choices.on_closed == "keep":
+        return next((one.digest for one in reversed(triggers) if one.digest), None)
+    return None
+
+
+def _newest(planning: Planning, key: Key, triggers: list[Trigger]) -> Trigger:
+    def started(one: Trigger) -> str:
+        build = latest(planning.history.before_merge(key, one.pull_request)) if one.pull_request else None
+        return build.started if build is not None else ""
+
+    return max(triggers, key=started)
+
+
+def digest_edit(planning: Planning, key: Key, digest: str, group: str, carried: Told | None) -> DigestEdit:
+    """The commit that brings a digest, and what it may replace: what this or another plan brought before."""
+    component = planning.graph.components[key]
+    known = {component.digest, carried.digests.get(key.name, "") if carried is not None else ""}
+    for build in planning.history.by_component.get(key, ()):
+        if is_usable(build) and (
+            build.event == "push" or planning.choices.branches.group(build.source_branch) == group
+        ):
+            known.add(build.digest)
+    repositories = tuple(dict.fromkeys((component.image, *component.released_as)))
+    manifests = {one for build in planning.history.by_component.get(key, ()) for one in build.manifests}
+    return DigestEdit(
+        key,
+        tuple(filter(None, repositories)),
+        tuple(sorted(known - {"", digest})),
+        digest,
+        tuple(sorted(manifests - {digest})),
+    )

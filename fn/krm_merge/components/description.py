@@ -1,0 +1,105 @@
+"""What a pull request of ours says of itself: for people, and for the next plan to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from krm_merge.components.model import Component, PullRequest, same_repository
+from krm_merge.components.planned import DigestEdit, Synthetic, Trigger, Waiting
+
+BEGIN = "<!-- krm-merge components: begin -->"
+END = "<!-- krm-merge components: end -->"
+_BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}", re.DOTALL)
+_DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
+_TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)", re.MULTILINE)
+_SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
+_WORDS = {
+    "open": "not merged yet",
+    "waiting": "merged, its build is awaited",
+    "done": "merged and built",
+    "closed": "closed without a merge",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a description tells: digests by name of the dependency, states by trigger, heads by copied pull request."""
+
+    digests: Mapping[str, str]
+    triggers: Mapping[str, str]
+    synthetic: Mapping[str, str]
+
+
+def told_by(description: str) -> Told | None:
+    """What the block in a description tells; None where there is none, so it is not of ours."""
+    block = _BLOCK.search(_lines(description))
+    if block is None:
+        return None
+    text = block[1]
+    return Told(dict(_DIGEST.findall(text)), dict(_TRIGGER.findall(text)), dict(_SYNTHETIC.findall(text)))
+
+
+def with_block(existing: str, description: str) -> str:
+    """A description with its block exchanged for that of another; what people wrote around it stays."""
+    block, existing = _BLOCK.search(description), _lines(existing)
+    assert block is not None
+    if _BLOCK.search(existing) is None:
+        return f"{existing.rstrip()}\n\n{block[0]}\n" if existing.strip() else description
+    return _BLOCK.sub(lambda _: block[0], existing, count=1)
+
+
+def is_described(existing: str, description: str) -> bool:
+    """Whether a description has the block of another; what people wrote around it does not matter."""
+    return with_block(existing, description) == _lines(existing)
+
+
+def _lines(text: str) -> str:
+    """Forges may give line ends of their own."""
+    return text.replace("\r\n", "\n")
+
+
+def description_of(
+    dependant: Component,
+    group: str,
+    triggers: Sequence[Trigger],
+    digests: Sequence[DigestEdit],
+    waiting: Sequence[Waiting],
+    synthetic: Sequence[Synthetic],
+) -> tuple[str, str]:
+    """Title and description of a pull request."""
+    names = ", ".join(edit.component.name for edit in digests) or "nothing"
+    lines = [BEGIN, f"This brings new images to `{dependant.key.name}`, for the group `{group}`.", ""]
+    for edit in digests:
+        image = edit.repositories[0] if edit.repositories else edit.component.name
+        lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
+    lines += ["", "It was triggered by:", ""]
+    for one in triggers:
+        if one.pull_request is not None:
+            head = f", at {one.pull_request.head}" if one.pull_request.head else ""
+            lines.append(f"- {reference(one.pull_request)} ({one.state}): {_WORDS[one.state]}{head}")
+        else:
+            lines.append(f"- a push to `{one.component.name}`")
+    if synthetic:
+        lines += ["", "It holds the changes to this directory of:", ""]
+        lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
+    kept = bool(triggers) and all(one.state == "closed" for one in triggers) and bool(digests)
+    lines += ["", _order(waiting, bool(digests), kept), END]
+    return f"Update {names} in {dependant.key.name} ({group})", "\n".join(lines) + "\n"
+
+
+def reference(one: PullRequest) -> str:
+    """A pull request as a forge links it: owner/name#number."""
+    return f"{'/'.join(same_repository(one.repository).rsplit('/', 2)[-2:])}#{one.number}"
+
+
+def _order(waiting: Sequence[Waiting], brings: bool, kept: bool) -> str:
+    if kept:
+        return "What triggered it is closed without a merge; look at the digests before you merge it."
+    if not brings:
+        return "It brings nothing any more: what triggered it will not be merged."
+    if not waiting:
+        return "It waits for nothing: it can be merged."
+    first = dict.fromkeys(reference(one.pull_request) for one in waiting if one.pull_request is not None)
+    return f"Merge it after {', '.join(first)}: until then it names images that expire, and stays a draft."

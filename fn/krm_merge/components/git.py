@@ -1,0 +1,186 @@
+"""A git repository that plans are carried out on. The edge to git.
+
+Nothing is checked out: trees are made in an index of their own and pushed as commits. The same parents and contents
+give the same commits, so that doing it again changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from krm_merge.git_program import GitError, blobs, complaint, output, run
+
+NAME = "krm-merge"
+MAIL = "krm-merge@users.noreply.github.com"
+_MODES = frozenset((b"100644", b"100755"))
+_HEADS = "refs/heads/"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file in a tree: its mode and the id of its content."""
+
+    mode: str
+    blob: str
+
+
+Files = dict[str, Entry]
+
+
+class Conflict(GitError):
+    """Changes to a file that do not go together."""
+
+
+@dataclass(slots=True)
+class Repository:
+    """A remote repository, and a bare one in which commits for it are made."""
+
+    url: str
+    store: Path
+    _branches: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def opened(cls, url: str, store: Path) -> Repository:
+        """The repository with its branches as they are now. Raises GitError."""
+        if url.startswith("-"):
+            raise GitError(f"{url} is no address of a git repository")
+        store.mkdir(parents=True, exist_ok=True)
+        if not (store / "HEAD").is_file():
+            output(["init", "--quiet", "--bare", str(store)])
+        opened = cls(url, store)
+        opened.refresh()
+        return opened
+
+    def refresh(self) -> None:
+        """Looks again which branches there are. Raises GitError."""
+        listed = output(["ls-remote", "--quiet", "--heads", self.url]).decode().splitlines()
+        self._branches = {
+            name.removeprefix(_HEADS): commit for commit, _, name in (line.partition("\t") for line in listed)
+        }
+
+    @property
+    def branches(self) -> Mapping[str, str]:
+        """The commits of all branches."""
+        return self._branches
+
+    def fetch(self, *commits: str) -> None:
+        """Fetches commits with their history, those that are missing. Raises GitError."""
+        missing = [commit for commit in dict.fromkeys(commits) if commit and not self.has(commit)]
+        if not missing:
+            return
+        fetch = ["-c", "gc.auto=0", "fetch", "--quiet", "--no-tags", self.url]
+        if run([*fetch, *missing], self.store).returncode != 0:
+            # Not every server gives commits by their ids.
+            output([*fetch, "+refs/heads/*:refs/remote/heads/*", "+refs/pull/*/head:refs/remote/pull/*"], self.store)
+        for commit in missing:
+            if not self.has(commit):
+                raise GitError(f"{self.url} has no commit {commit}")
+
+    def has(self, commit: str) -> bool:
+        """Whether a commit is here."""
+        return run(["cat-file", "-e", f"{commit}^{{commit}}"], self.store).returncode == 0
+
+    def merge_base(self, first: str, second: str) -> str:
+        """The newest commit that both come from. Raises GitError."""
+        return output(["merge-base", first, second], self.store).decode().strip()
+
+    def is_ancestor(self, first: str, second: str) -> bool:
+        """Whether the second commit comes from the first."""
+        return run(["merge-base", "--is-ancestor", first, second], self.store).returncode == 0
+
+    def messages(self, since: str, commit: str) -> list[str]:
+        """The messages of the commits that are in one and not in the other."""
+        listed = output(["log", "-z", "--format=%B", f"{since}..{commit}"], self.store).decode(errors="replace")
+        return [message for message in listed.split("\0") if message]
+
+    def tree(self, commit: str) -> str:
+        """The tree of a commit."""
+        return output(["rev-parse", f"{commit}^{{tree}}"], self.store).decode().strip()
+
+    def files(self, tree: str) -> Files:
+        """The files of a tree or commit; links and submodules are left out."""
+        found: Files = {}
+        for line in output(["ls-tree", "-r", "-z", "--full-tree", tree], self.store).split(b"\0"):
+            head, _, path = line.partition(b"\t")
+            if path and head[:6] in _MODES:
+                found[os.fsdecode(path)] = Entry(head[:6].decode(), head.split()[2].decode())
+        return found
+
+    def contents(self, entries: Iterable[Entry]) -> dict[str, bytes]:
+        """Contents by id."""
+        names = list(dict.fromkeys(entry.blob for entry in entries))
+        asked = "".join(f"{name}\n" for name in names).encode()
+        return dict(zip(names, blobs(output(["cat-file", "--batch"], self.store, asked)), strict=True))
+
+    def changed(self, tree: str, changes: Mapping[str, Entry | None]) -> str:
+        """The tree with other files in some places, None for those that go."""
+        if not changes:
+            return tree
+        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+            index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
+            output(["read-tree", tree], self.store, environment=index)
+            lines = b"".join(
+                f"{'0' if entry is None else entry.mode} {'0' * 40 if entry is None else entry.blob}\t".encode()
+                + os.fsencode(path)
+                + b"\0"
+                for path, entry in changes.items()
+            )
+            output(["update-index", "-z", "--index-info"], self.store, lines, environment=index)
+            return output(["write-tree"], self.store, environment=index).decode().strip()
+
+    def stored(self, data: bytes) -> str:
+        """The id of a content, which is stored."""
+        return output(["hash-object", "-w", "--stdin"], self.store, data).decode().strip()
+
+    def copied(self, tree: str, since: str, commit: str, paths: Iterable[str]) -> str:
+        """The tree with what changed at these paths between two commits; a renamed file is two paths.
+
+        Raises Conflict where the tree has other changes at a path that do not go together with these.
+        """
+        before, after, here = self.files(since), self.files(commit), self.files(tree)
+        changes: dict[str, Entry | None] = {}
+        for path in paths:
+            old, new, mine = before.get(path), after.get(path), here.get(path)
+            if old == new or mine == new:
+                continue
+            changes[path] = new if mine == old else self._merged(path, old, new, mine)
+        return self.changed(tree, changes)
+
+    def _merged(self, path: str, old: Entry | None, new: Entry | None, mine: Entry | None) -> Entry:
+        if old is None or new is None or mine is None:
+            raise Conflict(f"{path} was changed on both sides, and is missing on one")
+        contents = self.contents((mine, old, new))
+        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+            places = [Path(directory, name) for name in ("mine", "old", "new")]
+            for place, entry in zip(places, (mine, old, new), strict=True):
+                place.write_bytes(contents[entry.blob])
+            done = run(["merge-file", "-p", "-q", *map(str, places)])
+            if done.returncode != 0:
+                raise Conflict(f"{path} was changed on both sides")
+            return Entry(new.mode if new.mode != old.mode else mine.mode, self.stored(done.stdout))
+
+    def commit(self, tree: str, parent: str, message: str) -> str:
+        """A commit, as old as its parent: its id follows from what it holds."""
+        at = output(["log", "-1", "--format=%ct +0000", parent], self.store).decode().strip()
+        who = {
+            f"GIT_{role}_{what}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", NAME), ("EMAIL", MAIL), ("DATE", at))
+        }
+        made = output(["commit-tree", tree, "-p", parent, "-F", "-"], self.store, message.encode(), who)
+        return made.decode().strip()
+
+    def push(self, commit: str, branch: str) -> None:
+        """Makes a branch this commit, if it is still as it was seen. Raises GitError."""
+        seen = self._branches.get(branch, "")
+        lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
+        done = run(["push", "--quiet", lease, self.url, f"{commit}:{_HEADS}{branch}"], self.store)
+        if done.returncode != 0:
+            moved = b"stale info" in done.stderr or b"rejected" in done.stderr
+            why = "somebody pushed to it meanwhile; observe and plan again" if moved else complaint(done.stderr)
+            raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
+        self._branches[branch] = commit

@@ -1,0 +1,70 @@
+"""What came back from GitHub, good or not: its status, and what it complains of."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.message import Message
+from http import HTTPStatus
+from typing import Any, Final
+
+_OF_GRAPHQL: Final = {
+    "FORBIDDEN": HTTPStatus.FORBIDDEN,
+    "INSUFFICIENT_SCOPES": HTTPStatus.FORBIDDEN,
+    "NOT_FOUND": HTTPStatus.NOT_FOUND,
+    "RATE_LIMITED": HTTPStatus.TOO_MANY_REQUESTS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back, whatever it says. `flaw` tells why it is no JSON."""
+
+    status: int
+    headers: Message
+    value: Any
+    flaw: str = ""
+
+    @classmethod
+    def read(cls, status: int, headers: Message, body: bytes) -> Reply:
+        """What a body says."""
+        try:
+            return cls(status, headers, json.loads(body))
+        except RecursionError:
+            return cls(status, headers, None, "nested too deeply")
+        except ValueError as error:
+            return cls(status, headers, None, str(error))
+
+    @property
+    def errors(self) -> list[Any]:
+        """The errors of GraphQL, which come with the status of a success."""
+        errors = self.value.get("errors") if isinstance(self.value, dict) else None
+        return errors if isinstance(errors, list) else []
+
+    @property
+    def meaning(self) -> int:
+        """The status, of an error of GraphQL the one that REST would have."""
+        if self.status != HTTPStatus.OK:
+            return self.status
+        kinds = [each.get("type") for each in self.errors if isinstance(each, dict)]
+        return next((status for kind, status in _OF_GRAPHQL.items() if kind in kinds), self.status)
+
+    def seconds(self, header: str) -> float | None:
+        """The number in a header, None where there is none."""
+        told = self.headers.get(header, "")
+        return float(told) if re.fullmatch("[0-9]{1,10}", told) else None
+
+
+def messages_in(value: object) -> Iterator[str]:
+    """The messages in an answer, of REST or GraphQL."""
+    found = value if isinstance(value, dict) else {"errors": value}
+    errors = found.get("errors")
+    for each in [found.get("message"), *(errors if isinstance(errors, list) else [errors])]:
+        text = each
+        if isinstance(each, dict):
+            field, code = each.get("field"), each.get("code")
+            text = each.get("message", f"{field}: {code}" if isinstance(field, str) and isinstance(code, str) else None)
+        if isinstance(text, str):
+            yield text

@@ -1,0 +1,75 @@
+"""Groups of pull requests: what their source branches say (rules R7 to R11, C2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from hashlib import sha256
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
+_LONGEST_NAME = 253
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """How branches name their group.
+
+    `separators` stand between the group and the rest. Branches that begin with one of `ignored_prefixes`, as those of
+    other programs do, are a group each (I6). `dependants` are the names after `@` in the branches that we write.
+    """
+
+    separators: tuple[str, ...] = ("/",)
+    ignored_prefixes: tuple[str, ...] = ("renovate", "dependabot")
+    dependants: Collection[str] = ()
+
+    def group(self, branch: str) -> str:
+        """The group of a branch; without a separator it is the whole name (R8)."""
+        # A fork's branch comes with its owner; git allows no colon in a name.
+        owner, colon, plain = branch.partition(":")
+        if colon:
+            # As Konflux has it: the main branches of forks are not one group.
+            branch = f"{plain}-{owner}" if plain in ("main", "master") else plain
+        first = branch.partition("/")[0]
+        if first in self.ignored_prefixes and first != branch:
+            head, _, rest = branch.replace("@", "/").rpartition("/")
+            return branch[: len(head)] if rest in self.dependants else branch
+        for separator in self.separators:
+            head, sign, _ = branch.partition(separator)
+            if sign and head:
+                branch = head
+        # C2: `@` may be part of a name; it separates what we wrote.
+        while (parts := branch.rpartition("@"))[0] and parts[2] in self.dependants:
+            branch = parts[0]
+        return branch
+
+
+def branch_names(group: str, suffix: str) -> tuple[str, str]:
+    """The branches that carry a group's digests to a dependant: the one that is preferred, and the other."""
+    return f"{group}/{suffix}", f"{group}@{suffix}"
+
+
+def branch_for(group: str, suffix: str, taken: Collection[str], separators: Collection[str] = ("/",)) -> str:
+    """The branch to write: git cannot hold `x/y` beside `x` (I5). `taken` are the branches of the repository.
+
+    Where `/` does not separate, it is not written: the group could not be told from the branch again.
+    """
+    preferred, other = branch_names(group, suffix)
+    clash = "/" not in separators or group in taken or any(branch.startswith(f"{preferred}/") for branch in taken)
+    parents = group.split("/")
+    above = {"/".join(parents[:at]) for at in range(1, len(parents))}
+    return other if clash or above & set(taken) else preferred
+
+
+def group_label(group: str) -> str:
+    """The value of the label pr-group-sha. Source: integration-service, tekton/build_pipeline.go."""
+    return sha256(group.encode()).hexdigest()[:62]
+
+
+def resource_name(*parts: str) -> str:
+    """A name for a resource made of others; what cannot stand in it is replaced, and told apart by a hash."""
+    text = "-".join(part for part in parts if part)
+    name = _NOT_IN_NAMES.sub("-", text.lower()).strip("-.")
+    if name == text and len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 9].rstrip('-.')}-{sha256(text.encode()).hexdigest()[:8]}"

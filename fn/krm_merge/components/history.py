@@ -1,0 +1,109 @@
+"""What builds and pull requests say together: the latest of each, whatever order they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from krm_merge.components.model import Build, Component, Key, PullRequest, same_repository
+
+_LASTING = {"open": 0, "closed": 1, "merged": 2}
+PullRequestId = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class History:
+    """Builds and pull requests as observed; what was observed twice counts once."""
+
+    builds: Sequence[Build] = ()
+    pull_requests: Sequence[PullRequest] = ()
+    components: Mapping[Key, Component] = field(default_factory=dict)
+
+    @cached_property
+    def _in_order(self) -> list[Build]:
+        """From the oldest to the newest; of builds that started together the name decides."""
+        return sorted(set(self.builds), key=lambda build: (build.started, build.name))
+
+    @cached_property
+    def by_component(self) -> dict[Key, list[Build]]:
+        """The builds of each Component, from the oldest to the newest."""
+        found: dict[Key, list[Build]] = {}
+        for build in self._in_order:
+            found.setdefault(build.component, []).append(build)
+        return found
+
+    @cached_property
+    def by_repository(self) -> dict[str, list[PullRequest]]:
+        """The pull requests of each repository, by number."""
+        found: dict[str, dict[int, PullRequest]] = {}
+        for one in self.pull_requests:
+            of_repository = found.setdefault(same_repository(one.repository), {})
+            known = of_repository.get(one.number)
+            # A late observation does not undo a merge.
+            if known is None or _LASTING[one.state] >= _LASTING[known.state]:
+                of_repository[one.number] = one
+        return {repository: [ones[number] for number in sorted(ones)] for repository, ones in found.items()}
+
+    def of_repository(self, url: str) -> Sequence[PullRequest]:
+        """The pull requests of a repository."""
+        return self.by_repository.get(same_repository(url), ())
+
+    @cached_property
+    def _built(self) -> dict[tuple[Key, PullRequestId, bool], list[Build]]:
+        """Builds by Component and pull request, those before and after its merge apart."""
+        merged = {
+            (same_repository(one.repository), one.merge_commit): one.id
+            for one in self.pull_requests
+            if one.state == "merged" and one.merge_commit
+        }
+        found: dict[tuple[Key, PullRequestId, bool], list[Build]] = {}
+        for build in self._in_order:
+            repository = same_repository(build.repository or self._repository(build.component))
+            pushed = build.event == "push"
+            number = merged.get((repository, build.revision)) if pushed else None
+            owner = number or ((repository, build.pull_request) if build.pull_request else None)
+            if owner is not None and build.event != "merge_queue":
+                found.setdefault((build.component, owner, pushed), []).append(build)
+        return found
+
+    def _repository(self, key: Key) -> str:
+        component = self.components.get(key)
+        return component.repository if component is not None else ""
+
+    def before_merge(self, key: Key, pull_request: PullRequest) -> list[Build]:
+        """Builds of a Component from a pull request, from the oldest to the newest."""
+        return self._built.get((key, pull_request.id, False), [])
+
+    def after_merge(self, key: Key, pull_request: PullRequest) -> list[Build]:
+        """Builds of a Component from the merge of a pull request."""
+        return self._built.get((key, pull_request.id, True), [])
+
+    def promoted(self, key: Key) -> Build | None:
+        """The build that is in the global candidate list: the newest successful push, never an older one (R15).
+
+        None where only the Component itself tells what was promoted.
+        """
+        component = self.components.get(key)
+        since = component.promoted if component is not None else ""
+        pushed = [
+            b for b in self.by_component.get(key, ()) if b.event == "push" and is_usable(b) and b.started >= since
+        ]
+        return pushed[-1] if pushed else None
+
+    def promoted_digest(self, key: Key) -> str:
+        """The digest in the global candidate list, '' where there is none yet."""
+        build = self.promoted(key)
+        component = self.components.get(key)
+        return build.digest if build is not None else component.digest if component is not None else ""
+
+
+def is_usable(build: Build) -> bool:
+    """Whether a build gave an image (R19)."""
+    return build.outcome == "succeeded" and bool(build.digest)
+
+
+def latest(builds: Iterable[Build]) -> Build | None:
+    """The newest build that gave an image; the builds are in order."""
+    found = [build for build in builds if is_usable(build)]
+    return found[-1] if found else None

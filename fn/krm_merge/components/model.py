@@ -1,0 +1,127 @@
+"""What a plan is made from: Components, their builds and their pull requests, as observed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Event: TypeAlias = Literal["pull_request", "push", "merge_queue"]
+"""Why a build ran. A merge queue builds what may be merged: it counts as not merged yet."""
+Outcome: TypeAlias = Literal["succeeded", "failed", "running"]
+State: TypeAlias = Literal["open", "closed", "merged"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Key:
+    """A Component: they are told apart by namespace and name."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        """As messages name it."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A Component as declared.
+
+    `repository` is the URL of its git repository, `branch` the one that it is built from ('' where not said), `context`
+    its directory there ('.' for all). `image` is the name of its image without tag and digest, `digest` the one that
+    was promoted last ('' before the first), of a build that started at `promoted`. `released_as` are names under which
+    the image is released. `depends_on` and `nudges` hold names of other Components, as written.
+    """
+
+    key: Key
+    application: str
+    repository: str = ""
+    branch: str = ""
+    context: str = "."
+    image: str = ""
+    digest: str = ""
+    promoted: str = ""
+    released_as: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    nudges: tuple[str, ...] = ()
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A build of a Component. `started` and `completed` are times as text that sorts (RFC 3339, UTC).
+
+    `source_branch` is the branch of the pull request, `pull_request` its number, 0 for none; of a push it is the pull
+    request whose merge was pushed. `manifests` are the digests of single architectures that `digest` is the index of.
+    """
+
+    name: str
+    component: Key
+    event: Event
+    outcome: Outcome
+    repository: str
+    revision: str
+    source_branch: str
+    target_branch: str
+    pull_request: int = 0
+    image: str = ""
+    digest: str = ""
+    started: str = ""
+    completed: str = ""
+    manifests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A pull request as observed. `changed` are the paths that it changes, None where that was not observed.
+
+    `user_commits` says that people added commits to a branch that was written for them; `branches` are all branches of
+    its repository, None where not observed.
+    """
+
+    name: str
+    repository: str
+    number: int
+    source_branch: str
+    target_branch: str
+    state: State = "open"
+    draft: bool = False
+    head: str = ""
+    merge_commit: str = ""
+    title: str = ""
+    description: str = ""
+    author: str = ""
+    changed: tuple[str, ...] | None = None
+    user_commits: bool = False
+    branches: tuple[str, ...] | None = None
+
+    @property
+    def id(self) -> tuple[str, int]:
+        """What there is one of."""
+        return same_repository(self.repository), self.number
+
+
+_SCHEME = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]+@)?", re.IGNORECASE)
+_SCP = re.compile(r"^[^/@:]+@([^/:]+):(?!\d+/)")
+
+
+def same_repository(url: str) -> str:
+    """A form of a git URL that is equal for all spellings of one repository: https, ssh, with and without .git."""
+    text = _SCP.sub(r"\1/", url.strip())
+    text = text if text.startswith(("/", "file://")) else _SCHEME.sub("", text)
+    text = text.rstrip("/").removesuffix(".git").rstrip("/")
+    host, slash, path = text.partition("/")
+    return f"{host.lower()}{slash}{path}" if host else text
+
+
+def image_name(reference: str) -> str:
+    """The name of an image without tag and digest; a port belongs to the name."""
+    name = reference.partition("@")[0]
+    head, colon, tag = name.rpartition(":")
+    return head if colon and "/" not in tag else name
+
+
+def digest_of(reference: str) -> str:
+    """The digest of an image reference, '' where it has none."""
+    return reference.partition("@")[2]

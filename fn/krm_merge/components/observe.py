@@ -1,0 +1,44 @@
+"""Reads pull requests as plans need them: from a forge, and from git what the forge does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krm_merge.components.carry_out import TRAILER
+from krm_merge.components.description import told_by
+from krm_merge.components.forge import Forge, ForgePullRequest
+from krm_merge.components.git import Repository
+from krm_merge.components.model import PullRequest
+
+
+def observed(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
+    """The pull requests of a repository, by number. Raises GitError and ForgeError."""
+    branches = tuple(sorted(repository.branches))
+    for one in forge.pull_requests(url):
+        yield PullRequest(
+            "",
+            url,
+            one.number,
+            one.source_branch,
+            one.target_branch,
+            one.state,
+            one.draft,
+            one.head,
+            one.merge_commit,
+            one.title,
+            one.body,
+            one.author,
+            tuple(sorted(forge.changed_files(url, one.number))) if one.state == "open" else None,
+            _has_user_commits(one, repository),
+            branches if one.state == "open" else None,
+        )
+
+
+def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
+    """Whether people added commits to a branch of ours."""
+    target = repository.branches.get(one.target_branch, "")
+    if one.state != "open" or told_by(one.body) is None or not target or not one.head:
+        return False
+    repository.fetch(one.head, target)
+    since = repository.merge_base(target, one.head)
+    return any(TRAILER not in message for message in repository.messages(since, one.head))

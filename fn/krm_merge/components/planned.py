@@ -1,0 +1,90 @@
+"""A plan as data: what shall happen to a dependant, and what the user chose for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from krm_merge.components.groups import Branches
+from krm_merge.components.model import Component, Key, PullRequest
+
+OnClosed: TypeAlias = Literal["revert", "keep"]
+Suffix: TypeAlias = Literal["component", "repository"]
+TriggerState: TypeAlias = Literal["open", "waiting", "done", "closed"]
+"""Of a pull request that triggers another: open, merged but not built since, merged and built, closed unmerged."""
+Action: TypeAlias = Literal["create", "addCommit", "regenerate", "rebase", "describe", "draft", "undraft", "close"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chose for plans."""
+
+    branches: Branches = field(default_factory=Branches)
+    suffix: Suffix = "component"
+    on_closed: OnClosed = "revert"
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What brings a digest: a build of a Component from a pull request, None for a push without one."""
+
+    component: Key
+    pull_request: PullRequest | None
+    state: TriggerState
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Synthetic:
+    """A commit of what a pull request changes in the dependant's directory (R28)."""
+
+    pull_request: PullRequest
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DigestEdit:
+    """A commit that replaces digests of a Component. `known` are those that may be replaced (C5).
+
+    `manifests` are digests of its images for single architectures: files that name one are told of.
+    """
+
+    component: Key
+    repositories: tuple[str, ...]
+    known: tuple[str, ...]
+    digest: str
+    manifests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What keeps a plan a draft: a pull request to be merged, or the build that follows its merge (I10)."""
+
+    component: Key
+    pull_request: PullRequest | None
+    until: Literal["merged", "mergeBuild"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The pull request of one dependant and group. `own` is it as observed; `closed` says that it shall not be."""
+
+    dependant: Component
+    group: str
+    branch: str
+    base: str
+    draft: bool
+    triggers: tuple[Trigger, ...]
+    waiting: tuple[Waiting, ...]
+    synthetic: tuple[Synthetic, ...]
+    digests: tuple[DigestEdit, ...]
+    actions: tuple[Action, ...]
+    title: str
+    description: str
+    own: PullRequest | None = None
+    closed: bool = False
+
+    @property
+    def state(self) -> Literal["open", "closed"]:
+        """What it shall be."""
+        return "closed" if self.closed else "open"

@@ -1,0 +1,244 @@
+"""Plans as resources: written by `plan`, read by `apply`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from krm_merge.components.description import reference
+from krm_merge.components.groups import group_label, resource_name
+from krm_merge.components.model import PullRequest, same_repository
+from krm_merge.components.observed import OWN_VERSION, UnreadableError, at, items, text
+from krm_merge.components.planned import Plan
+from krm_merge.text.values import Value
+
+Object = dict[str, Value]
+
+KIND: Final = "PullRequestPlan"
+PULL_REQUEST: Final = "PullRequest"
+LOCAL_CONFIG: Final = "config.kubernetes.io/local-config"
+_LABEL = "test.appstudio.openshift.io/pr-group-sha"
+
+
+@dataclass(frozen=True, slots=True)
+class DigestPolicy:
+    """Which files are looked at for digests, and which digests may be replaced (C5)."""
+
+    match: Literal["known", "any"] = "known"
+    multiple: Literal["refuse", "replace"] = "refuse"
+    files: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What a pull request changes at some paths, to be copied: its head, and the branch that it is for."""
+
+    pull_request: str
+    head: str
+    target_branch: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Digests of a component to be replaced in the files of a directory."""
+
+    component: str
+    repositories: tuple[str, ...]
+    known: frozenset[str]
+    digest: str
+    manifests: frozenset[str] = frozenset()
+
+    @property
+    def image(self) -> str:
+        """How messages name the image."""
+        return self.repositories[0] if self.repositories else self.component
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A plan as it is carried out."""
+
+    name: str
+    repository: str
+    branch: str
+    base: str
+    context: str
+    closed: bool
+    draft: bool
+    title: str
+    description: str
+    actions: frozenset[str]
+    copies: tuple[Copy, ...]
+    edits: tuple[Edit, ...]
+    policy: DigestPolicy = field(default_factory=DigestPolicy)
+
+
+def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
+    """The resource of a plan; what is empty is left out."""
+    dependant = plan.dependant
+    spec: Object = {
+        "repository": dependant.repository,
+        "sourceBranch": plan.branch,
+        "targetBranch": plan.base,
+        "application": dependant.application,
+        "component": dependant.key.name,
+        "context": dependant.context,
+        "group": plan.group,
+        "state": plan.state,
+        "draft": plan.draft,
+        "triggers": [
+            _filled(
+                component=one.component.name,
+                pullRequest=_reference(one.pull_request),
+                state=one.state,
+                headSHA=one.pull_request.head if one.pull_request is not None else "",
+                digest=one.digest,
+            )
+            for one in plan.triggers
+        ],
+        "waitingFor": [
+            _filled(component=one.component.name, pullRequest=_reference(one.pull_request), until=one.until)
+            for one in plan.waiting
+        ],
+        "commits": _commits(plan),
+        "digest": _filled(
+            match=policy.match,
+            multiDigestFile=policy.multiple,
+            files=list(policy.files),
+            exclude=list(policy.exclude),
+        ),
+        "actions": list(plan.actions),
+        "title": plan.title,
+        "description": plan.description,
+    }
+    if plan.own is not None:
+        spec["number"] = plan.own.number
+    return {
+        "apiVersion": OWN_VERSION,
+        "kind": KIND,
+        "metadata": _filled(
+            name=plan_name(plan),
+            namespace=dependant.key.namespace,
+            labels={_LABEL: group_label(plan.group)},
+            annotations={LOCAL_CONFIG: "true"},
+        ),
+        "spec": {name: value for name, value in spec.items() if value not in ([], "", {})},
+    }
+
+
+def _commits(plan: Plan) -> list[Value]:
+    commits: list[Value] = [
+        _filled(
+            kind="synthetic",
+            pullRequest=_reference(one.pull_request),
+            headSHA=one.pull_request.head,
+            targetBranch=one.pull_request.target_branch,
+            paths=list(one.paths),
+        )
+        for one in plan.synthetic
+    ]
+    for edit in plan.digests:
+        named = _filled(kind="digest", component=edit.component.name, repositories=list(edit.repositories))
+        manifests = _filled(manifests=list(edit.manifests))
+        commits.append({**named, "from": list(edit.known), "to": edit.digest, **manifests})
+    return commits
+
+
+def plan_name(plan: Plan) -> str:
+    """The name of its resource."""
+    return resource_name(plan.dependant.key.name, plan.group)
+
+
+def read_order(value: Value) -> Order:
+    """A plan from its resource. Raises UnreadableError."""
+    spec = at(value, "spec")
+    for name in ("repository", "sourceBranch", "targetBranch", "state"):
+        if not text(spec, name):
+            raise UnreadableError("a text is expected", f"spec.{name}")
+    if text(spec, "state") not in ("open", "closed"):
+        raise UnreadableError("open or closed is expected", "spec.state")
+    commits = items(spec, "commits")
+    return Order(
+        text(value, "metadata", "name"),
+        text(spec, "repository"),
+        text(spec, "sourceBranch"),
+        text(spec, "targetBranch"),
+        text(spec, "context") or ".",
+        text(spec, "state") == "closed",
+        at(spec, "draft") is True,
+        text(spec, "title"),
+        text(spec, "description"),
+        frozenset(_texts(spec, "actions")),
+        tuple(
+            Copy(text(one, "pullRequest"), text(one, "headSHA"), text(one, "targetBranch"), _texts(one, "paths"))
+            for one in commits
+            if text(one, "kind") == "synthetic"
+        ),
+        tuple(
+            Edit(
+                text(one, "component"),
+                _texts(one, "repositories"),
+                frozenset(_texts(one, "from")),
+                text(one, "to"),
+                frozenset(_texts(one, "manifests")),
+            )
+            for one in commits
+            if text(one, "kind") == "digest"
+        ),
+        DigestPolicy(
+            "any" if text(spec, "digest", "match") == "any" else "known",
+            "replace" if text(spec, "digest", "multiDigestFile") == "replace" else "refuse",
+            _texts(at(spec, "digest"), "files"),
+            _texts(at(spec, "digest"), "exclude"),
+        ),
+    )
+
+
+def pull_request_resource(one: PullRequest, name: str, namespace: str) -> Object:
+    """An observed pull request as a resource."""
+    return {
+        "apiVersion": OWN_VERSION,
+        "kind": PULL_REQUEST,
+        "metadata": _filled(name=name, namespace=namespace, annotations={LOCAL_CONFIG: "true"}),
+        "spec": _filled(
+            repository=one.repository,
+            number=one.number,
+            sourceBranch=one.source_branch,
+            targetBranch=one.target_branch,
+            title=one.title,
+            description=one.description,
+        ),
+        "status": {
+            **_filled(state=one.state),
+            "draft": one.draft,
+            **_filled(headSHA=one.head, mergeSHA=one.merge_commit, author=one.author),
+            **_listed(changedFiles=one.changed),
+            "userCommits": one.user_commits,
+            **_listed(branches=one.branches),
+        },
+    }
+
+
+def pull_request_name(one: PullRequest) -> str:
+    """A name for the resource of an observed pull request."""
+    owner, _, name = same_repository(one.repository).rpartition("/")
+    return resource_name(owner.rpartition("/")[2], name, str(one.number))
+
+
+def _reference(one: PullRequest | None) -> str:
+    return reference(one) if one is not None else ""
+
+
+def _filled(**fields: Value) -> Object:
+    return {name: value for name, value in fields.items() if value not in ("", [], {})}
+
+
+def _listed(**fields: Collection[str] | None) -> Object:
+    return {name: list(value) for name, value in fields.items() if value is not None}
+
+
+def _texts(value: Value | Mapping[str, Value], field: str) -> tuple[str, ...]:
+    return tuple(str(one) for one in items(value, field))  # type: ignore[arg-type]

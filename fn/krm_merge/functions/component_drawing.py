@@ -1,0 +1,54 @@
+"""The graph of the components in a package, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from krm_merge.components.drawing import Drawing, dot, mermaid
+from krm_merge.components.graph import build_graph
+from krm_merge.components.groups import Branches
+from krm_merge.components.history import History
+from krm_merge.components.model import Key, PullRequest, same_repository
+from krm_merge.components.plan import plan
+from krm_merge.components.planned import Choices, Plan
+from krm_merge.components.svg import svg
+from krm_merge.functions.component_items import read_items
+from krm_merge.functions.plan_component_updates import tell
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+
+Form = Literal["mermaid", "dot", "svg"]
+
+
+def drawn(resources: Iterable[Resource], form: Form, results: Results) -> str:
+    """The graph with groups and planned pull requests; what is wrong with it is reported."""
+    items = read_items(resources, results)
+    graph, findings = build_graph(items.components.values(), items.nudges)
+    tell(findings, items, results)
+    if results.errors:
+        return ""
+    history = History(items.builds, items.pull_requests, graph.components)
+    plans, _ = plan(graph, history, Choices())
+    waiting: dict[Key, list[str]] = {}
+    for one in plans:
+        waiting.setdefault(one.dependant.key, []).append(_label(one))
+    groups: dict[str, set[Key]] = {}
+    branches = Branches(dependants={key.name for key in graph.components})
+    for key, component in graph.components.items():
+        for pull_request in history.of_repository(component.repository):
+            if pull_request.state == "open":
+                groups.setdefault(branches.group(pull_request.source_branch), set()).add(key)
+    drawing = Drawing(graph, waiting, {name: sorted(keys) for name, keys in sorted(groups.items())})
+    return {"mermaid": mermaid, "dot": dot, "svg": svg}[form](drawing)
+
+
+def _label(one: Plan) -> str:
+    number = f"#{one.own.number} " if one.own is not None else ""
+    until = ", ".join(_short(w.pull_request) for w in one.waiting if w.pull_request is not None)
+    state = f" (draft, waits for {until})" if until else " (draft)" if one.draft else ""
+    return f"{number}{one.branch}{state}"
+
+
+def _short(one: PullRequest) -> str:
+    return f"{same_repository(one.repository).rpartition('/')[2]}#{one.number}"

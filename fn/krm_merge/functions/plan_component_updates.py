@@ -1,0 +1,103 @@
+"""`kind: PlanComponentUpdates`: what shall happen to components that depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krm_merge.components.graph import Finding, Graph, build_graph
+from krm_merge.components.groups import Branches
+from krm_merge.components.history import History
+from krm_merge.components.plan import plan
+from krm_merge.components.planned import Choices, Plan
+from krm_merge.components.resources import DigestPolicy, plan_name, plan_resource
+from krm_merge.functions.component_items import ComponentItems, read_items
+from krm_merge.functions.config import API_VERSION
+from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
+from krm_merge.functions.own_items import write_items
+from krm_merge.functions.validation import validated
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.result import Result, Results
+from krm_merge.text.values import to_value
+
+_FOLDER = "plans"
+
+
+def plan_component_updates(resource_list: ResourceList) -> None:
+    """Checks, configures, plans or simulates, as the mode says; reports every action and every omission."""
+    results = resource_list.results
+    config = _config(resource_list)
+    if config is None:
+        return
+    items = read_items(resource_list.items, results)
+    if results.errors:
+        return
+    graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
+    tell(findings, items, results)
+    if results.errors or config.mode == "validate":
+        return
+    if config.mode == "configure":
+        from krm_merge.functions.configure_components import configure
+
+        configure(resource_list, items, graph, config)
+        return
+    if config.mode == "simulate":
+        from krm_merge.functions.simulate_components import simulate_components
+
+        tell(simulate_components(resource_list, items, graph, config), items, results)
+    plans = _planned(items, graph, config, results)
+    policy = digest_policy(config)
+    resources = {plan_name(one): plan_resource(one, policy) for one in plans}
+    write_items(resource_list, items.plans, resources.values(), _FOLDER)
+
+
+def _config(resource_list: ResourceList) -> PlanComponentUpdates | None:
+    """The functionConfig; what is wrong with it is reported."""
+    values = to_value(resource_list.function_config)
+    assert isinstance(values, dict)
+    data = values.get("data")
+    if values.get("kind") != "ConfigMap" or not isinstance(data, dict):
+        return validated(resource_list, PlanComponentUpdates, values)
+    short = validated(resource_list, ComponentsConfigMapData, data)
+    if short is None:
+        return None
+    fields = {
+        **short.model_dump(exclude={"function"}),
+        "removed": [name.strip() for name in short.removed.split(",") if name.strip()],
+    }
+    return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
+
+
+def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
+    history = History(items.builds, items.pull_requests, graph.components)
+    plans, findings = plan(graph, history, choices_of(config))
+    tell(findings, items, results)
+    return plans
+
+
+def choices_of(config: PlanComponentUpdates) -> Choices:
+    """What the functionConfig says of plans."""
+    branches = Branches(tuple(config.separators), tuple(config.ignoredPrefixes))
+    return Choices(branches, config.suffix, config.onClosed)
+
+
+def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
+    """What the functionConfig says of digests."""
+    digest = config.digest
+    return DigestPolicy(digest.match, digest.multiDigestFile, tuple(digest.files), tuple(digest.exclude))
+
+
+def tell(findings: Iterable[Finding], items: ComponentItems, results: Results) -> None:
+    """Reports findings, each at its Component."""
+    for one in findings:
+        item = items.resources.get(one.component) if one.component is not None else None
+        results.add(
+            Result(
+                one.severity,
+                one.message,
+                item.ref if item is not None else None,
+                item.file if item is not None else None,
+                item.index if item is not None else 0,
+                one.field or None,
+                tags={"rule": one.rule, "component": str(one.component or "")},
+            )
+        )

@@ -1,0 +1,47 @@
+"""The shapes of the types in a package: what identifies the elements of their lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from krm_merge.krm.resource import Resource
+from krm_merge.merge.member import Member, subject_of
+from krm_merge.merge.package import ListKeys
+from krm_merge.merge.schemas import CRD, Schemas
+from krm_merge.patch import SchemaShape
+from krm_merge.schema import WithListKeys
+from krm_merge.schema.model import KeyedList
+from krm_merge.text.nodes import Mapping
+
+Definitions = Callable[[], Iterable[Mapping]]
+
+
+class Shapes:
+    """Shapes by apiVersion and kind; each is looked up once."""
+
+    def __init__(self, definitions: Definitions, list_keys: Sequence[ListKeys] = ()) -> None:
+        """`definitions` gives the CRDs of the package when one is asked for, `list_keys` are the user's own."""
+        self._schemas = Schemas(definitions)
+        self._list_keys = list_keys
+        self._known: dict[tuple[str, str], SchemaShape] = {}
+
+    def of(self, item: Resource) -> SchemaShape:
+        """The shape of a resource."""
+        key = (item.api_version, item.kind)
+        known = self._known.get(key)
+        if known is None:
+            schema = self._schemas.of(Member("", subject_of(item.root), item.root, ""))
+            own = [k for k in self._list_keys if (k.api_version, k.kind) == key]
+            if own:
+                schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in own))
+            known = self._known[key] = SchemaShape(schema)
+        return known
+
+
+def definitions_of(items: Sequence[Resource]) -> Definitions:
+    """What gives the CRDs among items; those that do not name the kind are not read."""
+
+    def found() -> Iterator[Mapping]:
+        return (item.root for item in items if CRD.encode() in item.slice.data and item.kind == CRD)
+
+    return found

@@ -1,0 +1,237 @@
+"""What a plugin is, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from krm_merge.text.values import Value
+from krm_merge.transform.operation import Operation, OperationError
+
+Object: TypeAlias = "dict[str, Value]"
+Options: TypeAlias = Mapping[str, str]
+
+VERSION = "v1"
+"""The only version of crane's protocol."""
+
+
+class PluginError(Exception):
+    """A plugin that cannot be used, or failed. `type` and `detail` are those of crane's error, if it gave one."""
+
+    def __init__(self, problem: str, type_: str = "", detail: str = "") -> None:
+        """The message holds all that is known."""
+        parts = [part for part in (type_, problem, detail) if part]
+        super().__init__(": ".join(parts))
+        self.type = type_
+        self.problem = problem
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Operations that are carried out one after the other (RFC 6902). With a `test` in it, it is one unit (T4).
+
+    `skips` says that the patch is left out where a test fails; otherwise that is an error.
+    """
+
+    operations: tuple[Operation, ...]
+    skips: bool = False
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether it has a test."""
+        return any(operation.kind == "test" for operation in self.operations)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a plugin wants done with a resource. `reason` says why it is whited out."""
+
+    patches: tuple[Patch, ...] = ()
+    is_whiteout: bool = False
+    reason: str = ""
+    new_resources: tuple[Object, ...] = ()
+
+    @classmethod
+    def of(cls, *operations: Operation) -> Response:
+        """A response that is one patch."""
+        return cls((Patch(operations),)) if operations else cls()
+
+    @classmethod
+    def read(cls, value: Value) -> Response:
+        """Reads the JSON form: `version`, `isWhiteOut`, `patches`, `newResources`, all optional. Raises PluginError."""
+        if not isinstance(value, dict):
+            raise PluginError("the response is no JSON object with version, isWhiteOut, patches and newResources")
+        version, whiteout, patches, created = (
+            value.get(name) for name in ("version", "isWhiteOut", "patches", "newResources")
+        )
+        if version not in (None, "", VERSION):
+            raise PluginError(f"the response has version {version}; {VERSION} is expected")
+        if not isinstance(whiteout, bool | None):
+            raise PluginError("isWhiteOut of the response is neither true nor false")
+        if not isinstance(patches, list | None) or not isinstance(created, list | None):
+            raise PluginError("patches and newResources of the response are lists")
+        try:
+            operations = tuple(Operation.read(operation) for operation in patches or ())
+        except OperationError as error:
+            raise PluginError(f"patches of the response: {error}") from None
+        return cls(
+            (Patch(operations),) if operations else (),
+            bool(whiteout),
+            new_resources=tuple(checked(resource) for resource in created or ()),
+        )
+
+    def to_value(self) -> Object:
+        """The JSON form; what is empty is left out."""
+        value: Object = {"version": VERSION}
+        if self.is_whiteout:
+            value["isWhiteOut"] = True
+        if operations := [operation.to_value() for patch in self.patches for operation in patch.operations]:
+            value["patches"] = list(operations)
+        if self.new_resources:
+            value["newResources"] = list(self.new_resources)
+        return value
+
+
+class Plugin(Protocol):
+    """Decides for each resource what shall become of it."""
+
+    @property
+    def name(self) -> str:
+        """How priorities and results name it."""
+        ...
+
+    def run(self, resource: Object, options: Options) -> Response:
+        """What to do with a resource, which is the plugin's own copy. Raises PluginError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WithOptions:
+    """A plugin with options of its own, which count more than those for all."""
+
+    plugin: Plugin
+    options: Options
+
+    @property
+    def name(self) -> str:
+        """The plugin's."""
+        return self.plugin.name
+
+    @property
+    def metadata(self) -> Metadata:
+        """The plugin's."""
+        return metadata_of(self.plugin)
+
+    @property
+    def only_reads(self) -> bool:
+        """The plugin's."""
+        return only_reads(self.plugin)
+
+    def run(self, resource: Object, options: Options) -> Response:
+        """Runs the plugin. Raises PluginError."""
+        return self.plugin.run(resource, {**options, **self.options})
+
+    def close(self) -> None:
+        """Closes the plugin."""
+        close(self.plugin)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalField:
+    """An option that a plugin knows."""
+
+    name: str
+    help: str = ""
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a plugin tells of itself. `protocols` are the ways to talk to it, if it names them."""
+
+    name: str = ""
+    version: str = ""
+    fields: tuple[OptionalField, ...] = ()
+    protocols: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, value: Value) -> Metadata:
+        """Reads the JSON form. Raises PluginError where it is none, or for another version of the protocol."""
+        if not isinstance(value, dict):
+            raise PluginError("the metadata is no JSON object")
+        for field in ("requestVersion", "responseVersion"):
+            versions = value.get(field)
+            if not isinstance(versions, list) or VERSION not in versions:
+                raise PluginError(f"{field} of the metadata does not name {VERSION}")
+        fields = value.get("optionalFields") or []
+        if not isinstance(fields, list) or not all(isinstance(field, dict) for field in fields):
+            raise PluginError("optionalFields of the metadata is no list of maps")
+        return cls(
+            _text(value, "name"),
+            _text(value, "version"),
+            tuple(OptionalField(*(_text(field, name) for name in ("flagName", "help", "example"))) for field in fields),
+            tuple(str(protocol) for protocol in _list(value, "protocols")),
+        )
+
+    def to_value(self) -> Object:
+        """The JSON form; what is empty is left out."""
+        value: Object = {
+            "name": self.name,
+            "version": self.version,
+            "requestVersion": [VERSION],
+            "responseVersion": [VERSION],
+        }
+        if self.fields:
+            value["optionalFields"] = [
+                {"flagName": field.name, "help": field.help, "example": field.example} for field in self.fields
+            ]
+        if self.protocols:
+            value["protocols"] = list(self.protocols)
+        return value
+
+
+def metadata_of(plugin: Plugin) -> Metadata:
+    """What a plugin tells of itself; of one that tells nothing its name."""
+    found = getattr(plugin, "metadata", None)
+    return found if isinstance(found, Metadata) else Metadata(getattr(plugin, "name", ""))
+
+
+def only_reads(plugin: Plugin) -> bool:
+    """Whether a plugin promises, by `only_reads = True`, never to change its resource: it needs no copy then."""
+    return getattr(plugin, "only_reads", False) is True
+
+
+def close(plugin: Plugin) -> None:
+    """Lets a plugin end what it keeps running, if it has a `close` for that."""
+    end = getattr(plugin, "close", None)
+    if callable(end):
+        end()
+
+
+def checked(resource: Value) -> Object:
+    """A new resource; what identifies it must be there. Raises PluginError."""
+    if not isinstance(resource, dict):
+        raise PluginError("a new resource of the response is no map")
+    metadata = resource.get("metadata")
+    for field, found in (
+        ("apiVersion", resource.get("apiVersion")),
+        ("kind", resource.get("kind")),
+        ("name", metadata.get("name") if isinstance(metadata, dict) else None),
+    ):
+        if not isinstance(found, str) or not found:
+            raise PluginError(f"a new resource of the response is missing {field}")
+    if isinstance(metadata, dict) and not isinstance(metadata.get("annotations", {}), dict):
+        raise PluginError("a new resource of the response has no map in metadata.annotations")
+    return resource
+
+
+def _text(value: Value, field: str) -> str:
+    found = value.get(field) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _list(value: Object, field: str) -> Sequence[Value]:
+    found = value.get(field)
+    return found if isinstance(found, list) else ()

@@ -1,0 +1,133 @@
+"""Runs plugins on a resource and settles their conflicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from krm_merge.text.values import copied
+from krm_merge.transform.by_path import settle_by_path
+from krm_merge.transform.locations import KeysOf
+from krm_merge.transform.operation import PluginOperation
+from krm_merge.transform.plugin import Object, Options, Plugin, PluginError, Response, checked, close, only_reads
+from krm_merge.transform.settle import Ignored, Proposal, Refused, Settlement, settle
+from krm_merge.transform.units import Keep
+
+Detect: TypeAlias = Literal["effect", "path"]
+"""What makes a conflict: what operations do, or the text of their paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whiteout:
+    """A plugin that wants the resource gone, and its reason if it told one."""
+
+    plugin: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewResource:
+    """A resource that a plugin wants added."""
+
+    plugin: str
+    resource: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A plugin that could not do its work."""
+
+    plugin: str
+    problem: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of one resource. With `failures`, nothing is settled; with `whiteouts`, no operation stands."""
+
+    settlement: Settlement
+    whiteouts: list[Whiteout] = field(default_factory=list)
+    new_resources: list[NewResource] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Plugins in their order of declaration, and the user's priorities: lower numbers win.
+
+    `options` go to every plugin. Plugins may share a name; they have its priority then, the earlier one the better
+    place (T11).
+    """
+
+    plugins: Sequence[Plugin]
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
+    detect: Detect = "effect"
+    keep: Keep = "unit"
+
+    def run(self, resource: Object, keys_of: KeysOf = lambda _: ()) -> Outcome:
+        """Runs all plugins on a resource, each on its own copy of it as it came (T1).
+
+        `keys_of` gives the fields that identify the elements of a list; without them, indices do.
+        """
+        outcome = Outcome(Settlement(resource))
+        proposals: list[Proposal] = []
+        for plugin in self.plugins:
+            try:
+                response = self._response(plugin, resource)
+            except PluginError as error:
+                outcome.failures.append(Failure(plugin.name, str(error)))
+                continue
+            if response.is_whiteout:
+                outcome.whiteouts.append(Whiteout(plugin.name, response.reason))
+            outcome.new_resources += (NewResource(plugin.name, created) for created in response.new_resources)
+            proposals.append(Proposal(plugin.name, self.priorities.get(plugin.name), response.patches))
+        if outcome.failures:
+            return outcome
+        if outcome.whiteouts:
+            # Priorities do not matter: any whiteout wins (T5).
+            outcome.settlement.ignored = _dropped(proposals, outcome.whiteouts[0].plugin)
+            return outcome
+        try:
+            outcome.settlement = (
+                settle_by_path(resource, proposals, keys_of)
+                if self.detect == "path"
+                else settle(resource, proposals, self.keep, keys_of)
+            )
+        except Refused as error:
+            outcome.failures.append(Failure(error.plugin, str(error)))
+        except RecursionError:
+            names = ", ".join(dict.fromkeys(proposal.plugin for proposal in proposals if proposal.patches))
+            outcome.failures.append(Failure(names, "the values are nested too deeply"))
+        return outcome
+
+    def close(self) -> None:
+        """Lets all plugins end what they keep running; they may be run again after it."""
+        for plugin in self.plugins:
+            close(plugin)
+
+    def _response(self, plugin: Plugin, resource: Object) -> Response:
+        shown = resource if only_reads(plugin) else copied(resource)
+        assert isinstance(shown, dict)
+        try:
+            response: object = plugin.run(shown, self.options)
+        except PluginError:
+            raise
+        except (Exception, SystemExit) as error:
+            # Plugins are other people's code: whatever they raise is theirs to mend.
+            raise PluginError(f"{type(error).__name__}: {error}") from error
+        if not isinstance(response, Response):
+            raise PluginError(f"answered with a {type(response).__name__}; a Response is expected")
+        for resource in response.new_resources:
+            checked(resource)
+        return response
+
+
+def _dropped(proposals: Sequence[Proposal], winner: str) -> list[Ignored]:
+    return [
+        Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")
+        for proposal in proposals
+        for patch in proposal.patches
+        for operation in patch.operations
+    ]

@@ -1,0 +1,247 @@
+"""Observations for plans, in memory: Components, builds and pull requests; and ResourceLists for the function."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import yaml
+
+from krm_merge.components.description import with_block
+from krm_merge.components.graph import Finding, build_graph
+from krm_merge.components.history import History
+from krm_merge.components.model import Build, Component, Event, Key, Outcome, PullRequest
+from krm_merge.components.plan import plan
+from krm_merge.components.planned import Choices, Plan
+from krm_merge.functions import process
+
+
+def digest(letter: str) -> str:
+    """A digest that is easy to tell from others."""
+    return "sha256:" + letter * 64
+
+
+def key(name: str) -> Key:
+    return Key("team", name)
+
+
+def component(name: str, *depends_on: str, app: str = "app", nudges: Iterable[str] = (), **more: object) -> Component:
+    """A Component without a repository, for graphs; `name` may have a namespace before a slash."""
+    namespace, _, plain = name.rpartition("/")
+    made = Component(Key(namespace, plain), app, depends_on=depends_on, nudges=tuple(nudges))
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+@dataclass
+class Observations:
+    """What is observed; it grows step by step. Repositories are named as their first Component unless told."""
+
+    choices: Choices = field(default_factory=Choices)
+    components: dict[str, Component] = field(default_factory=dict)
+    builds: list[Build] = field(default_factory=list)
+    pulls: dict[tuple[str, int], PullRequest] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    clock: int = 0
+
+    # ---- what happens ------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def url(repository: str) -> str:
+        return f"https://forge.example/acme/{repository}"
+
+    def component(
+        self, name: str, *depends_on: str, repository: str = "", context: str = ".", at: str = "0", app: str = "app"
+    ) -> None:
+        url, image = self.url(repository or name), f"quay.io/acme/{name}"
+        self.components[name] = Component(
+            key(name), app, url, "main", context, image, digest(at), depends_on=depends_on
+        )
+
+    def repository(self, name: str) -> str:
+        return self.components[name].repository.rpartition("/")[2]
+
+    def open(
+        self, repository: str, branch: str, changed: Iterable[str] | None = (), branches: Iterable[str] | None = None
+    ) -> int:
+        """A person opens a pull request."""
+        number = 1 + sum(1 for at, _ in self.pulls if at == repository)
+        self.pulls[repository, number] = PullRequest(
+            f"{repository}-{number}",
+            self.url(repository),
+            number,
+            branch,
+            "main",
+            head=f"{number:x}a{self._tick():x}",
+            changed=None if changed is None else tuple(changed),
+            branches=None if branches is None else tuple(branches),
+        )
+        return number
+
+    def edit(self, repository: str, number: int, **fields: object) -> None:
+        """Changes what is observed of a pull request."""
+        self.pulls[repository, number] = replace(self.pulls[repository, number], **fields)  # type: ignore[arg-type]
+
+    def commit(self, repository: str, number: int, **fields: object) -> None:
+        """A person pushes to the branch of a pull request."""
+        self.edit(repository, number, head=f"{number:x}a{self._tick():x}", **fields)
+
+    def close(self, repository: str, number: int) -> None:
+        self.edit(repository, number, state="closed")
+
+    def merge(self, repository: str, number: int) -> None:
+        self.edit(repository, number, state="merged", merge_commit=f"{number:x}f{self._tick():x}")
+
+    def build(
+        self,
+        name: str,
+        letter: str = "",
+        number: int = 0,
+        event: Event = "pull_request",
+        outcome: Outcome = "succeeded",
+        revision: str = "",
+    ) -> None:
+        """A build, later than all before: of a pull request where it has a number, of its merge after a push."""
+        at = self._tick()
+        pull = self.pulls.get((self.repository(name), number))
+        pushed = event == "push"
+        found = (pull.merge_commit if pushed else pull.head) if pull is not None else f"c{at:x}"
+        source = pull.source_branch if pull is not None and not pushed else "main"
+        self.builds.append(
+            Build(
+                f"{name}-{at}",
+                key(name),
+                event,
+                outcome,
+                self.components[name].repository,
+                revision or found,
+                source,
+                "main",
+                number,
+                f"quay.io/acme/{name}",
+                digest(letter) if letter else "",
+                f"2024-01-01T00:{at // 60:02}:{at % 60:02}Z",
+            )
+        )
+
+    def push(self, name: str, letter: str, number: int = 0) -> None:
+        """A push is built, of a merge where a number is told."""
+        self.build(name, letter, number, "push")
+
+    def merged(self, name: str, number: int, letter: str) -> None:
+        """A person merges; the push is built."""
+        self.merge(self.repository(name), number)
+        self.push(name, letter, number)
+
+    def _tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+    # ---- what follows ------------------------------------------------------------------------------------------
+
+    def plan(self) -> tuple[list[Plan], list[Finding]]:
+        """The plans, which are the same for every order of what was observed, and however often it was."""
+        components, builds, pulls = list(self.components.values()), list(self.builds), list(self.pulls.values())
+        before = deepcopy((components, builds, pulls))
+        wanted = self._planned(components, builds, pulls)
+        assert self._planned(components, builds, pulls) == wanted
+        for seed in range(4):
+            random = Random(seed)
+            some = [*builds, *random.sample(builds, len(builds) // 2)]
+            others = [*pulls, *random.sample(pulls, len(pulls) // 2)]
+            random.shuffle(components)
+            random.shuffle(some)
+            random.shuffle(others)
+            assert self._planned(components, some, others) == wanted
+        components.sort(key=before[0].index)
+        assert (components, builds, pulls) == before
+        return wanted
+
+    def _planned(
+        self, components: list[Component], builds: list[Build], pulls: list[PullRequest]
+    ) -> tuple[list[Plan], list[Finding]]:
+        graph, findings = build_graph(components, removed=self.removed)
+        assert not [one for one in findings if one.severity == "error"], findings
+        return plan(graph, History(builds, pulls, graph.components), self.choices)
+
+    def carry_out(self, plans: Iterable[Plan]) -> None:
+        """Does to pull requests what plans say."""
+        for one in plans:
+            repository = one.dependant.repository.rpartition("/")[2]
+            if one.own is None and not one.closed:
+                number = self.open(repository, one.branch)
+                self.edit(
+                    repository,
+                    number,
+                    target_branch=one.base,
+                    draft=one.draft,
+                    title=one.title,
+                    description=one.description,
+                )
+            elif one.own is not None and one.closed:
+                self.close(repository, one.own.number)
+            elif one.own is not None:
+                text = with_block(one.own.description, one.description)
+                self.edit(repository, one.own.number, title=one.title, description=text, draft=one.draft)
+
+    def step(self) -> tuple[list[str], str]:
+        """Plans and carries out, after which nothing is left to do; gives the plans and the rules of the findings."""
+        plans, findings = self.plan()
+        self.carry_out(plans)
+        again, _ = self.plan()
+        assert [one.actions for one in again] == [()] * len(again), [brief(one) for one in again]
+        return [brief(one) for one in plans], " ".join(sorted(one.rule for one in findings))
+
+
+def brief(one: Plan) -> str:
+    """A plan in a line: branch, whether it is a draft, digests, actions, and what it waits for."""
+    digests = ",".join(f"{edit.component.name}={edit.digest[7]}" for edit in one.digests)
+    waits = ", ".join(
+        f"{wait.component.name}#{wait.pull_request.number if wait.pull_request else ''} {wait.until}"
+        for wait in one.waiting
+    )
+    state = "closed" if one.closed else "draft" if one.draft else "ready"
+    text = f"{one.branch} {state} {digests} [{' '.join(one.actions)}]"
+    return f"{text} until {waits}" if waits else text
+
+
+# ---- the function ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the function gave: the items as text, the results, the exit code."""
+
+    items: list[str]
+    results: list[dict[str, object]]
+    exit_code: int
+
+    def rules(self, *severities: str) -> list[str]:
+        found = (one for one in self.results if not severities or one["severity"] in severities)
+        return sorted(str(one.get("tags", {}).get("rule", "")) for one in found)  # type: ignore[attr-defined]
+
+    def messages(self, rule: str) -> list[str]:
+        return [str(one["message"]) for one in self.results if one.get("tags", {}).get("rule") == rule]  # type: ignore[attr-defined]
+
+
+def run(items: Iterable[str], mode: str, config: str = "") -> Answer:
+    """Runs PlanComponentUpdates on items given as YAML; `config` is flow YAML of more fields, with braces."""
+    head = f"apiVersion: fn.kpt.dev/v1alpha1\nkind: PlanComponentUpdates\nmetadata: {{name: x}}\nmode: {mode}\n"
+    more = yaml.safe_dump(yaml.safe_load(config)) if config.strip("{}") else ""
+    text = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+    text += "".join(f"- {textwrap.indent(item, '  ')[2:]}" for item in items)
+    text += f"functionConfig:\n{textwrap.indent(head + more, '  ')}"
+    outcome = process(text.encode())
+    output = outcome.output.decode()
+    found = yaml.safe_load(output)
+    body = output.partition("\nitems:\n")[2]
+    texts: list[str] = []
+    for line in body.splitlines(keepends=True):
+        if line.startswith("- "):
+            texts.append("")
+        elif not line.startswith(" "):
+            break
+        texts[-1] += line[2:]
+    return Answer(texts, found.get("results", []), outcome.exit_code)

@@ -1,0 +1,164 @@
+"""What the specification's services make of builds: tests, candidates, releases, and where results are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from components.world import digest
+from krm_merge.components.graph import Role, build_graph
+from krm_merge.components.groups import Branches
+from krm_merge.components.history import History
+from krm_merge.components.model import Build, Component, Event, Key, Outcome, PullRequest
+from krm_merge.components.simulate import Fate, Simulation, Snapshot, World, fate, simulate
+
+YES, NO = True, False
+
+# S12: tests, global candidate list, dev environment, Release.
+MATRIX: list[tuple[Role, Event, Outcome, tuple[bool, bool, bool, bool]]] = [
+    ("dependency", "pull_request", "succeeded", (NO, NO, NO, NO)),
+    ("dependency", "push", "succeeded", (NO, YES, NO, NO)),
+    ("dependency", "merge_queue", "succeeded", (NO, NO, NO, NO)),
+    ("dependency", "push", "failed", (NO, NO, NO, NO)),
+    ("dependant", "pull_request", "succeeded", (YES, NO, NO, NO)),
+    ("dependant", "push", "succeeded", (YES, YES, YES, YES)),
+    ("dependant", "merge_queue", "succeeded", (YES, NO, NO, NO)),
+    ("dependant", "push", "failed", (NO, NO, NO, NO)),
+    ("both", "pull_request", "succeeded", (NO, NO, NO, NO)),
+    ("both", "push", "succeeded", (NO, YES, NO, NO)),
+    ("both", "merge_queue", "succeeded", (NO, NO, NO, NO)),
+    ("both", "push", "failed", (NO, NO, NO, NO)),
+    ("independent", "pull_request", "succeeded", (YES, NO, NO, NO)),
+    ("independent", "push", "succeeded", (YES, YES, YES, YES)),
+    ("independent", "merge_queue", "succeeded", (YES, NO, NO, NO)),
+    ("independent", "push", "failed", (NO, NO, NO, NO)),
+]
+
+
+@pytest.mark.parametrize(("role", "event", "outcome", "wanted"), MATRIX)
+def test_s12_matrix(role: Role, event: Event, outcome: Outcome, wanted: tuple[bool, bool, bool, bool]) -> None:
+    """R14 to R18."""
+    assert fate(role, event, outcome) == Fate(*wanted)
+
+
+def key(name: str) -> Key:
+    return Key("team", name)
+
+
+def component(name: str, *depends_on: str, at: str = "0", app: str = "app") -> Component:
+    url = f"https://example.com/o/{name}"
+    return Component(key(name), app, url, "main", ".", f"quay.io/o/{name}", digest(at), depends_on=depends_on)
+
+
+def pull_request(name: str, number: int, branch: str) -> PullRequest:
+    return PullRequest("", f"https://example.com/o/{name}", number, branch, "main", head=f"h{number}")
+
+
+def build(name: str, letter: str, at: int, number: int = 0, event: Event = "pull_request") -> Build:
+    return Build(
+        f"{name}-{at}",
+        key(name),
+        event,
+        "succeeded",
+        f"https://example.com/o/{name}",
+        f"c{at}",
+        "",
+        "main",
+        number,
+        f"quay.io/o/{name}",
+        digest(letter),
+        f"2024-01-01T00:00:{at:02}Z",
+    )
+
+
+WORLD = World({("team", "app"): ["e2e"]}, {("team", "app"): ["prod"]})
+
+
+def play(
+    components: list[Component], builds: list[Build], pulls: list[PullRequest], world: World = WORLD
+) -> Simulation:
+    """Plays, in any order and with repetitions: what comes of it is the same."""
+    graph, findings = build_graph(components)
+    assert not [one for one in findings if one.severity == "error"]
+    wanted = simulate(graph, History(builds, pulls, graph.components), Branches(), world)
+    for seed in range(5):
+        random = Random(seed)
+        some, others = [*builds, *random.sample(builds, len(builds) // 2)], [*pulls, *pulls]
+        random.shuffle(some)
+        random.shuffle(others)
+        assert simulate(graph, History(some, others, graph.components), Branches(), world) == wanted
+    return wanted[0]
+
+
+def images(snapshot: Snapshot) -> dict[str, str]:
+    return {part.name: part.image.partition("@")[2][7:8] for part in snapshot.parts}
+
+
+PARENT = [component("parent"), component("child", "parent", at="c")]
+
+
+def test_s1_a_group_is_tested_as_a_whole() -> None:
+    """R14, R24, R25: the parent alone is not tested; with the child's build it is, and both pull requests are told."""
+    pulls = [pull_request("parent", 1, "update"), pull_request("child", 2, "update/child")]
+    alone = play(PARENT, [build("parent", "1", 1, 1)], pulls[:1])
+    assert [(one.type, one.tests, one.reports) for one in alone.snapshots] == [("component", (), ("o/parent#1",))]
+    assert images(alone.snapshots[0]) == {"parent": "1", "child": "c"}
+    both = play(PARENT, [build("parent", "1", 1, 1), build("child", "d", 2, 2)], pulls)
+    (group,) = [one for one in both.snapshots if one.type == "group"]
+    assert (group.tests, set(group.reports)) == (("e2e",), {"o/parent#1", "o/child#2"})
+    assert images(group) == {"parent": "1", "child": "d"}
+    assert not both.releases
+
+
+def test_s1_pushes_are_promoted_and_the_child_released() -> None:
+    """R15, R16, R17: the parent only becomes a candidate; the child is released once its tests have passed."""
+    pushes = [build("parent", "8", 1, event="push"), build("child", "9", 2, event="push")]
+    played = play(PARENT, pushes, [])
+    assert {at.name: image[-1] for at, image in played.candidates.items()} == {"parent": "8", "child": "9"}
+    child = next(one for one in played.snapshots if one.component == "child")
+    assert images(child) == {"parent": "8", "child": "9"}
+    assert child.tests == ("e2e",)
+    assert not played.releases
+    passed = play(PARENT, pushes, [], replace(WORLD, passed=[one.name for one in played.snapshots]))
+    assert [(one.snapshot, one.plan) for one in passed.releases] == [(child.name, "prod")]
+
+
+def test_an_older_push_is_no_candidate() -> None:
+    """R15: whatever order they are seen in."""
+    pushes = [build("parent", "2", 2, event="push"), build("parent", "1", 1, event="push")]
+    assert play(PARENT, pushes, []).candidates[key("parent")].endswith(digest("2"))
+
+
+def test_s4_a_group_without_edges() -> None:
+    """R10, R11, R18, R24, R25: two independent Components are tested together; another application's are not."""
+    components = [component("a"), component("b"), component("other", app="app2")]
+    pulls = [
+        pull_request("a", 1, "my-feature/x"),
+        pull_request("b", 2, "my-feature/y"),
+        pull_request("other", 3, "my-feature/z"),
+    ]
+    builds = [build("a", "1", 1, 1), build("b", "2", 2, 2), build("other", "3", 3, 3)]
+    played = play(components, builds, pulls)
+    (group,) = [one for one in played.snapshots if one.type == "group"]
+    assert images(group) == {"a": "1", "b": "2"}
+    assert set(group.reports) == {"o/a#1", "o/b#2"}
+    only = play(components, builds[:1], pulls[:1])
+    assert [one.type for one in only.snapshots] == ["component"]
+    assert only.snapshots[0].tests == ("e2e",)
+
+
+def test_s5_only_the_end_of_a_chain_is_tested() -> None:
+    """I4: what is both is treated as a dependency."""
+    components = [component("base"), component("op", "base"), component("bundle", "op")]
+    played = play(components, [build("op", "1", 1, event="push"), build("bundle", "2", 2, event="push")], [])
+    assert {one.component: one.tests for one in played.snapshots} == {"op": (), "bundle": ("e2e",)}
+
+
+def test_names_are_those_of_konflux() -> None:
+    """`<application>-YYYYMMDD-HHMMSS-mmm` of the start of the build; one second may have several."""
+    played = play(
+        [component("a"), component("b")], [build("a", "1", 1, event="push"), build("b", "2", 1, event="push")], []
+    )
+    assert [one.name for one in played.snapshots] == ["app-20240101-000001-000", "app-20240101-000001-000-b"]

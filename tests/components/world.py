@@ -1,0 +1,201 @@
+"""A small world for plans: bare git repositories, pull requests recorded beside them, and a package of resources."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from krm_merge.cli.app import main
+from krm_merge.components.forge import ForgePullRequest
+from krm_merge.components.local_forge import LocalForge
+from krm_merge.components.local_merge import How
+
+
+def digest(letter: str) -> str:
+    """A digest that is easy to tell from others."""
+    return "sha256:" + (letter * 64)[:64]
+
+
+@dataclass
+class World:
+    """Everything below one directory; `package` holds the resources."""
+
+    root: Path
+    clock: int = 0
+    forge: LocalForge = field(default_factory=LocalForge)
+
+    @property
+    def package(self) -> Path:
+        return self.root / "package"
+
+    # ---- git ---------------------------------------------------------------------------------------------------
+
+    def url(self, name: str) -> str:
+        return str(self.root / f"{name}.git")
+
+    def repository(self, name: str, files: Mapping[str, str]) -> None:
+        self.git("init", "--quiet", "--bare", "--initial-branch=main", self.url(name))
+        self.git("init", "--quiet", "--initial-branch=main", str(self.root / name))
+        self.in_clone(name, "remote", "add", "origin", self.url(name))
+        self.commit(name, "main", files)
+
+    def commit(self, name: str, branch: str, files: Mapping[str, str | None], base: str = "main") -> str:
+        """A commit of a person, pushed; None removes a file."""
+        clone = self.root / name
+        if self.in_clone(name, "ls-remote", "--heads", "origin"):
+            self.in_clone(name, "fetch", "--quiet", "origin")
+            known = self.in_clone(name, "branch", "--remotes", "--list", f"origin/{branch}")
+            self.in_clone(name, "checkout", "--quiet", "-B", branch, f"origin/{branch if known else base}")
+        for path, text in files.items():
+            if text is None:
+                (clone / path).unlink()
+            else:
+                (clone / path).parent.mkdir(parents=True, exist_ok=True)
+                (clone / path).write_text(text)
+        self.in_clone(name, "add", "--all")
+        self.in_clone(name, "commit", "--quiet", "--allow-empty", f"--message=change of {branch}")
+        self.in_clone(name, "push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{branch}")
+        return self.in_clone(name, "rev-parse", "HEAD")
+
+    def in_clone(self, name: str, *arguments: str) -> str:
+        return self.git("-C", str(self.root / name), *arguments)
+
+    def git(self, *arguments: str) -> str:
+        identity = ("-c", "user.name=Jane", "-c", "user.email=jane@example.com", "-c", "commit.gpgsign=false")
+        done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def branches(self, name: str) -> set[str]:
+        listed = self.git("--git-dir", self.url(name), "for-each-ref", "--format=%(refname:short)", "refs/heads")
+        return set(listed.split())
+
+    def files(self, name: str, branch: str) -> dict[str, str]:
+        listed = self.git("--git-dir", self.url(name), "ls-tree", "-r", "--name-only", branch)
+        show = ("--git-dir", self.url(name), "show")
+        return {path: self.git(*show, f"{branch}:{path}") for path in listed.split()}
+
+    def subjects(self, name: str, branch: str, base: str = "main") -> list[str]:
+        """What the commits of a branch say, the oldest first."""
+        log = ("log", "--reverse", "--format=%s", f"{base}..{branch}")
+        return self.git("--git-dir", self.url(name), *log).splitlines()
+
+    def heads(self) -> dict[str, str]:
+        """All branches of all repositories with their commits, and the recorded pull requests."""
+        found = {}
+        for bare in sorted(self.root.glob("*.git")):
+            found[bare.name] = self.git("--git-dir", str(bare), "for-each-ref", "--format=%(refname) %(objectname)")
+        for recorded in sorted(self.root.glob("*.pulls.json")):
+            found[recorded.name] = recorded.read_text()
+        return found
+
+    # ---- pull requests -----------------------------------------------------------------------------------------
+
+    def open(self, name: str, branch: str, base: str = "main") -> int:
+        made = self.forge.create(self.url(name), branch, base, branch, f"by a person, from {branch}", draft=False)
+        return made.number
+
+    def merge(self, name: str, number: int, how: How = "merge") -> str:
+        return self.forge.merge(self.url(name), number, how=how, force=True)
+
+    def pull(self, name: str, number: int) -> ForgePullRequest:
+        return next(one for one in self.forge.pull_requests(self.url(name)) if one.number == number)
+
+    def pulls(self, name: str) -> list[ForgePullRequest]:
+        return self.forge.pull_requests(self.url(name))
+
+    # ---- resources ---------------------------------------------------------------------------------------------
+
+    def write(self, path: str, *resources: object) -> None:
+        place = self.package / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("---\n".join(yaml.safe_dump(one, sort_keys=False) for one in resources))
+
+    def component(
+        self, name: str, repository: str, *depends_on: str, at: str = "0", context: str = "", app: str = "app"
+    ) -> None:
+        git = {"url": self.url(repository), "revision": "main", **({"context": context} if context else {})}
+        spec = {"application": app, "source": {"git": git}, "containerImage": f"quay.io/o/{name}@{digest(at)}"}
+        if depends_on:
+            spec["dependsOn"] = list(depends_on)
+        metadata = {"name": name, "namespace": "team"}
+        about = {"apiVersion": "appstudio.redhat.com/v1alpha1", "kind": "Component", "metadata": metadata}
+        self.write(f"components/{name}.yaml", {**about, "spec": spec})
+
+    def build(
+        self,
+        component: str,
+        repository: str,
+        letter: str,
+        number: int = 0,
+        *,
+        commit: str = "",
+        branch: str = "",
+        event: str = "pull_request",
+        outcome: str = "True",
+        manifests: str = "",
+    ) -> None:
+        """A build that ended, later than all before."""
+        self.clock += 1
+        pac = "pipelinesascode.tekton.dev"
+        labels = {"appstudio.openshift.io/component": component, f"{pac}/event-type": event, f"{pac}/sha": commit}
+        if number:
+            labels[f"{pac}/pull-request"] = str(number)
+            branch = branch or self.pull(repository, number).source_branch
+        name = f"{component}-{self.clock}"
+        annotations = {f"{pac}/source-branch": branch or "main", f"{pac}/repo-url": self.url(repository)}
+        results = [
+            {"name": "IMAGE_URL", "value": f"quay.io/o/{component}:tag"},
+            {"name": "IMAGE_DIGEST", "value": digest(letter)},
+        ]
+        if manifests:
+            images = ",".join(f"quay.io/o/{component}@{digest(one)}" for one in manifests)
+            results.append({"name": "IMAGES", "value": images})
+        metadata = {"name": name, "namespace": "team", "labels": labels, "annotations": annotations}
+        status = {
+            "startTime": f"2024-01-01T00:{self.clock:02}:00Z",
+            "conditions": [{"type": "Succeeded", "status": outcome}],
+            "results": results if outcome == "True" else [],
+        }
+        run = {"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": metadata, "status": status}
+        self.write(f"builds/{name}.yaml", run)
+
+    def merged(self, component: str, repository: str, number: int, letter: str, how: How) -> None:
+        """A person merges; the push is built."""
+        commit = self.merge(repository, number, how)
+        self.build(component, repository, letter, number, commit=commit, event="push", branch="main")
+
+    # ---- the commands ------------------------------------------------------------------------------------------
+
+    def observe(self, *names: str) -> None:
+        urls = [self.url(name) for name in names]
+        assert main(["components", "observe", *urls, "--namespace", "team", "-o", str(self.package / "observed")]) == 0
+
+    def plan(self, *names: str) -> list[dict[str, object]]:
+        """Observes and plans; gives the specs of the plans."""
+        self.observe(*names)
+        assert main(["components", "plan", str(self.package), "--quiet"]) == 0
+        plans = sorted((self.package / "plans").glob("*.yaml")) if (self.package / "plans").is_dir() else []
+        return [yaml.safe_load(one.read_text())["spec"] for one in plans]
+
+    def apply(self) -> int:
+        try:
+            return main(["components", "apply", str(self.package / "plans"), "--quiet"])
+        except SystemExit as stop:
+            return int(stop.code or 0)
+
+    def go_on(self, *names: str) -> list[dict[str, object]]:
+        """Observes, plans and applies; then again, which changes nothing."""
+        plans = self.plan(*names)
+        if plans:
+            assert self.apply() == 0
+            before = self.heads()
+            assert self.apply() == 0
+            assert self.heads() == before
+        again = self.plan(*names)
+        assert all(not plan.get("actions") for plan in again), again
+        return plans

@@ -1,0 +1,369 @@
+"""The laws of priorities (T1 to T4), on objects and operations by chance."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import jsonpatch
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_merge.text.values import same
+from krm_merge.transform import (
+    Detect,
+    Keep,
+    Operation,
+    Options,
+    Patch,
+    PluginOperation,
+    Response,
+    Runner,
+    Settlement,
+)
+from krm_merge.transform.carrying_out import carry_out
+from krm_merge.transform.locations import Location, overlap
+from krm_merge.transform.operation import pointer_text, read_pointer
+from krm_merge.transform.tracked import Tracked
+
+Data = dict[str, Any]
+RANDOMS: Final = st.randoms(use_true_random=False)
+KEEPS: Final = st.sampled_from(["unit", "operation", "plugin"])
+NAMES: Final = "abc"
+FIELDS: Final = "klmn"
+
+
+# ---- objects and operations --------------------------------------------------------------------------------------
+
+
+def some_value(rng: random.Random, depth: int) -> Any:
+    chance = rng.random() if depth else 1.0
+    if chance < 0.35:
+        return {name: some_value(rng, depth - 1) for name in NAMES if rng.random() < 0.5}
+    if chance < 0.55:
+        return [some_value(rng, depth - 1) for _ in range(rng.randrange(4))]
+    if chance < 0.7:
+        return [some_element(rng, name) for name in NAMES if rng.random() < 0.7]
+    return rng.choice([0, 1, 2, "x", "y", True, None])
+
+
+def some_element(rng: random.Random, name: str) -> Data:
+    return {"name": name, "v": rng.choice([0, 1, 2])}
+
+
+def some_object(rng: random.Random) -> Data:
+    return {field: some_value(rng, 3) for field in FIELDS if rng.random() < 0.8}
+
+
+def pointers(value: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All that can be named in a value, itself left out."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in steps:
+        path = (*above, str(step))
+        yield path, inner
+        yield from pointers(inner, path)
+
+
+ALL_KINDS: Final = ("add", "add", "remove", "replace", "replace", "move", "copy", "test")
+CHANGES: Final = ("add", "remove", "replace")
+
+
+def some_operation(rng: random.Random, value: Data, fields: str, kinds: Sequence[str]) -> Data | None:
+    """An operation on a value, as a rule one that can be carried out; only in these of its fields."""
+    there = [(path, inner) for path, inner in pointers(value) if path[0] in fields]
+    places: list[tuple[str, ...]] = [(field,) for field in fields]
+    places += [path for path, _ in there]
+    places += [(*path, name) for path, inner in there if isinstance(inner, dict) for name in (*NAMES, "v")]
+    places += [(*path, end) for path, inner in there if isinstance(inner, list) for end in ("-", str(len(inner)))]
+    place = pointer_text(rng.choice(places))
+    kind = rng.choice(kinds)
+    new = some_element(rng, rng.choice(NAMES)) if rng.random() < 0.2 else some_value(rng, 1)
+    if kind == "add":
+        return {"op": kind, "path": place, "value": new}
+    if not there:
+        return None
+    path, inner = rng.choice(there)
+    match kind:
+        case "move" | "copy":
+            return {"op": kind, "path": place, "from": pointer_text(path)}
+        case "remove":
+            return {"op": kind, "path": pointer_text(path)}
+    return {"op": kind, "path": pointer_text(path), "value": copy.deepcopy(inner) if kind == "test" else new}
+
+
+def some_operations(rng: random.Random, start: Data, fields: str, kinds: Sequence[str]) -> list[Data]:
+    """Operations that can be carried out one after the other, by RFC 6902 alone."""
+    done: list[Data] = []
+    value = copy.deepcopy(start)
+    for _ in range(rng.randrange(1, 6)):
+        operation = some_operation(rng, value, fields, kinds)
+        if operation is not None:
+            try:
+                value = jsonpatch.apply_patch(value, [operation])
+            except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
+                continue
+            done.append(operation)
+    return done
+
+
+@dataclass(frozen=True)
+class Says:
+    """A plugin that wants the same of every resource."""
+
+    name: str
+    operations: list[Data]
+    patches: tuple[Patch, ...]
+
+    def run(self, resource: Data, options: Options) -> Response:
+        return Response(self.patches)
+
+
+def some_plugin(
+    rng: random.Random, name: str, start: Data, fields: str = FIELDS, kinds: Sequence[str] = ALL_KINDS
+) -> Says:
+    """Its operations are in one patch or in several."""
+    operations = some_operations(rng, start, fields, kinds)
+    ends = [at for at in range(1, len(operations)) if rng.random() < 0.3]
+    parts = [operations[a:b] for a, b in itertools.pairwise([0, *ends, len(operations)])]
+    return Says(name, operations, tuple(Patch(tuple(map(Operation.read, part))) for part in parts))
+
+
+def some_plugins(rng: random.Random, start: Data) -> list[Says]:
+    return [some_plugin(rng, name, start) for name in "pqr"[: rng.randrange(1, 4)]]
+
+
+def keys_of(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Half of the fields hold lists whose elements have keys."""
+    return ("name",) if path[:1] in (("k",), ("l",)) else ()
+
+
+def run(
+    start: Data,
+    plugins: Sequence[Says],
+    priorities: Mapping[str, int] | None = None,
+    keep: Keep = "unit",
+    detect: Detect = "effect",
+) -> Settlement:
+    outcome = Runner(plugins, priorities or {}, detect=detect, keep=keep).run(start, keys_of)
+    assert not outcome.failures
+    return outcome.settlement
+
+
+def in_json(plugin: str, operation: Data) -> tuple[str, str]:
+    return plugin, json.dumps(operation, sort_keys=True)
+
+
+def recorded(operation: PluginOperation) -> tuple[str, str]:
+    return in_json(operation.plugin, operation.operation.to_value())
+
+
+def lost(settlement: Settlement) -> list[tuple[str, str]]:
+    return [recorded(one.operation) for one in settlement.ignored]
+
+
+def applied(start: Data, operations: Sequence[Data]) -> Any:
+    """By a library that knows RFC 6902 and nothing more; it changes what it is given in place."""
+    return jsonpatch.apply_patch(unshared(start), unshared(operations))
+
+
+def unshared(value: Any) -> Any:
+    """The same, with no part in two places."""
+    return json.loads(json.dumps(value))
+
+
+# ---- the laws ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("detect", ["effect", "path"])
+@given(rng=RANDOMS, keep=KEEPS)
+def test_one_plugin_alone_is_plain_rfc_6902(detect: Detect, rng: random.Random, keep: Keep) -> None:
+    start = some_object(rng)
+    plugin = some_plugin(rng, "p", start)
+    settlement = run(start, [plugin], keep=keep, detect=detect)
+    assert same(settlement.value, applied(start, plugin.operations))
+    assert not settlement.ignored
+    assert not settlement.agreed
+
+
+@given(rng=RANDOMS, keep=KEEPS)
+def test_the_patch_leads_to_the_value(rng: random.Random, keep: Keep) -> None:
+    """By plain RFC 6902, and none of its operations does nothing."""
+    start = some_object(rng)
+    settlement = run(start, some_plugins(rng, start), keep=keep)
+    patch = [one.operation.to_value() for one in settlement.patch]
+    assert same(applied(start, patch), settlement.value)
+    value = start
+    for operation in patch:
+        before, value = value, applied(value, [operation])
+        assert not same(before, value)
+
+
+@given(rng=RANDOMS, keep=KEEPS)
+def test_what_is_given_is_not_changed(rng: random.Random, keep: Keep) -> None:
+    start = some_object(rng)
+    plugins = some_plugins(rng, start)
+    before = copy.deepcopy((start, plugins))
+    first = run(start, plugins, keep=keep)
+    kept = copy.deepcopy(first)
+    assert same(start, before[0])
+    assert plugins == before[1]
+    # Nor is a result changed by another run that starts with it.
+    run(first.value, [some_plugin(rng, "s", unshared(first.value))])
+    assert first == kept
+    assert run(start, plugins, keep=keep) == kept
+
+
+@given(rng=RANDOMS, keep=KEEPS)
+def test_priorities_decide_and_not_the_declaration(rng: random.Random, keep: Keep) -> None:
+    start = some_object(rng)
+    plugins = some_plugins(rng, start)
+    numbers = rng.sample(range(10), len(plugins))
+    priorities = {plugin.name: number for plugin, number in zip(plugins, numbers, strict=True)}
+    settlement = run(start, plugins, priorities, keep)
+    for other in itertools.permutations(plugins):
+        assert run(start, other, priorities, keep) == settlement
+    # Unlisted, plugins stand in the order of their declaration, and listed ones before unlisted ones.
+    ordered = sorted(plugins, key=lambda plugin: priorities[plugin.name])
+    assert same(run(start, ordered, keep=keep).value, settlement.value)
+    assert same(
+        run(start, plugins, {ordered[0].name: 0}, keep).value, strongest_first(start, ordered[0], plugins, keep)
+    )
+
+
+def strongest_first(start: Data, strongest: Says, plugins: Sequence[Says], keep: Keep) -> Any:
+    return run(start, [strongest, *(plugin for plugin in plugins if plugin is not strongest)], keep=keep).value
+
+
+@given(rng=RANDOMS, keep=KEEPS)
+def test_all_of_the_winner_stands(rng: random.Random, keep: Keep) -> None:
+    """T2, T3: in its order, and with its values wherever it wrote."""
+    start = some_object(rng)
+    plugins = some_plugins(rng, start)
+    winner = rng.choice(plugins)
+    settlement = run(start, plugins, {winner.name: 0}, keep)
+    standing = [recorded(one) for one in settlement.operations if one.plugin == winner.name]
+    assert standing == [in_json(winner.name, one) for one in winner.operations if one["op"] != "test"]
+    own, merged = Tracked(start, keys_of), Tracked(start, keys_of)
+    writes = [
+        location for operation in winner.operations for location in carry_out(own, Operation.read(operation)).writes
+    ]
+    for one in settlement.patch:
+        carry_out(merged, one.operation)
+    assert same(cast(Any, merged.value), settlement.value)
+    for location in writes:
+        mine, theirs = own.at(location), merged.at(location)
+        assert mine is theirs or same(cast(Any, mine), cast(Any, theirs)), location
+
+
+@given(rng=RANDOMS)
+def test_who_stands_beside_another_does_so_both_ways(rng: random.Random) -> None:
+    """Where nothing of the weaker is ignored, nothing is when priorities are the other way round.
+
+    That goes for those that read nothing and write nothing above what the other writes: what a weaker one wants below
+    may be as the stronger has it already, but a stronger one's wishes below are no more than a part of the weaker's.
+    """
+    start = some_object(rng)
+    p, q = (some_plugin(rng, name, start, kinds=CHANGES) for name in "pq")
+    if any(one != other and overlap(one, other) for one in writes(start, p) for other in writes(start, q)):
+        return
+    one_way, other_way = run(start, [p, q], {"p": 0, "q": 1}), run(start, [p, q], {"q": 0, "p": 1})
+    assert {one.operation.plugin for one in one_way.ignored} <= {"q"}
+    assert {one.operation.plugin for one in other_way.ignored} <= {"p"}
+    assert bool(one_way.ignored) == bool(other_way.ignored)
+
+
+def writes(start: Data, plugin: Says) -> list[Location]:
+    own = Tracked(start, keys_of)
+    return [place for one in plugin.operations for place in carry_out(own, Operation.read(one)).writes]
+
+
+@given(rng=RANDOMS)
+def test_a_plugin_is_kept_or_lost_whole(rng: random.Random) -> None:
+    start = some_object(rng)
+    plugins = some_plugins(rng, start)
+    settlement = run(start, plugins, keep="plugin")
+    losers = {one.operation.plugin for one in settlement.ignored}
+    assert not losers & {one.plugin for one in (*settlement.operations, *settlement.patch)}
+    assert not losers & {one.operation.plugin for one in settlement.agreed}
+    # Without those that lost, the same comes out.
+    left = [plugin for plugin in plugins if plugin.name not in losers]
+    assert same(run(start, left, keep="plugin").value, settlement.value)
+
+
+@given(rng=RANDOMS)
+def test_a_unit_is_kept_or_lost_whole(rng: random.Random) -> None:
+    """T4: no operation of a patch with a test stands where another of it is ignored."""
+    start = some_object(rng)
+    plugins = some_plugins(rng, start)
+    settlement = run(start, plugins)
+    ignored = Counter(lost(settlement))
+    for plugin in plugins:
+        for patch in plugin.patches:
+            own = Counter(recorded(PluginOperation(plugin.name, one)) for one in patch.operations if one.kind != "test")
+            others = Counter(in_json(plugin.name, one) for one in plugin.operations if one["op"] != "test") - own
+            if patch.is_guarded and not own.keys() & others.keys():
+                assert not own & ignored or own <= ignored
+    assert all(one.reason != "dependency" for one in settlement.ignored)
+
+
+@given(rng=RANDOMS, keep=KEEPS)
+def test_plugins_of_other_fields_do_not_meet(rng: random.Random, keep: Keep) -> None:
+    start = some_object(rng)
+    parts = rng.choice([["kl", "mn"], ["k", "lmn"], ["k", "l", "mn"]])
+    plugins = [some_plugin(rng, name, start, part) for name, part in zip("pqr", parts, strict=False)]
+    expected = {
+        field: value
+        for plugin, part in zip(plugins, parts, strict=True)
+        for field, value in applied(start, plugin.operations).items()
+        if field in part
+    }
+    for order in itertools.permutations(plugins):
+        settlement = run(start, order, keep=keep)
+        assert same(settlement.value, expected)
+        assert not settlement.ignored
+        assert not settlement.agreed
+
+
+@pytest.mark.parametrize("detect", ["effect", "path"])
+@given(rng=RANDOMS, keep=KEEPS)
+def test_every_operation_is_recorded_once(detect: Detect, rng: random.Random, keep: Keep) -> None:
+    """It stands, agrees or is ignored. By effects a test is none of it: it changes nothing."""
+    start = some_object(rng)
+    plugins = some_plugins(rng, start)
+    outcome = Runner(plugins, {"q": 0}, detect=detect, keep=keep).run(start, keys_of)
+    settlement = outcome.settlement
+    if outcome.failures:
+        # By paths alone, operations that do not fit together are found when they are carried out.
+        assert detect == "path"
+        assert settlement == Settlement(start)
+        return
+    found = Counter(recorded(one) for one in settlement.operations)
+    found.update(recorded(one.operation) for one in settlement.agreed)
+    found.update(lost(settlement))
+    asked = [(plugin.name, one) for plugin in plugins for one in plugin.operations]
+    assert found == Counter(in_json(name, one) for name, one in asked if one["op"] != "test" or detect == "path")
+
+
+@given(rng=RANDOMS)
+def test_a_plugin_that_wants_the_same_agrees(rng: random.Random) -> None:
+    """T2: what two plugins want alike stands once, and changes nothing more."""
+    start = some_object(rng)
+    first = some_plugin(rng, "p", start)
+    second = Says("q", first.operations, first.patches)
+    alone, settlement = run(start, [first]), run(start, [first, second])
+    assert same(settlement.value, alone.value)
+    assert (settlement.operations, settlement.patch) == (alone.operations, alone.patch)
+    assert not settlement.ignored
+    assert {one.other for one in settlement.agreed} <= {"p"}
+
+
+def test_pointers_are_read_as_they_are_written() -> None:
+    for text in ("", "/", "/a~1b/~0/~01", "/-/0"):
+        assert pointer_text(read_pointer(text)) == text
