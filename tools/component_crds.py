@@ -66,15 +66,20 @@ PLAN_SCHEMA = {
     "spec": fields(
         "What the pull request shall be.",
         ("repository", "sourceBranch", "targetBranch", "state"),
-        repository=text("URL of the dependant's repository.", minLength=1),
+        repository=text("URL of the dependants' repository.", minLength=1),
         number=number("The pull request, where it is open."),
         sourceBranch=text("The branch that carries the digests.", minLength=1),
         targetBranch=text("The branch that it is for.", minLength=1),
-        application=text("The Application of the dependant."),
-        component=text("The dependant."),
-        context=text("Its directory in the repository."),
+        application=text("The Application of the dependants."),
+        components=listed(
+            "The dependants: one, or several that share a branch.",
+            ("name",),
+            name=text("The dependant."),
+            context=text("Its directory in the repository."),
+        ),
         group=text("The group of pull requests."),
         state=text("What it shall be.", enum=["open", "closed"]),
+        reason=text("Why it shall be closed."),
         draft=flag("Whether it shall be a draft."),
         triggers=listed(
             "What brought it about.",
@@ -107,6 +112,7 @@ PLAN_SCHEMA = {
             repositories=texts("Of a digest: the names of its image."),
             **{"from": texts("Of a digest: those that may be replaced.")},
             to=text("Of a digest: the new one."),
+            manifests=texts("Of a digest: those of its images for single architectures, which files should not name."),
         ),
         digest=fields(
             "Which digests are replaced, and where.",
@@ -127,7 +133,7 @@ PLAN_SCHEMA = {
 }
 COLUMNS = {
     PULL_REQUEST: {"Branch": ".spec.sourceBranch", "State": ".status.state"},
-    KIND: {"Component": ".spec.component", "Branch": ".spec.sourceBranch", "State": ".spec.state"},
+    KIND: {"Components": ".spec.components[*].name", "Branch": ".spec.sourceBranch", "State": ".spec.state"},
 }
 
 

@@ -21,6 +21,7 @@ _ABOUT_A_REPOSITORY = frozenset(
         "GIT_WORK_TREE",
     )
 )
+_ALONE = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
 class GitError(Exception):
@@ -45,11 +46,14 @@ def run(
     store: Path | None = None,
     data: bytes | None = None,
     environment: Mapping[str, str] | None = None,
+    *,
+    alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs git, whatever comes of it. Raises GitError where it cannot be started."""
+    """Runs git, whatever comes of it; `alone` with no settings of the user. Raises GitError where there is no git."""
     command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]
+    own = _environment(alone) | dict(environment or {})
     try:
-        return subprocess.run(command, input=data, capture_output=True, env=_environment() | dict(environment or {}))
+        return subprocess.run(command, input=data, capture_output=True, env=own)
     except FileNotFoundError:
         raise GitError("the program git is not on PATH; install it") from None
 
@@ -73,8 +77,12 @@ def blobs(batch: bytes) -> list[bytes]:
     return found
 
 
-def _environment() -> dict[str, str]:
-    # Nobody is there to answer a question, and messages are read.
+def _environment(alone: bool) -> dict[str, str]:
     # Inside a hook or a merge driver git names its own repository: these calls are about others.
-    own = {name: value for name, value in os.environ.items() if name not in _ABOUT_A_REPOSITORY}
-    return own | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    own = {
+        name: value
+        for name, value in os.environ.items()
+        if not (name.startswith("GIT_") if alone else name in _ABOUT_A_REPOSITORY)
+    }
+    # Nobody is there to answer a question, and messages are read.
+    return own | (_ALONE if alone else {}) | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

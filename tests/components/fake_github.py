@@ -71,6 +71,9 @@ class FakeRepository:
     """Their commits, and the files in which they differ from main."""
     pulls: list[Pull] = field(default_factory=list)
 
+    def refresh(self) -> None:
+        """Comes before each request."""
+
     def push(self, branch: str, *files: str) -> str:
         commit = f"{len(self.branches):040x}"
         self.branches[branch] = (commit, list(files))
@@ -154,6 +157,7 @@ class FakeGitHub:
             return 301 if seen.method == "GET" else 307, {"Location": where}, {"message": "Moved Permanently"}
         if name not in self.repositories:
             raise Refusal(404, {"message": "Not Found"})
+        self.repositories[name].refresh()
         return self._on(name, self.repositories[name], rest, seen)
 
     def _on(self, name: str, repository: FakeRepository, rest: str, seen: Seen) -> tuple[int, dict[str, str], Any]:

@@ -169,7 +169,7 @@ class Observations:
     def carry_out(self, plans: Iterable[Plan]) -> None:
         """Does to pull requests what plans say."""
         for one in plans:
-            repository = one.dependant.repository.rpartition("/")[2]
+            repository = one.target.repository.rpartition("/")[2]
             if one.own is None and not one.closed:
                 number = self.open(repository, one.branch)
                 self.edit(
@@ -181,7 +181,8 @@ class Observations:
                     description=one.description,
                 )
             elif one.own is not None and one.closed:
-                self.close(repository, one.own.number)
+                text = with_block(one.own.description, one.description)
+                self.edit(repository, one.own.number, description=text, state="closed")
             elif one.own is not None:
                 text = with_block(one.own.description, one.description)
                 self.edit(repository, one.own.number, title=one.title, description=text, draft=one.draft)

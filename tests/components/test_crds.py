@@ -104,7 +104,7 @@ def test_what_is_written_is_as_defined(world: World) -> None:
 
     world.commit("base", "feature", {"Dockerfile": "FROM scratch\nRUN true\n"})
     base = world.open("base", "feature")
-    world.build("base", "base", "1", base)
+    world.build("base", "base", "1", base, manifests="ab")
     world.commit("op", "feature", {"controller/main.go": "package op\n", "bundle/new.yaml": "a: 1\n"})
     controller = world.open("op", "feature")
     world.build("controller", "op", "1", controller)

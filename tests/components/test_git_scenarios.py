@@ -154,7 +154,8 @@ def test_s7_closed_without_a_merge(parent: World) -> None:
     world.go_on("parent", "child")
     (own,) = world.pulls("child")
     assert own.state == "closed"
-    assert "nothing that triggered it" in world.forge.comments(world.url("child"), own.number)[-1].text
+    comment = world.forge.comments(world.url("child"), own.number)[-1]
+    assert comment.text == "Closed: all that triggered it is closed unmerged."
     assert world.plan("parent", "child") == []
 
 

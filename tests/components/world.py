@@ -22,10 +22,16 @@ def digest(letter: str) -> str:
 
 @dataclass
 class World:
-    """Everything below one directory; `package` holds the resources."""
+    """Everything below one directory; `package` holds the resources, `options` are those of plan.
+
+    `forge_options` are those of observe and apply.
+    """
 
     root: Path
     clock: int = 0
+    registry: str = "quay.io/o"
+    options: tuple[str, ...] = ()
+    forge_options: tuple[str, ...] = ()
     forge: LocalForge = field(default_factory=LocalForge)
 
     @property
@@ -36,6 +42,10 @@ class World:
 
     def url(self, name: str) -> str:
         return str(self.root / f"{name}.git")
+
+    def address(self, name: str) -> str:
+        """How resources name it."""
+        return self.url(name)
 
     def repository(self, name: str, files: Mapping[str, str]) -> None:
         self.git("init", "--quiet", "--bare", "--initial-branch=main", self.url(name))
@@ -103,7 +113,7 @@ class World:
         return self.forge.merge(self.url(name), number, how=how, force=True)
 
     def pull(self, name: str, number: int) -> ForgePullRequest:
-        return next(one for one in self.forge.pull_requests(self.url(name)) if one.number == number)
+        return next(one for one in self.pulls(name) if one.number == number)
 
     def pulls(self, name: str) -> list[ForgePullRequest]:
         return self.forge.pull_requests(self.url(name))
@@ -118,8 +128,8 @@ class World:
     def component(
         self, name: str, repository: str, *depends_on: str, at: str = "0", context: str = "", app: str = "app"
     ) -> None:
-        git = {"url": self.url(repository), "revision": "main", **({"context": context} if context else {})}
-        spec = {"application": app, "source": {"git": git}, "containerImage": f"quay.io/o/{name}@{digest(at)}"}
+        git = {"url": self.address(repository), "revision": "main", **({"context": context} if context else {})}
+        spec = {"application": app, "source": {"git": git}, "containerImage": f"{self.registry}/{name}@{digest(at)}"}
         if depends_on:
             spec["dependsOn"] = list(depends_on)
         metadata = {"name": name, "namespace": "team"}
@@ -147,17 +157,17 @@ class World:
             labels[f"{pac}/pull-request"] = str(number)
             branch = branch or self.pull(repository, number).source_branch
         name = f"{component}-{self.clock}"
-        annotations = {f"{pac}/source-branch": branch or "main", f"{pac}/repo-url": self.url(repository)}
+        annotations = {f"{pac}/source-branch": branch or "main", f"{pac}/repo-url": self.address(repository)}
         results = [
-            {"name": "IMAGE_URL", "value": f"quay.io/o/{component}:tag"},
+            {"name": "IMAGE_URL", "value": f"{self.registry}/{component}:tag"},
             {"name": "IMAGE_DIGEST", "value": digest(letter)},
         ]
         if manifests:
-            images = ",".join(f"quay.io/o/{component}@{digest(one)}" for one in manifests)
+            images = ",".join(f"{self.registry}/{component}@{digest(one)}" for one in manifests)
             results.append({"name": "IMAGES", "value": images})
         metadata = {"name": name, "namespace": "team", "labels": labels, "annotations": annotations}
         status = {
-            "startTime": f"2024-01-01T00:{self.clock:02}:00Z",
+            "startTime": f"2024-06-01T00:{self.clock:02}:00Z",
             "conditions": [{"type": "Succeeded", "status": outcome}],
             "results": results if outcome == "True" else [],
         }
@@ -172,19 +182,19 @@ class World:
     # ---- the commands ------------------------------------------------------------------------------------------
 
     def observe(self, *names: str) -> None:
-        urls = [self.url(name) for name in names]
-        assert main(["components", "observe", *urls, "--namespace", "team", "-o", str(self.package / "observed")]) == 0
+        options = ("--namespace", "team", "-o", str(self.package / "observed"), *self.forge_options)
+        assert main(["components", "observe", *map(self.address, names), *options]) == 0
 
     def plan(self, *names: str) -> list[dict[str, object]]:
         """Observes and plans; gives the specs of the plans."""
         self.observe(*names)
-        assert main(["components", "plan", str(self.package), "--quiet"]) == 0
+        assert main(["components", "plan", str(self.package), "--quiet", *self.options]) == 0
         plans = sorted((self.package / "plans").glob("*.yaml")) if (self.package / "plans").is_dir() else []
         return [yaml.safe_load(one.read_text())["spec"] for one in plans]
 
-    def apply(self) -> int:
+    def apply(self, plans: str = "plans") -> int:
         try:
-            return main(["components", "apply", str(self.package / "plans"), "--quiet"])
+            return main(["components", "apply", str(self.package / plans), "--quiet", *self.forge_options])
         except SystemExit as stop:
             return int(stop.code or 0)
 

@@ -16,11 +16,7 @@ def actions(made: Plan, carried: Told | None) -> Iterator[Action]:
     """What has to be done to the pull request as it is."""
     own = made.own
     if own is None:
-        if not made.closed:
-            yield "create"
-        return
-    if made.closed:
-        yield "close"
+        yield "create"
         return
     told = told_by(made.description)
     assert told is not None
@@ -42,17 +38,17 @@ def actions(made: Plan, carried: Told | None) -> Iterator[Action]:
 
 def tell_why(planning: Planning, made: Plan) -> None:
     """Tells what a pull request brings, and what it waits for."""
-    key = made.dependant.key
+    key, of_whom = made.target.key, made.target
     what = f"{named(made.own)}" if made.own is not None else f"a pull request from {made.branch}"
     brought = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in made.digests) or "nothing"
-    planning.tell("info", "R21" if made.own is None else "R22", f"{key}: {what} brings {brought}", key)
+    planning.tell("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} brings {brought}", key)
     if made.waiting:
         waits = ", ".join(_waits(one) for one in made.waiting)
-        planning.tell("info", "R27", f"{key}: {what} stays a draft until {waits}", key)
+        planning.tell("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
     elif made.own is not None and made.own.draft and not made.draft:
-        planning.tell("info", "R30", f"{key}: {what} leaves draft: all that triggered it is merged and built", key)
-    if made.own is None and made.branch == branch_names(made.group, "")[1] + planning.suffix(made.dependant):
-        message = f"{key}: the branch is {made.branch}: git allows no {made.group}/… beside {made.group}"
+        planning.tell("info", "R30", f"{of_whom}: {what} leaves draft: all that triggered it is merged and built", key)
+    if made.own is None and made.branch == branch_names(made.group, "")[1] + made.target.suffix:
+        message = f"{of_whom}: the branch is {made.branch}: git allows no {made.group}/… beside {made.group}"
         planning.tell("info", "I5", message, key)
 
 

@@ -69,9 +69,10 @@ class _Run:
         own = self._own()
         if order.closed:
             if own is not None:
+                self._describe(own)
                 self._forge.close(order.repository, own.number)
-                self._forge.comment(order.repository, own.number, "Closed: nothing that triggered it will be merged.")
-                self.tell("info", "S7", f"closed #{own.number}")
+                self._forge.comment(order.repository, own.number, f"Closed: {order.closed}.")
+                self.tell("info", "C4", f"closed #{own.number}: {order.closed}")
             return
         base = self._git.branches.get(order.base)
         if base is None:
@@ -143,7 +144,7 @@ class _Run:
         files = {
             path: entry
             for path, entry in self._git.files(commit).items()
-            if selected(path, order.context, policy.files, policy.exclude)
+            if any(selected(path, context, policy.files, policy.exclude) for context in order.contexts)
         }
         contents = self._git.contents(files.values())
         changes: dict[str, Entry | None] = {}
@@ -158,11 +159,11 @@ class _Run:
             self._tell_architectures(path, data, edit)
             edited = replace_digests(data, edit.repositories, edit.known, edit.digest, rules, path)
             found = found or bool(edited.replaced) or edit.digest.encode() in data
-            self._tell_problems(path, edited.problems)
+            self._tell_problems(edited.problems)
             if edited.data != data:
                 changes[path] = Entry(entry.mode, self._git.stored(edited.data))
         if not found:
-            where = "" if order.context == "." else f" below {order.context}"
+            where = "" if "." in order.contexts else f" below {', '.join(order.contexts)}"
             names = ", ".join(edit.repositories) or edit.image
             self.tell("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
         if not changes:
@@ -178,12 +179,12 @@ class _Run:
                 message = f"{path}:{one.line} names {edit.component} for one architecture; name the index"
                 self.tell("warning", "C5", message)
 
-    def _tell_problems(self, path: str, problems: Iterable[Problem]) -> None:
+    def _tell_problems(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
             if problem.severity == "error":
-                raise _Stopped(problem.rule, f"{path}: {problem.message}")
+                raise _Stopped(problem.rule, problem.message)
             if problem.severity == "warning":
-                self.tell("warning", problem.rule, f"{path}: {problem.message}")
+                self.tell("warning", problem.rule, problem.message)
 
     # ---- the pull request --------------------------------------------------------------------------------------
 
@@ -195,13 +196,17 @@ class _Run:
             )
             self.tell("info", "R21", f"opened #{made.number}{' as a draft' if order.draft else ''}")
             return
-        title = order.title if told_by(own.body) is not None else own.title
-        if own.title != title or not is_described(own.body, order.description):
-            self._forge.edit(order.repository, own.number, title, with_block(own.body, order.description))
-            self.tell("info", "R23", f"described #{own.number} anew")
+        self._describe(own)
         if own.draft != order.draft:
             self._forge.set_draft(order.repository, own.number, draft=order.draft)
             self.tell("info", "R30", f"#{own.number} {'is a draft again' if order.draft else 'left draft'}")
+
+    def _describe(self, own: ForgePullRequest) -> None:
+        order = self._order
+        title = order.title if told_by(own.body) is not None and not order.closed else own.title
+        if own.title != title or not is_described(own.body, order.description):
+            self._forge.edit(order.repository, own.number, title, with_block(own.body, order.description))
+            self.tell("info", "R23", f"described #{own.number} anew")
 
 
 __all__ = ["TRAILER", "ForgeError", "GitError", "Step", "carry_out"]

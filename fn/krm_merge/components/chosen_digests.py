@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from krm_merge.components.description import Told, told_by
+from collections.abc import Sequence
+
+from krm_merge.components.description import told_by
 from krm_merge.components.history import is_usable, latest
 from krm_merge.components.model import Key
+from krm_merge.components.own import OfGroup, Own, Remembered
 from krm_merge.components.planned import DigestEdit, Trigger
 from krm_merge.components.planning import Planning
 
 
-def desired_digests(planning: Planning, triggers: list[Trigger], carried: Told | None) -> dict[Key, str]:
-    """The digest of each dependency that the branch shall hold."""
+def desired_digests(planning: Planning, triggers: Sequence[Trigger], last: Remembered | None) -> dict[Key, str]:
+    """The digest of each dependency that the branch shall hold; `last` is the last pull request of the group."""
     desired: dict[Key, str] = {}
     for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
         of_key = [one for one in triggers if one.component == key]
         found = _chosen(planning, key, of_key)
-        if found is None and carried is not None and key.name in carried.digests:
+        if found is None and last is not None and key.name in last.told.digests:
             # S7: what a closed pull request brought goes back to what is promoted.
             found = planning.history.promoted_digest(key)
         if found:
@@ -23,7 +26,7 @@ def desired_digests(planning: Planning, triggers: list[Trigger], carried: Told |
     return desired
 
 
-def _chosen(planning: Planning, key: Key, triggers: list[Trigger]) -> str | None:
+def _chosen(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> str | None:
     """The digest among those of one dependency; None where only closed pull requests brought one."""
     for state in ("open", "waiting", "done"):
         found = [one for one in triggers if one.state == state and one.digest]
@@ -37,7 +40,7 @@ def _chosen(planning: Planning, key: Key, triggers: list[Trigger]) -> str | None
     return None
 
 
-def _newest(planning: Planning, key: Key, triggers: list[Trigger]) -> Trigger:
+def _newest(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> Trigger:
     def started(one: Trigger) -> str:
         build = latest(planning.history.before_merge(key, one.pull_request)) if one.pull_request else None
         return build.started if build is not None else ""
@@ -45,14 +48,13 @@ def _newest(planning: Planning, key: Key, triggers: list[Trigger]) -> Trigger:
     return max(triggers, key=started)
 
 
-def digest_edit(planning: Planning, key: Key, digest: str, group: str, carried: Told | None) -> DigestEdit:
+def digest_edit(planning: Planning, key: Key, digest: str, group: str, own: Own, ours: OfGroup) -> DigestEdit:
     """The commit that brings a digest, and what it may replace: what this or another plan brought before."""
     component = planning.graph.components[key]
-    known = {component.digest, carried.digests.get(key.name, "") if carried is not None else ""}
+    before = (ours.last, own.holder(key.name))
+    known = {component.digest, *(one.told.digests.get(key.name, "") for one in before if one is not None)}
     for build in planning.history.by_component.get(key, ()):
-        if is_usable(build) and (
-            build.event == "push" or planning.choices.branches.group(build.source_branch) == group
-        ):
+        if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
             known.add(build.digest)
     repositories = tuple(dict.fromkeys((component.image, *component.released_as)))
     manifests = {one for build in planning.history.by_component.get(key, ()) for one in build.manifests}

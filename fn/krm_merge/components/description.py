@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from krm_merge.components.model import Component, PullRequest, same_repository
-from krm_merge.components.planned import DigestEdit, Synthetic, Trigger, Waiting
+from krm_merge.components.model import PullRequest, same_repository
+from krm_merge.components.planned import DigestEdit, Synthetic, Target, Trigger, Waiting
 
 BEGIN = "<!-- krm-merge components: begin -->"
 END = "<!-- krm-merge components: end -->"
@@ -61,20 +61,24 @@ def _lines(text: str) -> str:
 
 
 def description_of(
-    dependant: Component,
+    target: Target,
     group: str,
     triggers: Sequence[Trigger],
     digests: Sequence[DigestEdit],
     waiting: Sequence[Waiting],
     synthetic: Sequence[Synthetic],
+    closed: str = "",
 ) -> tuple[str, str]:
-    """Title and description of a pull request."""
+    """Title and description of a pull request; `closed` is why it is closed."""
     names = ", ".join(edit.component.name for edit in digests) or "nothing"
-    lines = [BEGIN, f"This brings new images to `{dependant.key.name}`, for the group `{group}`.", ""]
+    to = ", ".join(one.key.name for one in target.dependants)
+    whom = ", ".join(f"`{one.key.name}`" for one in target.dependants)
+    lines = [BEGIN, f"This brings new images to {whom}, for the group `{group}`.", ""]
     for edit in digests:
         image = edit.repositories[0] if edit.repositories else edit.component.name
         lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
-    lines += ["", "It was triggered by:", ""]
+    if triggers:
+        lines += ["", "It was triggered by:", ""]
     for one in triggers:
         if one.pull_request is not None:
             head = f", at {one.pull_request.head}" if one.pull_request.head else ""
@@ -85,8 +89,8 @@ def description_of(
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
     kept = bool(triggers) and all(one.state == "closed" for one in triggers) and bool(digests)
-    lines += ["", _order(waiting, bool(digests), kept), END]
-    return f"Update {names} in {dependant.key.name} ({group})", "\n".join(lines) + "\n"
+    lines += ["", f"Closed: {closed}." if closed else _order(waiting, bool(digests), kept), END]
+    return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
 
 
 def reference(one: PullRequest) -> str:

@@ -58,14 +58,12 @@ class Merge:
 
     def _tree(self, ours: str, theirs: str) -> str:
         done = self.place.run(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs])
-        tree, *conflicts = filter(None, done.stdout.split("\0")) if done.stdout else [""]
-        if done.returncode == 1:
-            raise self.place.error(f"the merge conflicts in {', '.join(conflicts)}; rebase the branch on its target")
-        if done.returncode == _GIT_USAGE:
+        if done.status == 1:
+            conflicts = ", ".join(filter(None, done.output.split("\0")[1:]))
+            raise self.place.error(f"the merge conflicts in {conflicts}; rebase the branch on its target")
+        if done.status == _GIT_USAGE:
             raise self.place.error("this git cannot merge without a working tree; install git 2.38 or later")
-        if done.returncode != 0:
-            raise self.place.error(f"git merge-tree: {done.stderr.strip()}")
-        return tree
+        return self.place.output(done).rstrip("\0")
 
     def _commit(self, tree: str, parents: Sequence[str], message: str, author: Mapping[str, str] | None = None) -> str:
         date = f"@{int(self.at.timestamp())} +0000"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,9 +12,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+from krm_merge import git_program
 from krm_merge.components.forge import ForgeError
 from krm_merge.components.local_records import Record
 from krm_merge.components.model import same_repository
+from krm_merge.git_program import GitError, complaint
 from krm_merge.packages.directory import PackageError, reason
 from krm_merge.packages.tree import File
 from krm_merge.packages.write import write_file
@@ -32,6 +33,16 @@ class Change:
     def pull(self, **fields: Any) -> None:
         """Changes fields of the pull request."""
         self.record = replace(self.record, pull=replace(self.record.pull, **fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a command of git: its exit code, what it wrote, and why it failed."""
+
+    command: str
+    status: int
+    output: str
+    complaint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +146,9 @@ class BareRepository:
     def merge_base(self, target: str, source: str) -> str:
         """The newest commit that both come from. Raises ForgeError."""
         done = self.run(["merge-base", target, source])
-        if done.returncode == 1:
+        if done.status == 1:
             raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
-        return self._output(done)
+        return self.output(done)
 
     def changed(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
         """What the pull request changes since it branched off."""
@@ -147,35 +158,20 @@ class BareRepository:
 
     def git(self, *arguments: str, data: str = "", environment: Mapping[str, str] | None = None) -> str:
         """What git writes. Raises ForgeError."""
-        return self._output(self.run(arguments, data, environment))
+        return self.output(self.run(arguments, data, environment))
 
-    def _output(self, done: subprocess.CompletedProcess[str]) -> str:
-        if done.returncode != 0:
-            why = "".join(done.stderr.strip().splitlines()[:1]).removeprefix("fatal: ")
-            raise self.error(f"git {done.args[4]}: {why}")
-        return done.stdout.rstrip("\n")
+    def output(self, done: Done) -> str:
+        """What git wrote. Raises ForgeError where it failed."""
+        if done.status != 0:
+            raise self.error(f"git {done.command}: {done.complaint}")
+        return done.output.rstrip("\n")
 
-    def run(
-        self, arguments: Sequence[str], data: str = "", environment: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, arguments: Sequence[str], data: str = "", environment: Mapping[str, str] | None = None) -> Done:
         """Runs git here, whatever comes of it. Raises ForgeError where there is none."""
-        command = ["git", f"--git-dir={self.directory}", "-c", f"core.attributesFile={os.devnull}", *arguments]
+        # A merge is the same for everybody.
+        plain = ["-c", f"core.attributesFile={os.devnull}", *arguments]
         try:
-            return subprocess.run(
-                command,
-                input=data,
-                capture_output=True,
-                check=False,
-                encoding="utf-8",
-                errors="replace",
-                env=_environment() | dict(environment or {}),
-            )
-        except FileNotFoundError:
-            raise ForgeError("the program git is not on PATH; install it") from None
-
-
-def _environment() -> dict[str, str]:
-    # A merge is the same for everybody: no settings of the user, and no repository that a hook names.
-    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
-    return own | alone | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+            done = git_program.run(plain, self.directory, data.encode(errors="replace"), environment, alone=True)
+        except GitError as error:
+            raise ForgeError(str(error)) from None
+        return Done(arguments[0], done.returncode, done.stdout.decode(errors="replace"), complaint(done.stderr))

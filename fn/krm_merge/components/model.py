@@ -30,8 +30,8 @@ class Component:
 
     `repository` is the URL of its git repository, `branch` the one that it is built from ('' where not said), `context`
     its directory there ('.' for all). `image` is the name of its image without tag and digest, `digest` the one that
-    was promoted last ('' before the first), of a build that started at `promoted`. `released_as` are names under which
-    the image is released. `depends_on` and `nudges` hold names of other Components, as written.
+    was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `released_as` are names
+    under which the image is released. `depends_on` and `nudges` hold names of other Components, as written.
     """
 
     key: Key
@@ -46,6 +46,7 @@ class Component:
     depends_on: tuple[str, ...] = ()
     nudges: tuple[str, ...] = ()
     deleted: bool = False
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,7 @@ def read_component(value: Value) -> Component:
         tuple(dict.fromkeys([*declared, *(part.strip() for part in named.split(",") if part.strip())])),
         tuple(names(spec, "build-nudges-ref")),
         bool(text(value, "metadata", "deletionTimestamp")),
+        text(value, "status", "lastBuiltCommit"),
     )
 
 

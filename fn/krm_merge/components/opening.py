@@ -1,63 +1,83 @@
-"""Whether a pull request is opened where none is open, or kept where all that triggered it is closed."""
+"""Whether a pull request is opened where none is open, and whether an open one has an end."""
 
 from __future__ import annotations
 
-from krm_merge.components.description import Told, reference, told_by
-from krm_merge.components.model import Build, Component, Key, PullRequest
-from krm_merge.components.planned import Trigger
+from collections.abc import Mapping, Sequence
+
+from krm_merge.components.model import Build, Key
+from krm_merge.components.own import OfGroup, Own, Remembered
+from krm_merge.components.planned import Target, Trigger
 from krm_merge.components.planning import Planning, named
 
 
+def unsettled(planning: Planning, own: Own, ours: OfGroup, triggers: Sequence[Trigger]) -> list[Trigger]:
+    """What still triggers; what an earlier pull request of the group was about is over with that."""
+    goes_on = ours.open is not None or any(_is_live(one) for one in triggers)
+    return [one for one in triggers if not _is_settled(planning, own, ours, one, goes_on)]
+
+
+def _is_settled(planning: Planning, own: Own, ours: OfGroup, trigger: Trigger, goes_on: bool) -> bool:
+    if _is_live(trigger) or (ours.open is not None and (trigger.pull_request is None or ours.open.names(trigger))):
+        return False
+    before = [one for one in ours.ended if one.names(trigger)]
+    # Of what was closed by hand there is something to tell.
+    is_over = goes_on or trigger.state == "closed" or any(one.pull_request.state == "merged" for one in before)
+    return bool(before) and is_over and not _needs_mending(planning, own, trigger)
+
+
+def _is_live(trigger: Trigger) -> bool:
+    return trigger.state in ("open", "waiting")
+
+
+def _needs_mending(planning: Planning, own: Own, trigger: Trigger) -> bool:
+    """S8: whether the target branch has the image of what triggers, which was not merged or built then."""
+    holder, promoted = own.holder(trigger.component.name), planning.history.promoted_digest(trigger.component)
+    return holder is not None and holder.is_before(trigger) and _digest(holder, trigger.component) != promoted
+
+
 def is_worth_opening(
-    planning: Planning,
-    dependant: Component,
-    group: str,
-    triggers: list[Trigger],
-    desired: dict[Key, str],
-    current: PullRequest | None,
-    carried: Told | None,
+    planning: Planning, target: Target, group: str, triggers: Sequence[Trigger], desired: Mapping[Key, str], own: Own
 ) -> bool:
     """Whether a pull request is to be opened where none is open; if not, why is told."""
-    live = [one for one in triggers if one.state in ("open", "waiting")]
+    ours = own.of_group(group)
+    last, ended = ours.last, list(ours.ended)
     # A branch may be used again: what came after the last pull request from it says nothing of that.
-    recorded = carried.triggers if carried is not None else {}
-    new = [one for one in triggers if one.pull_request is None or reference(one.pull_request) not in recorded]
-    missing = {key: digest for key, digest in desired.items() if not carried or carried.digests.get(key.name) != digest}
-    overtaken = [one.pull_request for one in live if one.pull_request is not None and one not in new]
-    if current is not None and current.state == "merged" and overtaken:
-        early = ", ".join(map(named, overtaken))
-        message = (
-            f"{dependant.key}: {named(current)} was merged out of order, before {early}: {current.target_branch} "
-            "now names images of pull requests, which expire"
-        )
-        planning.tell("warning", "R34", message, dependant.key)
-    if not missing:
+    new = [one for one in triggers if not any(before.names(one) for before in ended)]
+    live = [one for one in triggers if _is_live(one)]
+    _tell_early(planning, target, last, [one for one in live if one not in new])
+    if not live and not any(_is_newest(planning, target, group, own, one) for one in triggers):
         return False
-    if current is not None and current.state == "closed" and all(one.state == "closed" for one in triggers):
-        return False  # S7: it was closed with them
-    if current is not None and current.state == "closed" and not new:
-        message = f"{dependant.key}: {named(current)} was closed by hand and stays closed; reopen it to go on"
-        planning.tell("info", "R34", message, dependant.key)
+    if last is not None and last.pull_request.state == "closed" and not new:
+        message = f"{target}: {named(last.pull_request)} was closed by hand and stays closed; reopen it to go on"
+        planning.tell("info", "R34", message, target.key)
         return False
-    if not live and current is None:
-        return _is_newest(planning, dependant, group, triggers, desired)
-    return True
+    return bool(desired) and not (last is not None and _has(last, desired))
 
 
-def _is_newest(
-    planning: Planning, dependant: Component, group: str, triggers: list[Trigger], desired: dict[Key, str]
-) -> bool:
-    """Whether a group that was merged before anything was opened for it is the one that the digests are of."""
-    done = [one for one in triggers if one.state == "done"]
-    for one in done:
-        promoted = planning.history.promoted(one.component)
-        if promoted is None or not _brought(planning, one, promoted):
-            continue
-        if not _has_digest(planning, dependant, one, desired):
-            return True
-    if done:
-        message = f"{dependant.key}: group {group} is done: newer digests of its dependencies were promoted since"
-        planning.tell("info", "R30", message, dependant.key)
+def _tell_early(planning: Planning, target: Target, last: Remembered | None, overtaken: Sequence[Trigger]) -> None:
+    names = [named(one.pull_request) for one in overtaken if one.pull_request is not None]
+    if last is None or last.pull_request.state != "merged" or not names:
+        return
+    message = (
+        f"{target}: {named(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
+        f"{last.pull_request.target_branch} now names images of pull requests, which expire"
+    )
+    planning.tell("warning", "R34", message, target.key)
+
+
+def _is_newest(planning: Planning, target: Target, group: str, own: Own, trigger: Trigger) -> bool:
+    """Whether what is merged or closed has to be brought still: it is what was promoted, or has to be taken back."""
+    if _needs_mending(planning, own, trigger):
+        return True
+    if trigger.state != "done":
+        return False
+    promoted, holder = planning.history.promoted(trigger.component), own.holder(trigger.component.name)
+    if holder is not None and _digest(holder, trigger.component) == trigger.digest:
+        return False  # with another group
+    if promoted is not None and _brought(planning, trigger, promoted):
+        return True
+    message = f"{target}: group {group} is done: newer digests of its dependencies were promoted since"
+    planning.tell("info", "R30", message, target.key)
     return False
 
 
@@ -68,16 +88,27 @@ def _brought(planning: Planning, trigger: Trigger, promoted: Build) -> bool:
     return promoted in planning.history.after_merge(trigger.component, trigger.pull_request)
 
 
-def _has_digest(planning: Planning, dependant: Component, trigger: Trigger, desired: dict[Key, str]) -> bool:
-    """Whether a merged pull request brought the digest already, for another group."""
-    for one in planning.history.of_repository(dependant.repository):
-        told = told_by(one.description) if one.state == "merged" else None
-        if told is not None and told.digests.get(trigger.component.name) == desired.get(trigger.component):
-            return True
-    return False
+def end_of(
+    planning: Planning, triggers: Sequence[Trigger], desired: Mapping[Key, str], own: Own, last: Remembered
+) -> tuple[str, str] | None:
+    """The rule and the reason by which an open pull request is closed; None where it is not."""
+    if any(_is_live(one) for one in triggers):
+        return None
+    holders = {key: own.holder(key.name) for key in desired}
+    having = [holder for key, holder in holders.items() if holder is not None and _has(holder, {key: desired[key]})]
+    if desired and len(having) == len(desired) and not last.pull_request.user_commits:
+        names = ", ".join(dict.fromkeys(named(one.pull_request) for one in having))
+        return "R22", f"{names} brought all that it brings"
+    is_correction = any(_needs_mending(planning, own, one) for one in triggers)
+    all_closed = all(one.state == "closed" for one in triggers)
+    if all_closed and planning.choices.on_closed == "revert" and not is_correction:
+        return "S7", "all that triggered it is closed unmerged"
+    return None
 
 
-def is_correction(own: list[PullRequest], desired: dict[Key, str]) -> bool:
-    """Whether what was merged out of order has to be taken back (S8)."""
-    merged = next((told_by(one.description) for one in reversed(own) if one.state == "merged"), None)
-    return merged is not None and any(merged.digests.get(key.name) != digest for key, digest in desired.items())
+def _has(one: Remembered, digests: Mapping[Key, str]) -> bool:
+    return all(_digest(one, key) == digest for key, digest in digests.items())
+
+
+def _digest(one: Remembered, key: Key) -> str | None:
+    return one.told.digests.get(key.name)

@@ -1,4 +1,4 @@
-"""A plan as data: what shall happen to a dependant, and what the user chose for all of them."""
+"""A plan as data: what shall happen to dependants, and what the user chose for all of them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,46 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """Who gets one pull request for each group: a dependant, or several that share a repository and a branch (I17).
+
+    `suffix` ends the names of its branches.
+    """
+
+    dependants: tuple[Component, ...]
+    suffix: str
+
+    def __str__(self) -> str:
+        """As messages name it."""
+        return ", ".join(str(one.key) for one in self.dependants)
+
+    @property
+    def key(self) -> Key:
+        """The Component that findings are about."""
+        return self.dependants[0].key
+
+    @property
+    def application(self) -> str:
+        """The Application of all of them."""
+        return self.dependants[0].application
+
+    @property
+    def repository(self) -> str:
+        """The repository of all of them."""
+        return self.dependants[0].repository
+
+    @property
+    def branch(self) -> str:
+        """The branch that they are built from."""
+        return self.dependants[0].branch or "main"
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """Their directories."""
+        return tuple(dict.fromkeys(one.context for one in self.dependants))
+
+
+@dataclass(frozen=True, slots=True)
 class Trigger:
     """What brings a digest: a build of a Component from a pull request, None for a push without one."""
 
@@ -36,7 +76,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """A commit of what a pull request changes in the dependant's directory (R28)."""
+    """A commit of what a pull request changes in the directories of dependants (R28)."""
 
     pull_request: PullRequest
     paths: tuple[str, ...]
@@ -67,22 +107,22 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The pull request of one dependant and group. `own` is it as observed; `closed` says that it shall not be."""
+    """The pull request of one target and group. `own` is it as observed; `closed` says why it shall not be."""
 
-    dependant: Component
+    target: Target
     group: str
     branch: str
     base: str
     draft: bool
-    triggers: tuple[Trigger, ...]
-    waiting: tuple[Waiting, ...]
-    synthetic: tuple[Synthetic, ...]
-    digests: tuple[DigestEdit, ...]
-    actions: tuple[Action, ...]
-    title: str
-    description: str
+    triggers: tuple[Trigger, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    synthetic: tuple[Synthetic, ...] = ()
+    digests: tuple[DigestEdit, ...] = ()
+    actions: tuple[Action, ...] = ()
+    title: str = ""
+    description: str = ""
     own: PullRequest | None = None
-    closed: bool = False
+    closed: str = ""
 
     @property
     def state(self) -> Literal["open", "closed"]:

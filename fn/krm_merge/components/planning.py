@@ -2,46 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from krm_merge.components.graph import Finding, Graph
-from krm_merge.components.history import History
+from krm_merge.components.history import History, PullRequestId
 from krm_merge.components.model import Component, Key, PullRequest, same_repository
-from krm_merge.components.planned import Choices
+from krm_merge.components.planned import Choices, Target
 
 
 class Planning:
-    """What is observed, what the user chose, and what was found so far. `rank` is the order of the graph."""
+    """What is observed, what the user chose, and what was found so far.
+
+    `targets` are in the order of the graph, `rank` is that order, `over` are the targets whose Components are deleted.
+    `closing` are the pull requests that plans close.
+    """
 
     def __init__(self, graph: Graph, history: History, choices: Choices) -> None:
-        """Nothing is found at first."""
+        """Nothing is found at first, but for what is told of targets."""
         self.graph = graph
         self.history = history
-        self.choices = replace(
-            choices,
-            branches=replace(
-                choices.branches,
-                dependants={_suffix(c, choices) for c in (*graph.components.values(), *graph.deleted.values())},
-            ),
-        )
         self.rank = {key: at for at, key in enumerate(graph.order)}
         self.findings: list[Finding] = []
+        self.closing: set[PullRequestId] = set()
+        living = self._targets([graph.components[key] for key in graph.order], choices)
+        self.targets = list(_told_apart(living))
+        taken = {_place(one) for one in self.targets}
+        over = self._targets(graph.deleted.values(), choices)
+        self.over = [one for one in over if _place(one) not in taken]
+        suffixes = {one.suffix for one in (*self.targets, *self.over)}
+        self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
+        self._groups: dict[str, str] = {}
 
-    def suffix(self, component: Component) -> str:
-        """What the branches of a dependant end in."""
-        # I17: stable, so that the branch is found again.
-        return _suffix(component, self.choices)
+    def group(self, branch: str) -> str:
+        """The group of a branch."""
+        if branch not in self._groups:
+            self._groups[branch] = self.choices.branches.group(branch)
+        return self._groups[branch]
 
     def tell(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
         """Tells of a Component what a rule says."""
         self.findings.append(Finding(severity, rule, message, key))
 
+    def _targets(self, components: Iterable[Component], choices: Choices) -> Iterator[Target]:
+        sharing: dict[tuple[str, ...], list[Component]] = {}
+        for one in components:
+            place = (one.key.namespace, one.application, same_repository(one.repository), one.branch)
+            together = choices.suffix == "repository" and one.repository
+            sharing.setdefault(place if together else (*place, one.key.name), []).append(one)
+        for ones in sharing.values():
+            dependants = [one for one in ones if self.graph.dependencies(one.key)] or ones[:1]
+            if choices.suffix == "component" or self._is_chained(dependants):
+                yield from (Target((one,), one.key.name) for one in dependants)
+            else:
+                name = same_repository(ones[0].repository).rpartition("/")[2]
+                yield Target(tuple(dependants), name or ones[0].key.name)
 
-def _suffix(component: Component, choices: Choices) -> str:
-    if choices.suffix == "component" or not component.repository:
-        return component.key.name
-    return same_repository(component.repository).rpartition("/")[2]
+    def _is_chained(self, dependants: Sequence[Component]) -> bool:
+        """Whether what one of them is built to goes to another: one branch cannot be on both sides of a merge."""
+        keys = {one.key for one in dependants}
+        above, level = set[Key](), keys
+        while level:
+            level = {key for one in level for key in self.graph.dependencies(one)} - above
+            above |= level
+        if not above & keys:
+            return False
+        names = ", ".join(one.key.name for one in dependants)
+        message = f"{names} share a repository, but depend on each other: each has branches of its own"
+        self.tell("info", "I17", message, dependants[0].key)
+        return True
+
+
+def _told_apart(targets: Iterable[Target]) -> Iterator[Target]:
+    """With other suffixes where two namespaces build a Component of one name from one repository."""
+    taken = set[tuple[str, str]]()
+    for one in targets:
+        if _place(one) in taken:
+            one = replace(one, suffix=f"{one.suffix}-{one.key.namespace}")
+        taken.add(_place(one))
+        yield one
+
+
+def _place(one: Target) -> tuple[str, str]:
+    return same_repository(one.repository), one.suffix
 
 
 def named(one: PullRequest) -> str:

@@ -59,14 +59,14 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A plan as it is carried out."""
+    """A plan as it is carried out. `contexts` are the directories of the dependants, `closed` says why it is closed."""
 
     name: str
     repository: str
     branch: str
     base: str
-    context: str
-    closed: bool
+    contexts: tuple[str, ...]
+    closed: str
     draft: bool
     title: str
     description: str
@@ -78,16 +78,16 @@ class Order:
 
 def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
     """The resource of a plan; what is empty is left out."""
-    dependant = plan.dependant
+    target = plan.target
     spec: Object = {
-        "repository": dependant.repository,
+        "repository": target.repository,
         "sourceBranch": plan.branch,
         "targetBranch": plan.base,
-        "application": dependant.application,
-        "component": dependant.key.name,
-        "context": dependant.context,
+        "application": target.application,
+        "components": [{"name": one.key.name, "context": one.context} for one in target.dependants],
         "group": plan.group,
         "state": plan.state,
+        "reason": plan.closed,
         "draft": plan.draft,
         "triggers": [
             _filled(
@@ -121,7 +121,7 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
         "kind": KIND,
         "metadata": _filled(
             name=plan_name(plan),
-            namespace=dependant.key.namespace,
+            namespace=target.key.namespace,
             labels={_LABEL: group_label(plan.group)},
             annotations={LOCAL_CONFIG: "true"},
         ),
@@ -149,7 +149,7 @@ def _commits(plan: Plan) -> list[Value]:
 
 def plan_name(plan: Plan) -> str:
     """The name of its resource."""
-    return resource_name(plan.dependant.key.name, plan.group)
+    return resource_name(plan.target.suffix, plan.group)
 
 
 def read_order(value: Value) -> Order:
@@ -166,8 +166,8 @@ def read_order(value: Value) -> Order:
         text(spec, "repository"),
         text(spec, "sourceBranch"),
         text(spec, "targetBranch"),
-        text(spec, "context") or ".",
-        text(spec, "state") == "closed",
+        tuple(text(one, "context") or "." for one in items(spec, "components")) or (".",),
+        (text(spec, "reason") or "as planned") if text(spec, "state") == "closed" else "",
         at(spec, "draft") is True,
         text(spec, "title"),
         text(spec, "description"),

@@ -1,95 +1,94 @@
-"""Who triggers what: which builds bring something to a dependant, and which pull requests carry it there."""
+"""Who triggers what: which builds bring something to dependants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from krm_merge.components.description import told_by
-from krm_merge.components.groups import branch_names
+from krm_merge.components.description import Told, reference
 from krm_merge.components.history import latest
-from krm_merge.components.model import Build, Component, PullRequest, same_repository
-from krm_merge.components.planned import Trigger
+from krm_merge.components.model import Build, Component, PullRequest
+from krm_merge.components.own import Own
+from krm_merge.components.planned import Target, Trigger, TriggerState
 from krm_merge.components.planning import Planning, named
 
+_NOTHING = Told({}, {}, {})
 
-def triggers_by_group(planning: Planning, dependant: Component) -> dict[str, list[Trigger]]:
-    """What triggers pull requests of a dependant, by group."""
+
+def triggers_by_group(planning: Planning, target: Target, own: Own) -> dict[str, list[Trigger]]:
+    """What triggers pull requests of a target, by group."""
     groups: dict[str, list[Trigger]] = {}
-    for dependency in planning.graph.dependencies(dependant.key):
-        for group, trigger in _triggers(planning, dependant, planning.graph.components[dependency]):
+    above = {key for one in target.dependants for key in planning.graph.dependencies(one.key)}
+    for key in sorted(above):
+        dependency = planning.graph.components[key]
+        for group, trigger in (
+            *_of_pull_requests(planning, target, own, dependency),
+            *_of_pushes(planning, own, dependency),
+        ):
             groups.setdefault(group, []).append(trigger)
     return groups
 
 
-def own_by_group(planning: Planning, dependant: Component) -> dict[str, list[PullRequest]]:
-    """The pull requests that carry digests to a dependant, by group (R26)."""
-    suffix, found = planning.suffix(dependant), dict[str, list[PullRequest]]()
-    for one in planning.history.of_repository(dependant.repository):
-        group = planning.choices.branches.group(one.source_branch)
-        if one.source_branch in branch_names(group, suffix) and told_by(one.description) is not None:
-            found.setdefault(group, []).append(one)
-    return found
-
-
-def _triggers(planning: Planning, dependant: Component, dependency: Component) -> Iterator[tuple[str, Trigger]]:
+def _of_pull_requests(
+    planning: Planning, target: Target, own: Own, dependency: Component
+) -> Iterator[tuple[str, Trigger]]:
     history, key = planning.history, dependency.key
-    promoted = history.promoted(key)
-    for one in history.of_repository(dependency.repository):
-        group = planning.choices.branches.group(one.source_branch)
-        if (
-            same_repository(one.repository) == same_repository(dependant.repository)
-            and one.source_branch in branch_names(group, planning.suffix(dependant))
-            and told_by(one.description) is not None
-        ):
-            continue  # its own pull request
-        built, pushed = latest(history.before_merge(key, one)), latest(history.after_merge(key, one))
-        if pushed is None and promoted is not None and _is_later(promoted, history.after_merge(key, one)):
-            # What a later push built holds the merge, too.
-            pushed = promoted
-        if built is None and pushed is None:
-            _tell_unbuilt(planning, dependant, dependency, one)
+    for observed in history.of_repository(dependency.repository):
+        if observed.id in own.ids:
             continue
-        digest = built.digest if built is not None else ""
-        if one.state == "open":
-            yield group, Trigger(key, one, "open", digest)
-        elif one.state == "closed":
-            yield group, Trigger(key, one, "closed", digest)
-        elif pushed is None:
-            yield group, Trigger(key, one, "waiting", digest)
+        # What the plan of another target closes is as good as closed.
+        one = replace(observed, state="closed") if observed.id in planning.closing else observed
+        group = planning.group(one.source_branch)
+        last = own.of_group(group).last
+        told = last.told if last is not None else _NOTHING
+        built = latest(history.before_merge(key, one))
+        # Builds are not kept for long: then what was told of them counts.
+        recorded = told.digests.get(key.name, "") if reference(one) in told.triggers else ""
+        digest = built.digest if built is not None else recorded
+        merged = _merged(planning, dependency, one, told) if one.state == "merged" else ""
+        if merged:
+            yield group, Trigger(key, one, "done", merged)
+        elif digest:
+            state: TriggerState = "waiting" if one.state == "merged" else one.state
+            yield group, Trigger(key, one, state, digest)
         else:
-            # The newest push counts, of whichever merge it is.
-            yield group, Trigger(key, one, "done", promoted.digest if promoted is not None else pushed.digest)
-    # I12: nobody's branch gives it a name.
-    group = f"component-update-{key.name}"
-    if promoted is not None and (
-        not (promoted.pull_request or _is_of_merge(planning, dependency, promoted.revision))
-        or _is_open(planning, dependant, group)
-    ):
-        yield group, Trigger(key, None, "done", promoted.digest)
+            _tell_unbuilt(planning, target, dependency, one)
 
 
-def _is_open(planning: Planning, dependant: Component, group: str) -> bool:
-    """Whether a pull request of ours for this group is open: it goes on."""
-    own = own_by_group(planning, dependant).get(group, [])
-    return any(one.state == "open" for one in own)
+def _merged(planning: Planning, dependency: Component, one: PullRequest, told: Told) -> str:
+    """The digest in the candidate list, if the merge of a pull request is in it; else ''."""
+    history, key = planning.history, dependency.key
+    after, promoted = history.after_merge(key, one), history.promoted(key)
+    is_built = (
+        latest(after) is not None
+        # What a later push built holds the merge, too.
+        or (promoted is not None and bool(after) and promoted.started > after[-1].started)
+        or (dependency.commit != "" and dependency.commit == one.merge_commit)
+        or told.triggers.get(reference(one)) == "done"
+    )
+    # The newest push counts, of whichever merge it is.
+    return history.promoted_digest(key) if is_built else ""
 
 
-def _is_later(promoted: Build, builds: list[Build]) -> bool:
-    """Whether a promoted build started after those of a merge, none of which gave an image."""
-    return bool(builds) and promoted.started > builds[-1].started
+def _of_pushes(planning: Planning, own: Own, dependency: Component) -> Iterator[tuple[str, Trigger]]:
+    """I12: nobody's branch gives these a name."""
+    promoted = planning.history.promoted(dependency.key)
+    group = f"component-update-{dependency.key.name}"
+    if promoted is not None and (not _is_of_merge(planning, dependency, promoted) or own.of_group(group).open):
+        yield group, Trigger(dependency.key, None, "done", promoted.digest)
 
 
-def _is_of_merge(planning: Planning, dependency: Component, revision: str) -> bool:
-    return any(
-        one.merge_commit == revision and one.state == "merged"
+def _is_of_merge(planning: Planning, dependency: Component, build: Build) -> bool:
+    return bool(build.pull_request) or any(
+        one.merge_commit == build.revision and one.state == "merged"
         for one in planning.history.of_repository(dependency.repository)
     )
 
 
-def _tell_unbuilt(planning: Planning, dependant: Component, dependency: Component, one: PullRequest) -> None:
+def _tell_unbuilt(planning: Planning, target: Target, dependency: Component, one: PullRequest) -> None:
     builds = planning.history.before_merge(dependency.key, one)
     if one.state != "open" or not builds:
         return
     why = "failed" if builds[-1].outcome == "failed" else "has not finished"
-    message = f"{dependant.key}: nothing of {named(one)} yet: the build {builds[-1].name} of {dependency.key} {why}"
-    planning.tell("info", "R19", message, dependant.key)
+    message = f"{target}: nothing of {named(one)} yet: the build {builds[-1].name} of {dependency.key} {why}"
+    planning.tell("info", "R19", message, target.key)

@@ -32,7 +32,8 @@ def drawn(resources: Iterable[Resource], form: Form, results: Results) -> str:
     plans, _ = plan(graph, history, Choices())
     waiting: dict[Key, list[str]] = {}
     for one in plans:
-        waiting.setdefault(one.dependant.key, []).append(_label(one))
+        for dependant in one.target.dependants:
+            waiting.setdefault(dependant.key, []).append(_label(one))
     groups: dict[str, set[Key]] = {}
     branches = Branches(dependants={key.name for key in graph.components})
     for key, component in graph.components.items():
