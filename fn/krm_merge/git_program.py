@@ -33,9 +33,11 @@ def output(
     store: Path | None = None,
     data: bytes | None = None,
     environment: Mapping[str, str] | None = None,
+    *,
+    alone: bool = False,
 ) -> bytes:
     """What git writes; `store` is the repository, `data` goes to stdin. Raises GitError."""
-    done = run(arguments, store, data, environment)
+    done = run(arguments, store, data, environment, alone=alone)
     if done.returncode != 0:
         raise GitError(complaint(done.stderr))
     return done.stdout

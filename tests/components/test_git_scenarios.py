@@ -250,6 +250,19 @@ def test_people_add_commits(parent: World) -> None:
     assert len(world.subjects("child", "update/child")) == 3
 
 
+def test_settings_of_the_user_do_not_count(parent: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C4: the same commits for everybody."""
+    world = parent
+    world.plan("parent", "child")
+    settings = world.root / "settings"
+    settings.write_text("[i18n]\ncommitEncoding = ISO-8859-1\n[log]\nshowSignature = true\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    assert world.apply() == 0
+    made = world.git("--git-dir", world.url("child"), "cat-file", "commit", "update/child")
+    assert "encoding" not in made
+    assert "author krm-merge" in made
+
+
 def test_a_branch_that_moved_meanwhile_is_left_alone(parent: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """C4: --force-with-lease; nobody's push is lost."""
     world = parent

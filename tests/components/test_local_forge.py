@@ -283,6 +283,7 @@ class TestMerging:
         settings = tmp_path / "settings"
         settings.write_text(
             "[user]\nname = me\nemail = me@example.com\n[diff]\nnoprefix = true\n[color]\nui = always\n"
+            "[i18n]\ncommitEncoding = ISO-8859-1\n"
         )
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
         monkeypatch.setenv("GIT_AUTHOR_NAME", "me")
@@ -292,6 +293,7 @@ class TestMerging:
         commit = forge.merge(origin.url, 1)
         monkeypatch.delenv("GIT_DIR")
         assert origin.git("show", "--no-patch", "--format=%an", commit) == "robot"
+        assert "encoding" not in origin.git("cat-file", "commit", commit)
 
 
 class TestRefusals:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -82,29 +82,33 @@ class Repository:
 
     def has(self, commit: str) -> bool:
         """Whether a commit is here."""
-        return run(["cat-file", "-e", f"{commit}^{{commit}}"], self.store).returncode == 0
+        return run(["cat-file", "-e", f"{commit}^{{commit}}"], self.store, alone=True).returncode == 0
 
     def merge_base(self, first: str, second: str) -> str:
         """The newest commit that both come from. Raises GitError."""
-        return output(["merge-base", first, second], self.store).decode().strip()
+        done = run(["merge-base", first, second], self.store, alone=True)
+        if done.returncode != 0:
+            why = complaint(done.stderr) or "they have no history in common; branch off the target"
+            raise GitError(f"{self.url}: {first[:12]} and {second[:12]}: {why}")
+        return done.stdout.decode().strip()
 
     def is_ancestor(self, first: str, second: str) -> bool:
         """Whether the second commit comes from the first."""
-        return run(["merge-base", "--is-ancestor", first, second], self.store).returncode == 0
+        return run(["merge-base", "--is-ancestor", first, second], self.store, alone=True).returncode == 0
 
     def messages(self, since: str, commit: str) -> list[str]:
         """The messages of the commits that are in one and not in the other."""
-        listed = output(["log", "-z", "--format=%B", f"{since}..{commit}"], self.store).decode(errors="replace")
+        listed = self._local(["log", "-z", "--format=%B", f"{since}..{commit}"]).decode(errors="replace")
         return [message for message in listed.split("\0") if message]
 
     def tree(self, commit: str) -> str:
         """The tree of a commit."""
-        return output(["rev-parse", f"{commit}^{{tree}}"], self.store).decode().strip()
+        return self._local(["rev-parse", f"{commit}^{{tree}}"]).decode().strip()
 
     def files(self, tree: str) -> Files:
         """The files of a tree or commit; links and submodules are left out."""
         found: Files = {}
-        for line in output(["ls-tree", "-r", "-z", "--full-tree", tree], self.store).split(b"\0"):
+        for line in self._local(["ls-tree", "-r", "-z", "--full-tree", tree]).split(b"\0"):
             head, _, path = line.partition(b"\t")
             if path and head[:6] in _MODES:
                 found[os.fsdecode(path)] = Entry(head[:6].decode(), head.split()[2].decode())
@@ -114,7 +118,7 @@ class Repository:
         """Contents by id."""
         names = list(dict.fromkeys(entry.blob for entry in entries))
         asked = "".join(f"{name}\n" for name in names).encode()
-        return dict(zip(names, blobs(output(["cat-file", "--batch"], self.store, asked)), strict=True))
+        return dict(zip(names, blobs(self._local(["cat-file", "--batch"], asked)), strict=True))
 
     def changed(self, tree: str, changes: Mapping[str, Entry | None]) -> str:
         """The tree with other files in some places, None for those that go."""
@@ -122,19 +126,19 @@ class Repository:
             return tree
         with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
             index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
-            output(["read-tree", tree], self.store, environment=index)
+            self._local(["read-tree", tree], environment=index)
             lines = b"".join(
                 f"{'0' if entry is None else entry.mode} {'0' * 40 if entry is None else entry.blob}\t".encode()
                 + os.fsencode(path)
                 + b"\0"
                 for path, entry in changes.items()
             )
-            output(["update-index", "-z", "--index-info"], self.store, lines, environment=index)
-            return output(["write-tree"], self.store, environment=index).decode().strip()
+            self._local(["update-index", "-z", "--index-info"], lines, environment=index)
+            return self._local(["write-tree"], environment=index).decode().strip()
 
     def stored(self, data: bytes) -> str:
         """The id of a content, which is stored."""
-        return output(["hash-object", "-w", "--stdin"], self.store, data).decode().strip()
+        return self._local(["hash-object", "-w", "--stdin"], data).decode().strip()
 
     def copied(self, tree: str, since: str, commit: str, paths: Iterable[str]) -> str:
         """The tree with what changed at these paths between two commits; a renamed file is two paths.
@@ -158,20 +162,20 @@ class Repository:
             places = [Path(directory, name) for name in ("mine", "old", "new")]
             for place, entry in zip(places, (mine, old, new), strict=True):
                 place.write_bytes(contents[entry.blob])
-            done = run(["merge-file", "-p", "-q", *map(str, places)])
+            done = run(["merge-file", "-p", "-q", *map(str, places)], alone=True)
             if done.returncode != 0:
                 raise Conflict(f"{path} was changed on both sides")
             return Entry(new.mode if new.mode != old.mode else mine.mode, self.stored(done.stdout))
 
     def commit(self, tree: str, parent: str, message: str) -> str:
         """A commit, as old as its parent: its id follows from what it holds."""
-        at = output(["log", "-1", "--format=%ct +0000", parent], self.store).decode().strip()
+        at = self._local(["log", "-1", "--format=%ct +0000", parent]).decode().strip()
         who = {
             f"GIT_{role}_{what}": value
             for role in ("AUTHOR", "COMMITTER")
             for what, value in (("NAME", NAME), ("EMAIL", MAIL), ("DATE", at))
         }
-        made = output(["commit-tree", tree, "-p", parent, "-F", "-"], self.store, message.encode(), who)
+        made = self._local(["commit-tree", tree, "-p", parent, "-F", "-"], message.encode(), who)
         return made.decode().strip()
 
     def push(self, commit: str, branch: str) -> None:
@@ -184,3 +188,9 @@ class Repository:
             why = "somebody pushed to it meanwhile; observe and plan again" if moved else complaint(done.stderr)
             raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
         self._branches[branch] = commit
+
+    def _local(
+        self, arguments: Sequence[str], data: bytes | None = None, environment: Mapping[str, str] | None = None
+    ) -> bytes:
+        """What git writes of the store; settings of the user do not count."""
+        return output(arguments, self.store, data, environment, alone=True)

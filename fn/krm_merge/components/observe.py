@@ -35,9 +35,10 @@ def observed(url: str, repository: Repository, forge: Forge) -> Iterator[PullReq
 
 
 def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
-    """Whether people added commits to a branch of ours."""
+    """Whether people added commits to a branch of ours; those of forks are none, whatever their text says."""
     target = repository.branches.get(one.target_branch, "")
-    if one.state != "open" or told_by(one.body) is None or not target or not one.head:
+    is_ours = one.source_branch in repository.branches and told_by(one.body) is not None
+    if one.state != "open" or not is_ours or not target or not one.head:
         return False
     repository.fetch(one.head, target)
     since = repository.merge_base(target, one.head)
