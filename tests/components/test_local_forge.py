@@ -98,6 +98,7 @@ class TestRecords:
                     "body": "one\ntwo",
                     "author": "robot",
                     "head": head,
+                    "base": origin.git("rev-parse", "main"),
                     "comments": [{"author": "robot", "text": "So be it"}],
                 }
             ]
@@ -296,6 +297,27 @@ class TestMerging:
         assert "encoding" not in origin.git("cat-file", "commit", commit)
 
 
+class TestMergedByGit:
+    @pytest.mark.parametrize("forward", [False, True], ids=["a merge", "a fast-forward"])
+    def test_by_git_alone_is_seen(self, forge: LocalForge, origin: Origin, forward: bool) -> None:
+        head = origin.push("x", {"a.yaml": "a: 2\n"}, {"a.yaml": "a: 3\n"})
+        opened(forge, origin, draft=True)
+        if not forward:
+            origin.push("main", {"b.yaml": "b: 2\n"})
+        git(origin.work.path, "checkout", "--quiet", "main")
+        git(origin.work.path, "merge", "--quiet", "--no-edit", "--ff" if forward else "--no-ff", head)
+        assert forge.pull_requests(origin.url)[0].state == "open"
+        git(origin.work.path, "push", "--quiet", origin.url, "HEAD:main")
+        merged = git(origin.work.path, "rev-parse", "HEAD").strip()
+        origin.push("main", {"c.yaml": "c: 1\n"})
+        (pull,) = forge.pull_requests(origin.url)
+        assert (pull.state, pull.draft, pull.head, pull.merge_commit) == ("merged", False, head, merged)
+        assert forge.changed_files(origin.url, 1) == ["a.yaml"]
+        forge.comment(origin.url, 1, "Seen")
+        origin.git("branch", "-D", "x")
+        assert forge.pull_requests(origin.url) == [pull]
+
+
 class TestRefusals:
     @pytest.mark.parametrize(
         ("act", "message"),
@@ -336,9 +358,9 @@ class TestRefusals:
         assert origin.records.read_bytes() == before
 
     def test_nothing_to_merge(self, forge: LocalForge, origin: Origin) -> None:
-        commit = origin.push("x", {"a.yaml": "a: 2\n"})
+        origin.push("x", {"a.yaml": "a: 2\n"})
         opened(forge, origin)
-        origin.git("update-ref", "refs/heads/main", commit)
+        origin.git("update-ref", "refs/heads/x", "main")
         with pytest.raises(ForgeError, match="#1 has nothing that main does not have"):
             forge.merge(origin.url, 1)
 

@@ -1,4 +1,4 @@
-"""`krm-merge components validate | graph | plan | apply | observe`."""
+"""`krm-merge components`: the graph, plans, and plans carried out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli import options
+from krm_merge.cli import local_pull_requests, options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import Documents, edited_by
 from krm_merge.cli.show import as_json, opened_journal, show_results, summary
@@ -64,6 +64,9 @@ _api = click.option(
 @click.group("components")
 def command() -> None:
     """Plan the updates of components that depend on each other, and carry plans out."""
+
+
+command.add_command(local_pull_requests.command)
 
 
 @command.command("validate")

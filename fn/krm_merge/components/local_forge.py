@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from krm_merge.components.forge import ForgePullRequest
 from krm_merge.components.local_merge import How, Identity, Merge
-from krm_merge.components.local_records import Comment, Record, current
+from krm_merge.components.local_records import Comment, Record
 from krm_merge.components.local_repository import BareRepository
 
 
@@ -22,16 +22,19 @@ class LocalForge:
         self._identity = identity or Identity()
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """All pull requests, by number. The head of an open one is where its branch stands now."""
+        """All pull requests, by number.
+
+        The head of an open one is where its branch stands now; where git merged that into the target, it is merged.
+        """
         place = BareRepository.at(repository)
         branches = place.branches()
-        return [current(record, branches).pull for record in place.read()]
+        return [place.current(record, branches).pull for record in place.read()]
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes, or changed when it was closed; of a renamed file both."""
         place = BareRepository.at(repository)
         branches = place.branches()
-        record = current(place.find(place.read(), number), branches)
+        record = place.current(place.find(place.read(), number), branches)
         return list(place.changed(record, branches) if record.changed is None else record.changed)
 
     def comments(self, repository: str, number: int) -> list[Comment]:
@@ -47,9 +50,9 @@ class LocalForge:
         with place.locked():
             records, branches = place.read(), place.branches()
             for record in records:
-                pull = record.pull
+                pull = place.current(record, branches).pull
                 if (pull.source_branch, pull.target_branch, pull.state) == (source_branch, target_branch, "open"):
-                    return current(record, branches).pull
+                    return pull
             source, target = place.commit_of(source_branch, branches), place.commit_of(target_branch, branches)
             if place.merge_base(target, source) == source:
                 raise place.error(f"{source_branch} has no commits that {target_branch} does not have; push some first")
@@ -64,7 +67,7 @@ class LocalForge:
                 head=source,
                 author=self._identity.name,
             )
-            place.write([*records, Record(opened)])
+            place.write([*records, Record(opened, target)])
             return opened
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
@@ -87,8 +90,7 @@ class LocalForge:
         with place.changing(number) as change:
             if change.record.pull.state != "open":
                 return
-            branches = place.branches()
-            record = current(change.record, branches)
+            branches, record = place.branches(), change.record
             # Where a branch is gone nothing is left to compare, and closing is the way out.
             whole = {record.pull.source_branch, record.pull.target_branch} <= branches.keys()
             changed = place.changed(record, branches) if whole else None
@@ -110,7 +112,7 @@ class LocalForge:
         place = BareRepository.at(repository)
         with place.changing(number) as change:
             branches = place.branches()
-            record = current(change.record, branches)
+            record = change.record
             pull = record.pull
             if pull.state != "open":
                 raise place.error(f"pull request #{number} is {pull.state} already")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, get_args
 
 from krm_merge.components.forge import ForgePullRequest
@@ -20,26 +20,31 @@ class Comment:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A pull request with what a forge knows besides. `changed` is remembered when it is merged or closed."""
+    """A pull request with what a forge knows besides.
+
+    `base` is where its target branch stood when it was opened; `changed` is remembered when it is merged or closed.
+    """
 
     pull: ForgePullRequest
+    base: str
     changed: tuple[str, ...] | None = None
     comments: tuple[Comment, ...] = ()
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Record:
         """Raises KeyError, TypeError or ValueError where it is not as written by `written`."""
-        texts = [found[name] for name in ("sourceBranch", "targetBranch", "title", "body", "head", "author")]
+        texts = [found[name] for name in ("sourceBranch", "targetBranch", "title", "body", "head", "base", "author")]
         number, state, draft = found["number"], found["state"], found["draft"]
         if not all(isinstance(text, str) for text in texts) or type(number) is not int or type(draft) is not bool:
             raise TypeError("a field has the wrong type")
         if state not in get_args(State):
             raise ValueError(f"state {state!r}")
-        source, target, title, body, head, author = texts
+        source, target, title, body, head, base, author = texts
         merge_commit = str(found.get("mergeCommit", ""))
         changed = found.get("changed")
         return cls(
             ForgePullRequest(number, source, target, title, body, draft, state, head, merge_commit, author),
+            base,
             None if changed is None else tuple(str(path) for path in changed),
             tuple(Comment(str(each["author"]), str(each["text"])) for each in found["comments"]),
         )
@@ -57,15 +62,8 @@ class Record:
             "body": pull.body,
             "author": pull.author,
             "head": pull.head,
+            "base": self.base,
             **({"mergeCommit": pull.merge_commit} if pull.merge_commit else {}),
             **({} if self.changed is None else {"changed": list(self.changed)}),
             "comments": [{"author": comment.author, "text": comment.text} for comment in self.comments],
         }
-
-
-def current(record: Record, branches: Mapping[str, str]) -> Record:
-    """With the branch's commit as the head of what is open."""
-    pull = record.pull
-    if pull.state != "open":
-        return record
-    return replace(record, pull=replace(pull, head=branches.get(pull.source_branch, pull.head)))

@@ -91,7 +91,7 @@ class BareRepository:
         """One pull request, which is written when the block ends well."""
         with self.locked():
             records = self.read()
-            change = Change(self.find(records, number))
+            change = Change(self.current(self.find(records, number), self.branches()))
             yield change
             self.write([change.record if record.pull.number == number else record for record in records])
 
@@ -149,6 +149,28 @@ class BareRepository:
         if done.status == 1:
             raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
         return self.output(done)
+
+    def current(self, record: Record, branches: Mapping[str, str]) -> Record:
+        """What is open as its branch stands now: merged, where git brought that into the target branch."""
+        pull = record.pull
+        if pull.state != "open":
+            return record
+        head, target = branches.get(pull.source_branch, pull.head), branches.get(pull.target_branch, "")
+        now = replace(record, pull=replace(pull, head=head))
+        if not target or not self._holds(target, head) or self._holds(record.base, head):
+            return now
+        since = self.git("rev-list", "--first-parent", "--ancestry-path", "--parents", f"{head}..{target}").splitlines()
+        merge, parent = since[-1].split()[:2] if since else (head, head)
+        # On a commit of its own, or the target was merely moved on.
+        merge_commit = head if parent == head else merge
+        changed = self.changed(now, {**branches, pull.target_branch: record.base})
+        return replace(
+            now, pull=replace(now.pull, state="merged", draft=False, merge_commit=merge_commit), changed=changed
+        )
+
+    def _holds(self, commit: str, other: str) -> bool:
+        """Whether a commit has another one, or is it."""
+        return self.run(["merge-base", "--is-ancestor", other, commit]).status == 0
 
     def changed(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
         """What the pull request changes since it branched off."""

@@ -1,0 +1,75 @@
+"""`krm-merge components pull-request list | open | merge | close`: the forge of repositories on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from krm_merge.components.forge import ForgeError
+from krm_merge.components.local_forge import LocalForge
+from krm_merge.components.local_merge import How
+from krm_merge.packages.directory import PackageError
+
+_repository = click.argument("repository", metavar="REPOSITORY")
+_number = click.argument("number", metavar="NUMBER", type=click.IntRange(min=1))
+
+
+@click.group("pull-request")
+def command() -> None:
+    """Pull requests of bare repositories on this machine, in place of a forge."""
+
+
+@command.command("list")
+@_repository
+def list_command(repository: str) -> None:
+    """List the pull requests of REPOSITORY."""
+    with _refusals():
+        for one in LocalForge().pull_requests(repository):
+            state = f"{one.state}, draft" if one.draft else one.state
+            click.echo(f"#{one.number} {one.source_branch} -> {one.target_branch} ({state}): {one.title}")
+
+
+@command.command("open")
+@_repository
+@click.argument("branch", metavar="BRANCH")
+@click.option("--into", default="main", show_default=True, metavar="BRANCH", help="The branch that it is for.")
+@click.option("--title", default="", help="Its title, by default the name of the branch.")
+@click.option("--body", default="", help="Its description.")
+@click.option("--draft", is_flag=True, help="As a draft.")
+def open_command(repository: str, branch: str, into: str, title: str, body: str, draft: bool) -> None:
+    """Open a pull request of BRANCH, which is pushed to REPOSITORY."""
+    with _refusals():
+        made = LocalForge().create(repository, branch, into, title or branch, body, draft=draft)
+    click.echo(f"#{made.number}")
+
+
+@command.command("merge")
+@_repository
+@_number
+@click.option(
+    "--how", type=click.Choice(["merge", "squash", "rebase"]), default="merge", show_default=True, help="How to merge."
+)
+@click.option("--force", is_flag=True, help="Also a draft.")
+def merge_command(repository: str, number: int, how: How, force: bool) -> None:
+    """Merge pull request NUMBER of REPOSITORY, and print the commit."""
+    with _refusals():
+        click.echo(LocalForge().merge(repository, number, how=how, force=force))
+
+
+@command.command("close")
+@_repository
+@_number
+def close_command(repository: str, number: int) -> None:
+    """Close pull request NUMBER of REPOSITORY without merging it."""
+    with _refusals():
+        LocalForge().close(repository, number)
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except ForgeError as error:
+        raise PackageError(str(error)) from None

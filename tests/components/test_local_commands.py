@@ -1,0 +1,64 @@
+"""Pull requests of repositories on this machine, from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from components.world import World
+from krm_merge.cli.app import main
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    made = World(tmp_path)
+    made.repository("app", {"a": "1\n"})
+    made.commit("app", "x", {"a": "2\n"})
+    return made
+
+
+def called(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["components", "pull-request", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_from_open_to_merged(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    url = world.url("app")
+    assert called(capsys, "list", url) == ""
+    assert called(capsys, "open", url, "x", "--title", "A change", "--draft") == "#1\n"
+    assert called(capsys, "list", url) == "#1 x -> main (open, draft): A change\n"
+    assert main(["components", "pull-request", "merge", url, "1"]) == 1
+    assert "#1 is a draft; take it out of draft first" in capsys.readouterr().err
+    commit = called(capsys, "merge", url, "1", "--how", "squash", "--force").strip()
+    assert world.git("--git-dir", url, "rev-parse", "main") == commit
+    assert world.subjects("app", "main", f"{commit}^") == ["A change (#1)"]
+    assert called(capsys, "list", url) == "#1 x -> main (merged): A change\n"
+
+
+def test_closed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    url = world.url("app")
+    called(capsys, "open", url, "x")
+    called(capsys, "close", url, "1")
+    assert called(capsys, "list", url) == "#1 x -> main (closed): x\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("list", "nowhere"), "there is no bare git repository; make one with: git clone --bare"),
+        (("open", "app.git", "y"), "there is no branch y; push it first"),
+        (("open", "app.git", "x", "--into", "y"), "there is no branch y; push it first"),
+        (("merge", "app.git", "7"), "there is no pull request #7 in app.pulls.json"),
+    ],
+)
+def test_refused(
+    arguments: tuple[str, ...],
+    message: str,
+    world: World,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(world.root)
+    assert main(["components", "pull-request", *arguments]) == 1
+    assert message in capsys.readouterr().err
