@@ -250,6 +250,22 @@ def test_people_add_commits(parent: World) -> None:
     assert len(world.subjects("child", "update/child")) == 3
 
 
+@pytest.mark.parametrize("merged", [False, True], ids=["no pull request", "a merged pull request"])
+def test_a_branch_that_nobody_observed_is_in_the_way(parent: World, merged: bool) -> None:
+    """I5: only git knows that it is there; the pull request is found again."""
+    world = parent
+    world.commit("child", "update", {"README": "mine\n"})
+    if merged:
+        world.merge("child", world.open("child", "update"))
+    world.go_on("parent", "child")
+    own = world.pulls("child")[-1]
+    assert (own.source_branch, own.draft) == ("update@child", True)
+    world.build("parent", "parent", "2", 1)
+    world.go_on("parent", "child")
+    assert world.pulls("child")[-1].number == own.number
+    assert world.files("child", "update@child")["Dockerfile"] == dockerfile("2")
+
+
 def test_settings_of_the_user_do_not_count(parent: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """C4: the same commits for everybody."""
     world = parent

@@ -6,14 +6,15 @@ undone the next one does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from krm_merge.components.description import is_described, told_by, with_block
 from krm_merge.components.digests import Policy, Problem, is_candidate, references, replace_digests, selected
 from krm_merge.components.forge import Forge, ForgeError, ForgePullRequest
 from krm_merge.components.git import Conflict, Entry, Repository
+from krm_merge.components.groups import branch_names, is_possible
 from krm_merge.components.resources import Copy, Edit, Order
 from krm_merge.git_program import GitError
 
@@ -42,12 +43,21 @@ class _Stopped(Exception):
 
 def carry_out(order: Order, repository: Repository, forge: Forge) -> list[Step]:
     """Makes branch and pull request what the plan says; tells what it did. Raises GitError and ForgeError."""
-    run = _Run(order, repository, forge)
+    branch = _possible(order, repository.branches)
+    run = _Run(replace(order, branch=branch), repository, forge)
+    if branch != order.branch:
+        run.tell("info", "I5", f"the branch is {branch}: git allows no {order.branch} beside others there")
     try:
         run.carry_out()
     except _Stopped as stop:
         run.tell("error", stop.rule, str(stop))
     return run.steps
+
+
+def _possible(order: Order, branches: Mapping[str, str]) -> str:
+    """The plan's branch, or the other spelling where git has one in the way that was not observed (I5)."""
+    preferred, other = branch_names(order.group, order.branch[len(order.group) + 1 :])
+    return order.branch if order.branch != preferred or is_possible(preferred, branches) else other
 
 
 class _Run:

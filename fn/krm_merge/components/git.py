@@ -7,6 +7,7 @@ give the same commits, so that doing it again changes nothing.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ NAME = "krm-merge"
 MAIL = "krm-merge@users.noreply.github.com"
 _MODES = frozenset((b"100644", b"100755"))
 _HEADS = "refs/heads/"
+_REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +186,9 @@ class Repository:
         lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
         done = run(["push", "--quiet", lease, self.url, f"{commit}:{_HEADS}{branch}"], self.store)
         if done.returncode != 0:
-            moved = b"stale info" in done.stderr or b"rejected" in done.stderr
-            why = "somebody pushed to it meanwhile; observe and plan again" if moved else complaint(done.stderr)
+            refused = _REFUSED.search(done.stderr)
+            why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)
+            why = "somebody pushed to it meanwhile; observe and plan again" if why == "stale info" else why
             raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
         self._branches[branch] = commit
 

@@ -55,10 +55,14 @@ def branch_for(group: str, suffix: str, taken: Collection[str], separators: Coll
     Where `/` does not separate, it is not written: the group could not be told from the branch again.
     """
     preferred, other = branch_names(group, suffix)
-    clash = "/" not in separators or group in taken or any(branch.startswith(f"{preferred}/") for branch in taken)
-    parents = group.split("/")
+    return preferred if "/" in separators and is_possible(preferred, taken) else other
+
+
+def is_possible(branch: str, taken: Collection[str]) -> bool:
+    """Whether git can hold a branch beside others."""
+    parents = branch.split("/")
     above = {"/".join(parents[:at]) for at in range(1, len(parents))}
-    return other if clash or above & set(taken) else preferred
+    return above.isdisjoint(taken) and not any(one.startswith(f"{branch}/") for one in taken)
 
 
 def group_label(group: str) -> str:

@@ -64,6 +64,7 @@ class Order:
     name: str
     repository: str
     branch: str
+    group: str
     base: str
     contexts: tuple[str, ...]
     closed: str
@@ -165,6 +166,7 @@ def read_order(value: Value) -> Order:
         text(value, "metadata", "name"),
         text(spec, "repository"),
         text(spec, "sourceBranch"),
+        text(spec, "group"),
         text(spec, "targetBranch"),
         tuple(text(one, "context") or "." for one in items(spec, "components")) or (".",),
         (text(spec, "reason") or "as planned") if text(spec, "state") == "closed" else "",
