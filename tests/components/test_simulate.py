@@ -12,7 +12,9 @@ from krm_merge.components.graph import Role, build_graph
 from krm_merge.components.groups import Branches
 from krm_merge.components.history import History
 from krm_merge.components.model import Build, Component, Event, Key, Outcome, PullRequest
-from krm_merge.components.simulate import Fate, Simulation, Snapshot, World, fate, simulate
+from krm_merge.components.plan import plan
+from krm_merge.components.planned import Choices
+from krm_merge.components.simulate import Fate, Part, Simulation, Snapshot, World, fate, simulate
 
 YES, NO = True, False
 
@@ -123,6 +125,38 @@ def test_s1_pushes_are_promoted_and_the_child_released() -> None:
     assert not played.releases
     passed = play(PARENT, pushes, [], replace(WORLD, passed=[one.name for one in played.snapshots]))
     assert [(one.snapshot, one.plan) for one in passed.releases] == [(child.name, "prod")]
+
+
+def test_s3_a_mix_is_held() -> None:
+    """S3, step 6: a bundle that was built without the controller beside it is not released before it has that."""
+    components = [component("controller"), component("bundle", "controller", at="b")]
+    builds = [build("controller", "9", 1, event="push"), build("bundle", "e", 2, event="push")]
+    graph, _ = build_graph(components)
+    plans, _ = plan(graph, History(builds, [], graph.components), Choices())
+    assert [one.branch for one in plans] == ["component-update-controller/bundle"]
+    names = ["app-20240101-000001-000", "app-20240101-000002-000"]
+    played = play(components, builds, [], replace(WORLD, passed=names, plans=plans))
+    assert [(one.component, one.held) for one in played.snapshots] == [
+        ("controller", ""),
+        ("bundle", "bundle was built without this controller, which component-update-controller/bundle brings"),
+    ]
+    assert not played.releases
+    # Built before, it goes with the controller of then.
+    early = [replace(builds[1], started="2024-01-01T00:00:00Z", name="bundle-0"), builds[0]]
+    played = play(components, early, [], replace(WORLD, passed=["app-20240101-000000-000"], plans=plans))
+    assert images(played.snapshots[0]) == {"controller": "0", "bundle": "e"}
+    assert [one.snapshot for one in played.releases] == ["app-20240101-000000-000"]
+
+
+def test_snapshots_do_not_change() -> None:
+    """R15: what is promoted later is in none that was made before, also where only that is known of it."""
+    builds = [build("parent", "8", 3, event="push"), build("child", "9", 2, event="push")]
+    promoted = [component("parent", at="8"), component("child", "parent", at="c")]
+    name = "app-20240101-000002-000"
+    made = {("team", name): [Part("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
+    unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, made=made))
+    assert images(unknown.snapshots[0]) == {"child": "9"}
+    assert images(known.snapshots[0]) == {"parent": "7", "child": "9"}
 
 
 def test_an_older_push_is_no_candidate() -> None:

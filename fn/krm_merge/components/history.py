@@ -91,6 +91,18 @@ class History:
         ]
         return pushed[-1] if pushed else None
 
+    def promoted_before(self, key: Key, at: str) -> tuple[str, str] | None:
+        """Digest and commit in the global candidate list at a time, which is text as in builds; None if unknown."""
+        pushed = [b for b in self.by_component.get(key, ()) if b.event == "push" and is_usable(b)]
+        before = [b for b in pushed if (b.completed or b.started) <= at]
+        if before:
+            return before[-1].digest, before[-1].revision
+        component = self.components.get(key)
+        # What the Component tells may be of a later push.
+        if component is None or not component.digest or component.digest in {b.digest for b in pushed}:
+            return None
+        return component.digest, component.commit
+
     def promoted_digest(self, key: Key) -> str:
         """The digest in the global candidate list, '' where there is none yet."""
         build = self.promoted(key)

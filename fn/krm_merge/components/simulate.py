@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from krm_merge.components.description import reference, told_by
 from krm_merge.components.graph import Finding, Graph, Role
 from krm_merge.components.groups import Branches
 from krm_merge.components.history import History, latest
-from krm_merge.components.model import Build, Event, Key, Outcome, PullRequest
+from krm_merge.components.model import Build, Event, Key, Outcome, PullRequest, digest_of
+from krm_merge.components.planned import Plan
 
 SnapshotType: TypeAlias = Literal["component", "group"]
 
@@ -53,7 +54,8 @@ class Part:
 class Snapshot:
     """Images that belong together. `tests` are the scenarios that run, `reports` the pull requests that are told.
 
-    `component` is whose build it was made for, '' for a group; `pushed` says that this was a push.
+    `component` is whose build it was made for, '' for a group; `pushed` says that this was a push. `held` is why it is
+    not released, '' where nothing is against it.
     """
 
     namespace: str
@@ -66,6 +68,7 @@ class Snapshot:
     component: str = ""
     group: str = ""
     pushed: bool = False
+    held: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +92,17 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What is configured besides Components: scenarios and automatic release plans by application.
+    """What there is besides Components: scenarios and automatic release plans by application.
 
-    `passed` are the names of snapshots whose tests are known to have passed.
+    `passed` are the names of snapshots whose tests are known to have passed, `plans` what shall happen next. `made` are
+    the parts of snapshots by namespace and name: they do not change, and tell what was promoted before.
     """
 
     scenarios: Mapping[tuple[str, str], Sequence[str]]
     release_plans: Mapping[tuple[str, str], Sequence[str]]
     passed: Collection[str] = ()
+    plans: Sequence[Plan] = ()
+    made: Mapping[tuple[str, str], Sequence[Part]] = field(default_factory=dict)
 
 
 def simulate(graph: Graph, history: History, branches: Branches, world: World) -> tuple[Simulation, list[Finding]]:
@@ -158,8 +164,12 @@ class _Player:
             self._tell("R14", message, build.component)
         if what.candidate:
             self._tell("R15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
-        parts = self._parts(keys, {build.component: build})
         name = self._name(application, build, build.component.name)
+        parts = self._parts(name, keys, {build.component: build})
+        held = self._mixed(application[0], parts) if what.release else ""
+        if held:
+            message = f"{build.component}: {name} is not released: {held}"
+            self.findings.append(Finding("warning", "S3", message, build.component))
         return Snapshot(
             application[0],
             name,
@@ -170,6 +180,7 @@ class _Player:
             reports,
             build.component.name,
             pushed=build.event == "push",
+            held=held,
         )
 
     def _of_group(
@@ -197,22 +208,34 @@ class _Player:
             self.findings.append(Finding("warning", "R14", message, newest.component))
         name = self._name(application, newest, "group", group)
         return Snapshot(
-            application[0], name, application[1], "group", self._parts(keys, chosen), tests, reports, group=group
+            application[0], name, application[1], "group", self._parts(name, keys, chosen), tests, reports, group=group
         )
 
-    def _parts(self, keys: Iterable[Key], built: Mapping[Key, Build]) -> tuple[Part, ...]:
-        """All Components of an application: as built, else as promoted."""
-        parts: list[Part] = []
+    def _parts(self, name: str, keys: Sequence[Key], built: Mapping[Key, Build]) -> tuple[Part, ...]:
+        """All Components of an application: as built, else as they were promoted when the last of these was built."""
+        at, found = max(build.completed or build.started for build in built.values()), list[Part]()
+        made = {part.name: part for part in self._world.made.get((keys[0].namespace, name), ())}
         for key in keys:
             component, build = self._graph.components[key], built.get(key)
             if build is not None:
                 image = f"{build.image or component.image}@{build.digest}"
-                parts.append(Part(key.name, image, component.repository, build.revision))
-            elif key in self.candidates:
-                promoted = self._history.promoted(key)
-                revision = promoted.revision if promoted is not None else ""
-                parts.append(Part(key.name, self.candidates[key], component.repository, revision))
-        return tuple(parts)
+                found.append(Part(key.name, image, component.repository, build.revision))
+            elif promoted := self._history.promoted_before(key, at):
+                found.append(Part(key.name, f"{component.image}@{promoted[0]}", component.repository, promoted[1]))
+            elif key.name in made:
+                found.append(made[key.name])
+        return tuple(found)
+
+    def _mixed(self, namespace: str, parts: Iterable[Part]) -> str:
+        """Which part was built without another one that it shall name: a plan is still to bring it. '' for none."""
+        digests = {Key(namespace, part.name): digest_of(part.image) for part in parts}
+        for plan in self._world.plans:
+            for edit in plan.digests:
+                lacking = [one.key for one in plan.target.dependants if one.key in digests]
+                if lacking and digests.get(edit.component) == edit.digest:
+                    names = ", ".join(key.name for key in lacking)
+                    return f"{names} was built without this {edit.component.name}, which {plan.branch} brings"
+        return ""
 
     def _name(self, application: tuple[str, str], build: Build, *more: str) -> str:
         """As Konflux names them, with more where that is taken."""
@@ -229,7 +252,7 @@ class _Player:
     def releases(self, snapshots: Iterable[Snapshot]) -> Iterator[Release]:
         """Of pushes that passed their tests, by every automatic plan (R16, R17)."""
         for one in snapshots:
-            if not one.pushed or not self._graph.is_tested(Key(one.namespace, one.component)):
+            if not one.pushed or one.held or not self._graph.is_tested(Key(one.namespace, one.component)):
                 continue
             key = Key(one.namespace, one.component)
             if one.tests and one.name not in self._world.passed:

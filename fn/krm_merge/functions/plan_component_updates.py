@@ -40,11 +40,11 @@ def plan_component_updates(resource_list: ResourceList) -> None:
 
         configure(resource_list, items, graph, config)
         return
+    plans = _planned(items, graph, config, results)
     if config.mode == "simulate":
         from krm_merge.functions.simulate_components import simulate_components
 
-        tell(simulate_components(resource_list, items, graph, config), items, results)
-    plans = _planned(items, graph, config, results)
+        tell(simulate_components(resource_list, items, graph, config, plans), items, results)
     policy = digest_policy(config)
     resources = {plan_name(one): plan_resource(one, policy) for one in plans}
     write_items(resource_list, items.plans, resources.values(), _FOLDER)

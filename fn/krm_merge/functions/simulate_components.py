@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from krm_merge.components.graph import Finding, Graph
 from krm_merge.components.groups import Branches, group_label
 from krm_merge.components.history import History
 from krm_merge.components.model import Key
 from krm_merge.components.observed import OWN_GROUP, at, items, text
+from krm_merge.components.planned import Plan
 from krm_merge.components.resources import LOCAL_CONFIG
-from krm_merge.components.simulate import Release, Simulation, Snapshot, World, simulate
+from krm_merge.components.simulate import Part, Release, Simulation, Snapshot, World, simulate
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.functions.own_items import write_items
@@ -28,12 +30,16 @@ _FOLDER = "simulation"
 
 
 def simulate_components(
-    resource_list: ResourceList, found: ComponentItems, graph: Graph, config: PlanComponentUpdates
+    resource_list: ResourceList,
+    found: ComponentItems,
+    graph: Graph,
+    config: PlanComponentUpdates,
+    plans: Sequence[Plan],
 ) -> list[Finding]:
     """Writes Snapshots and Releases, and what is promoted into the Components; gives what there is to tell."""
     history = History(found.builds, found.pull_requests, graph.components)
     branches = Branches(tuple(config.separators), tuple(config.ignoredPrefixes))
-    simulation, findings = simulate(graph, history, branches, _world(found))
+    simulation, findings = simulate(graph, history, branches, _world(found, plans))
     _promote(found, simulation)
     snapshots = [_snapshot(one, config.applySnapshots) for one in simulation.snapshots]
     releases = [_release(one, config.applySnapshots) for one in simulation.releases]
@@ -43,7 +49,7 @@ def simulate_components(
     return findings
 
 
-def _world(found: ComponentItems) -> World:
+def _world(found: ComponentItems, planned: Sequence[Plan]) -> World:
     scenarios: dict[tuple[str, str], list[str]] = {}
     for item in found.others.get("IntegrationTestScenario", ()):
         scenarios.setdefault(_application(item), []).append(item.name)
@@ -53,12 +59,26 @@ def _world(found: ComponentItems) -> World:
         told = text(item.value, "metadata", "annotations", f"{_RELEASE}/auto-release")
         if "false" not in (label, told):
             plans.setdefault(_application(item), []).append(item.name)
-    passed = {item.name for item in found.others.get("Snapshot", ()) if _has_passed(item)}
+    snapshots = found.others.get("Snapshot", ())
     return World(
         {at_: sorted(names) for at_, names in scenarios.items()},
         {at_: sorted(names) for at_, names in plans.items()},
-        passed,
+        {item.name for item in snapshots if _has_passed(item)},
+        planned,
+        {(item.namespace, item.name): _parts(item) for item in snapshots},
     )
+
+
+def _parts(item: Resource) -> list[Part]:
+    return [
+        Part(
+            text(one, "name"),
+            text(one, "containerImage"),
+            text(one, "source", "git", "url"),
+            text(one, "source", "git", "revision"),
+        )
+        for one in items(item.value, "spec", "components")
+    ]
 
 
 def _application(item: Resource) -> tuple[str, str]:
@@ -96,6 +116,8 @@ def _snapshot(one: Snapshot, applied: bool) -> Object:
         annotations[f"{OWN_GROUP}/tests"] = ",".join(one.tests)
     if one.reports:
         annotations[f"{OWN_GROUP}/reports"] = ",".join(one.reports)
+    if one.held:
+        annotations[f"{OWN_GROUP}/held"] = one.held
     if one.type == "group":
         annotations[f"{_TEST}/group-test-info"] = json.dumps([part.name for part in one.parts])
     if not applied:
