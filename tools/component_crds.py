@@ -65,7 +65,17 @@ PULL_REQUEST_SCHEMA = {
 PLAN_SCHEMA = {
     "spec": fields(
         "What the pull request shall be.",
-        ("repository", "sourceBranch", "targetBranch", "state"),
+        (
+            "repository",
+            "sourceBranch",
+            "targetBranch",
+            "components",
+            "group",
+            "state",
+            "draft",
+            "title",
+            "description",
+        ),
         repository=text("URL of the dependants' repository.", minLength=1),
         number=number("The pull request, where it is open."),
         sourceBranch=text("The branch that carries the digests.", minLength=1),

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from components.world import World, digest
+from krm_merge.components.description import BEGIN, END
 from krm_merge.components.observed import read_pull_request
-from krm_merge.components.resources import read_order
+from krm_merge.components.orders import read_order
 
 CRDS = Path(__file__).resolve().parents[2] / "docs" / "crds"
 TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
@@ -145,6 +146,16 @@ def declared(schema: Schema, at: str = "") -> Iterator[str]:
         yield from declared(schema["items"], at)
 
 
+PLAN = {
+    "components": [{"name": "child"}],
+    "group": "a",
+    "state": "open",
+    "draft": True,
+    "title": "Update",
+    "description": f"{BEGIN}{END}",
+}
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "where"),
     [
@@ -156,7 +167,7 @@ def declared(schema: Schema, at: str = "") -> Iterator[str]:
 )
 def test_reader_and_schema_refuse_the_same(kind: str, spec: dict[str, Any], where: str) -> None:
     good: dict[str, Any] = {"repository": "https://example.com/o/a", "sourceBranch": "a", "targetBranch": "main"}
-    good |= {"number": 1} if kind == "PullRequest" else {"state": "open"}
+    good |= {"number": 1} if kind == "PullRequest" else PLAN
     value: dict[str, Any] = {"apiVersion": "components.krm-merge.dev/v1alpha1", "kind": kind, "metadata": {"name": "a"}}
     read = read_pull_request if kind == "PullRequest" else read_order
     read(value | {"spec": good})

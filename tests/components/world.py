@@ -192,9 +192,10 @@ class World:
         plans = sorted((self.package / "plans").glob("*.yaml")) if (self.package / "plans").is_dir() else []
         return [yaml.safe_load(one.read_text())["spec"] for one in plans]
 
-    def apply(self, plans: str = "plans") -> int:
+    def apply(self, plans: str = "plans", *, quiet: bool = True) -> int:
+        options = [*(["--quiet"] if quiet else []), *self.forge_options]
         try:
-            return main(["components", "apply", str(self.package / plans), "--quiet", *self.forge_options])
+            return main(["components", "apply", str(self.package / plans), *options])
         except SystemExit as stop:
             return int(stop.code or 0)
 

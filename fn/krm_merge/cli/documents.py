@@ -114,8 +114,8 @@ def with_document(file: File | None, text: str) -> File:
     return File(joined([*first, in_lines_of(text.encode(), file.data)], file.data), file.mode)
 
 
-def configured(file: Path) -> ResourceList:
-    """A list without items, with the functionConfig in a file. Raises PackageError."""
+def configured(file: Path, kind: str) -> ResourceList:
+    """A list without items, with the functionConfig in a file, which should be of this kind. Raises PackageError."""
     try:
         root = read(read_file(file).data.decode("utf-8"))
     except UnicodeDecodeError:
@@ -124,7 +124,7 @@ def configured(file: Path) -> ResourceList:
         raise PackageError(f"{file}: {error}") from None
     if not isinstance(root, Mapping):
         what = " is empty" if root is None else ": this is no map"
-        raise PackageError(f"{file}{what}; a TransformResources functionConfig is expected")
+        raise PackageError(f"{file}{what}; a {kind} functionConfig is expected")
     try:
         resource_list = _with_config(text_of(root))
         resource_list.function_config  # noqa: B018 - what is wrong with it shall be told of the file

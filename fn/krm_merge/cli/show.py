@@ -28,10 +28,13 @@ def opened_journal(package: Path) -> Iterator[Journal]:
         yield journal
 
 
-def show_results(results: Results, *, quiet: bool) -> None:
-    """One line for each result on stderr; `quiet` leaves out what went without conflict, and so does a refusal."""
+def show_results(results: Results, *, quiet: bool, done: bool = False) -> None:
+    """One line for each result on stderr; `quiet` leaves out what went without conflict.
+
+    So does an error, which refuses all of it, unless what is told is `done` in spite of that.
+    """
     for result in results:
-        if result.severity == "info" and (quiet or results.errors):
+        if result.severity == "info" and (quiet or (results.errors and not done)):
             continue
         label = click.style(f"{result.severity:7}", fg=_COLORS[result.severity], bold=result.severity != "info")
         click.echo(f"{label} {_placed(result)}", err=True)

@@ -202,7 +202,7 @@ def _told(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
 
 def _of_config(file: Path, directory: PluginDirectory, results: Results) -> Transformation | None:
     """The run that a functionConfig describes; what is wrong is reported."""
-    resource_list = configured(file)
+    resource_list = configured(file, "TransformResources")
     run = read_transformation(resource_list, directory)
     for result in resource_list.results:
         results.add(result)

@@ -6,20 +6,17 @@ undone the next one does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.components.description import is_described, told_by, with_block
 from krm_merge.components.digests import Policy, Problem, is_candidate, references, replace_digests, selected
 from krm_merge.components.forge import Forge, ForgeError, ForgePullRequest
-from krm_merge.components.git import Conflict, Entry, Repository
+from krm_merge.components.git import TRAILER, Conflict, Entry, Repository
 from krm_merge.components.groups import branch_names, is_possible
-from krm_merge.components.resources import Copy, Edit, Order
+from krm_merge.components.orders import Copy, Edit, Order
 from krm_merge.git_program import GitError
-
-TRAILER = "Planned-By: krm-merge"
-"""The last line of the messages of our commits: others on the branch are people's."""
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 
@@ -36,28 +33,22 @@ class Step:
 class _Stopped(Exception):
     """A plan that cannot be carried out further."""
 
-    def __init__(self, rule: str, message: str) -> None:
+    def __init__(self, rule: str, message: str, severity: Severity = "error") -> None:
         super().__init__(message)
         self.rule = rule
+        self.severity: Severity = severity
 
 
 def carry_out(order: Order, repository: Repository, forge: Forge) -> list[Step]:
-    """Makes branch and pull request what the plan says; tells what it did. Raises GitError and ForgeError."""
-    branch = _possible(order, repository.branches)
-    run = _Run(replace(order, branch=branch), repository, forge)
-    if branch != order.branch:
-        run.tell("info", "I5", f"the branch is {branch}: git allows no {order.branch} beside others there")
+    """Makes branch and pull request what the plan says; tells what it did, and what kept it from going on."""
+    run = _Run(order, repository, forge)
     try:
         run.carry_out()
     except _Stopped as stop:
-        run.tell("error", stop.rule, str(stop))
+        run.tell(stop.severity, stop.rule, str(stop))
+    except (GitError, ForgeError) as error:
+        run.tell("error", "C4", str(error))
     return run.steps
-
-
-def _possible(order: Order, branches: Mapping[str, str]) -> str:
-    """The plan's branch, or the other spelling where git has one in the way that was not observed (I5)."""
-    preferred, other = branch_names(order.group, order.branch[len(order.group) + 1 :])
-    return order.branch if order.branch != preferred or is_possible(preferred, branches) else other
 
 
 class _Run:
@@ -76,51 +67,83 @@ class _Run:
     def carry_out(self) -> None:
         """Does what there is to do."""
         order = self._order
-        own = self._own()
+        pulls = self._forge.pull_requests(order.repository)
+        own = next((one for one in pulls if self._is_own(one)), None)
         if order.closed:
             if own is not None:
-                self._describe(own)
-                self._forge.close(order.repository, own.number)
-                self._forge.comment(order.repository, own.number, f"Closed: {order.closed}.")
-                self.tell("info", "C4", f"closed #{own.number}: {order.closed}")
+                self._close(own)
             return
-        base = self._git.branches.get(order.base)
-        if base is None:
-            raise _Stopped("C4", f"{order.repository} has no branch {order.base}")
-        here = self._git.branches.get(order.branch, "")
+        if own is None:
+            self._check_whether_over(pulls)
+        base = self._git.branches.get(order.base, "")
+        if not base:
+            remedy = "name the branch that the Component is built from in spec.source.git.revision"
+            raise _Stopped("C4", f"{order.repository} has no branch {order.base}; {remedy}")
+        branch = own.source_branch if own is not None else self._free_branch(pulls, base)
+        here = self._git.branches.get(branch, "")
         self._git.fetch(base, here)
-        start = self._start(base, here)
-        commit = self._with_digests(self._with_copies(start, base))
-        if commit in (base, "") or self._git.tree(commit) == self._git.tree(base):
+        commit = self._with_digests(self._with_copies(self._start(branch, base, here), base))
+        if commit == base or self._git.tree(commit) == self._git.tree(base):
             self.tell("info", "C5", f"there is nothing to update in {order.repository}")
             if own is None:
                 return
         if commit != here:
-            self._git.push(commit, order.branch)
-            self.tell("info", "R22" if here else "R21", f"pushed {order.branch} at {commit[:12]}")
-        self._settle(own)
+            self._git.push(commit, branch)
+            self.tell("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
+        self._settle(own, branch)
 
-    def _own(self) -> ForgePullRequest | None:
-        """The open pull request from the plan's branch."""
-        pull_requests = self._forge.pull_requests(self._order.repository)
-        return next(
-            (one for one in pull_requests if one.source_branch == self._order.branch and one.state == "open"), None
-        )
+    # ---- which one it is ---------------------------------------------------------------------------------------
+
+    def _is_own(self, one: ForgePullRequest) -> bool:
+        """Whether it is the pull request of the plan: open, planned as it says itself, and for the same branch."""
+        order = self._order
+        is_there = one.number == order.number if order.number else one.source_branch in self._spellings()
+        return is_there and one.state == "open" and one.target_branch == order.base and told_by(one.body) is not None
+
+    def _spellings(self) -> list[str]:
+        """The names that the branch may have (I5)."""
+        order = self._order
+        preferred, other = branch_names(order.group, order.branch[len(order.group) + 1 :])
+        return [order.branch, *([other] if order.branch == preferred else [])]
+
+    def _check_whether_over(self, pulls: Iterable[ForgePullRequest]) -> None:
+        """A pull request that came to an end since it was planned is not opened again."""
+        order = self._order
+        for one in pulls:
+            was_closed = one.state == "closed" and one.source_branch in self._spellings()
+            if one.number == order.number or (was_closed and is_described(one.body, order.description)):
+                raise _Stopped("C4", f"#{one.number} is {one.state} meanwhile; observe and plan again", "warning")
+
+    def _free_branch(self, pulls: Iterable[ForgePullRequest], base: str) -> str:
+        """The branch to write: none of somebody else, and one that git can have beside the others."""
+        order = self._order
+        taken = {one.source_branch for one in pulls if one.state == "open"}
+        for branch in self._spellings():
+            here = self._git.branches.get(branch, "")
+            if branch in taken:
+                continue
+            if here:
+                self._git.fetch(base, here)
+                if not self._git.is_ours(self._git.merge_base(base, here), here):
+                    continue
+            elif not is_possible(branch, self._git.branches):
+                continue
+            if branch != order.branch:
+                self.tell("info", "I5", f"the branch is {branch}: {order.branch} is taken, or in the way of others")
+            return branch
+        raise _Stopped("C4", f"{order.branch} is somebody else's branch in {order.repository}; rename one of the two")
 
     # ---- the branch --------------------------------------------------------------------------------------------
 
-    def _start(self, base: str, here: str) -> str:
+    def _start(self, branch: str, base: str, here: str) -> str:
         """The commit to build on: the branch, or to make it anew the base."""
-        order = self._order
-        anew = not here or order.actions & {"create", "regenerate", "rebase"}
-        if not here or not anew:
+        actions = self._order.actions
+        if not here or not actions & {"create", "regenerate", "rebase"}:
             return here or base
-        common = self._git.merge_base(base, here)
-        ours = all(TRAILER in message for message in self._git.messages(common, here))
-        if ours:
+        if self._git.is_ours(self._git.merge_base(base, here), here):
             return base
-        if "rebase" in order.actions and not self._git.is_ancestor(base, here):
-            self.tell("warning", "R23", f"people added commits to {order.branch}: it is not rebased; rebase it by hand")
+        if "rebase" in actions and not self._git.is_ancestor(base, here):
+            self.tell("warning", "R23", f"people added commits to {branch}: it is not rebased; rebase it by hand")
         return here
 
     def _with_copies(self, start: str, base: str) -> str:
@@ -198,11 +221,18 @@ class _Run:
 
     # ---- the pull request --------------------------------------------------------------------------------------
 
-    def _settle(self, own: ForgePullRequest | None) -> None:
+    def _close(self, own: ForgePullRequest) -> None:
+        order = self._order
+        self._describe(own)
+        self._forge.close(order.repository, own.number)
+        self._forge.comment(order.repository, own.number, f"Closed: {order.closed}.")
+        self.tell("info", "C4", f"closed #{own.number}: {order.closed}")
+
+    def _settle(self, own: ForgePullRequest | None, branch: str) -> None:
         order = self._order
         if own is None:
             made = self._forge.create(
-                order.repository, order.branch, order.base, order.title, order.description, draft=order.draft
+                order.repository, branch, order.base, order.title, order.description, draft=order.draft
             )
             self.tell("info", "R21", f"opened #{made.number}{' as a draft' if order.draft else ''}")
             return
@@ -213,10 +243,7 @@ class _Run:
 
     def _describe(self, own: ForgePullRequest) -> None:
         order = self._order
-        title = order.title if told_by(own.body) is not None and not order.closed else own.title
+        title = own.title if order.closed else order.title
         if own.title != title or not is_described(own.body, order.description):
             self._forge.edit(order.repository, own.number, title, with_block(own.body, order.description))
             self.tell("info", "R23", f"described #{own.number} anew")
-
-
-__all__ = ["TRAILER", "ForgeError", "GitError", "Step", "carry_out"]

@@ -17,6 +17,8 @@ from krm_merge.git_program import GitError, blobs, complaint, output, run
 
 NAME = "krm-merge"
 MAIL = "krm-merge@users.noreply.github.com"
+TRAILER = "Planned-By: krm-merge"
+"""The last line of the messages of our commits."""
 _MODES = frozenset((b"100644", b"100755"))
 _HEADS = "refs/heads/"
 _REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
@@ -59,7 +61,7 @@ class Repository:
 
     def refresh(self) -> None:
         """Looks again which branches there are. Raises GitError."""
-        listed = output(["ls-remote", "--quiet", "--heads", self.url]).decode().splitlines()
+        listed = output(["ls-remote", "--quiet", "--heads", "--end-of-options", self.url]).decode().splitlines()
         self._branches = {
             name.removeprefix(_HEADS): commit for commit, _, name in (line.partition("\t") for line in listed)
         }
@@ -74,7 +76,7 @@ class Repository:
         missing = [commit for commit in dict.fromkeys(commits) if commit and not self.has(commit)]
         if not missing:
             return
-        fetch = ["-c", "gc.auto=0", "fetch", "--quiet", "--no-tags", self.url]
+        fetch = ["-c", "gc.auto=0", "fetch", "--quiet", "--no-tags", "--end-of-options", self.url]
         if run([*fetch, *missing], self.store).returncode != 0:
             # Not every server gives commits by their ids.
             output([*fetch, "+refs/heads/*:refs/remote/heads/*", "+refs/pull/*/head:refs/remote/pull/*"], self.store)
@@ -98,10 +100,11 @@ class Repository:
         """Whether the second commit comes from the first."""
         return run(["merge-base", "--is-ancestor", first, second], self.store, alone=True).returncode == 0
 
-    def messages(self, since: str, commit: str) -> list[str]:
-        """The messages of the commits that are in one and not in the other."""
-        listed = self._local(["log", "-z", "--format=%B", f"{since}..{commit}"]).decode(errors="replace")
-        return [message for message in listed.split("\0") if message]
+    def is_ours(self, since: str, commit: str) -> bool:
+        """Whether all commits that are in one and not in the other were made here, and nobody changed them since."""
+        listed = self._local(["log", "-z", "--format=%ce%n%B", f"{since}..{commit}"]).decode(errors="replace")
+        made = [one.partition("\n") for one in listed.split("\0") if one]
+        return all(mail == MAIL and TRAILER in message.splitlines() for mail, _, message in made)
 
     def tree(self, commit: str) -> str:
         """The tree of a commit."""
@@ -184,7 +187,7 @@ class Repository:
         """Makes a branch this commit, if it is still as it was seen. Raises GitError."""
         seen = self._branches.get(branch, "")
         lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
-        done = run(["push", "--quiet", lease, self.url, f"{commit}:{_HEADS}{branch}"], self.store)
+        done = run(["push", "--quiet", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"], self.store)
         if done.returncode != 0:
             refused = _REFUSED.search(done.stderr)
             why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krm_merge.components.carry_out import TRAILER
 from krm_merge.components.description import told_by
 from krm_merge.components.forge import Forge, ForgePullRequest
 from krm_merge.components.git import Repository
@@ -41,5 +40,4 @@ def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
     if one.state != "open" or not is_ours or not target or not one.head:
         return False
     repository.fetch(one.head, target)
-    since = repository.merge_base(target, one.head)
-    return any(TRAILER not in message for message in repository.messages(since, one.head))
+    return not repository.is_ours(repository.merge_base(target, one.head), one.head)

@@ -1,15 +1,15 @@
-"""Plans as resources: written by `plan`, read by `apply`."""
+"""Plans and observed pull requests as resources."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from krm_merge.components.description import reference
 from krm_merge.components.groups import group_label, resource_name
 from krm_merge.components.model import PullRequest, same_repository
-from krm_merge.components.observed import OWN_VERSION, UnreadableError, at, items, text
+from krm_merge.components.observed import OWN_VERSION
 from krm_merge.components.planned import Plan
 from krm_merge.text.values import Value
 
@@ -29,52 +29,6 @@ class DigestPolicy:
     multiple: Literal["refuse", "replace"] = "refuse"
     files: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """What a pull request changes at some paths, to be copied: its head, and the branch that it is for."""
-
-    pull_request: str
-    head: str
-    target_branch: str
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Digests of a component to be replaced in the files of a directory."""
-
-    component: str
-    repositories: tuple[str, ...]
-    known: frozenset[str]
-    digest: str
-    manifests: frozenset[str] = frozenset()
-
-    @property
-    def image(self) -> str:
-        """How messages name the image."""
-        return self.repositories[0] if self.repositories else self.component
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """A plan as it is carried out. `contexts` are the directories of the dependants, `closed` says why it is closed."""
-
-    name: str
-    repository: str
-    branch: str
-    group: str
-    base: str
-    contexts: tuple[str, ...]
-    closed: str
-    draft: bool
-    title: str
-    description: str
-    actions: frozenset[str]
-    copies: tuple[Copy, ...]
-    edits: tuple[Edit, ...]
-    policy: DigestPolicy = field(default_factory=DigestPolicy)
 
 
 def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
@@ -153,52 +107,6 @@ def plan_name(plan: Plan) -> str:
     return resource_name(plan.target.suffix, plan.group)
 
 
-def read_order(value: Value) -> Order:
-    """A plan from its resource. Raises UnreadableError."""
-    spec = at(value, "spec")
-    for name in ("repository", "sourceBranch", "targetBranch", "state"):
-        if not text(spec, name):
-            raise UnreadableError("a text is expected", f"spec.{name}")
-    if text(spec, "state") not in ("open", "closed"):
-        raise UnreadableError("open or closed is expected", "spec.state")
-    commits = items(spec, "commits")
-    return Order(
-        text(value, "metadata", "name"),
-        text(spec, "repository"),
-        text(spec, "sourceBranch"),
-        text(spec, "group"),
-        text(spec, "targetBranch"),
-        tuple(text(one, "context") or "." for one in items(spec, "components")) or (".",),
-        (text(spec, "reason") or "as planned") if text(spec, "state") == "closed" else "",
-        at(spec, "draft") is True,
-        text(spec, "title"),
-        text(spec, "description"),
-        frozenset(_texts(spec, "actions")),
-        tuple(
-            Copy(text(one, "pullRequest"), text(one, "headSHA"), text(one, "targetBranch"), _texts(one, "paths"))
-            for one in commits
-            if text(one, "kind") == "synthetic"
-        ),
-        tuple(
-            Edit(
-                text(one, "component"),
-                _texts(one, "repositories"),
-                frozenset(_texts(one, "from")),
-                text(one, "to"),
-                frozenset(_texts(one, "manifests")),
-            )
-            for one in commits
-            if text(one, "kind") == "digest"
-        ),
-        DigestPolicy(
-            "any" if text(spec, "digest", "match") == "any" else "known",
-            "replace" if text(spec, "digest", "multiDigestFile") == "replace" else "refuse",
-            _texts(at(spec, "digest"), "files"),
-            _texts(at(spec, "digest"), "exclude"),
-        ),
-    )
-
-
 def pull_request_resource(one: PullRequest, name: str, namespace: str) -> Object:
     """An observed pull request as a resource."""
     return {
@@ -240,7 +148,3 @@ def _filled(**fields: Value) -> Object:
 
 def _listed(**fields: Collection[str] | None) -> Object:
     return {name: list(value) for name, value in fields.items() if value is not None}
-
-
-def _texts(value: Value | Mapping[str, Value], field: str) -> tuple[str, ...]:
-    return tuple(str(one) for one in items(value, field))  # type: ignore[arg-type]

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from krm_merge.components.drawing import Drawing, dot, mermaid
 from krm_merge.components.graph import build_graph
-from krm_merge.components.groups import Branches
 from krm_merge.components.history import History
 from krm_merge.components.model import Key, PullRequest, same_repository
 from krm_merge.components.plan import plan
-from krm_merge.components.planned import Choices, Plan
+from krm_merge.components.planned import Plan
 from krm_merge.components.svg import svg
 from krm_merge.functions.component_items import read_items
-from krm_merge.functions.plan_component_updates import tell
-from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
+from krm_merge.functions.plan_component_updates import choices_of, config_of, tell
+from krm_merge.krm.resource_list import ResourceList
 
 Form = Literal["mermaid", "dot", "svg"]
 
 
-def drawn(resources: Iterable[Resource], form: Form, results: Results) -> str:
-    """The graph with groups and planned pull requests; what is wrong with it is reported."""
-    items = read_items(resources, results)
-    graph, findings = build_graph(items.components.values(), items.nudges)
+def drawn(resource_list: ResourceList, form: Form) -> str:
+    """The graph with groups and planned pull requests, as its functionConfig says; what is wrong is reported."""
+    results, config = resource_list.results, config_of(resource_list)
+    items = read_items(resource_list.items, results)
+    if config is None:
+        return ""
+    graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
     tell(findings, items, results)
     if results.errors:
         return ""
     history = History(items.builds, items.pull_requests, graph.components)
-    plans, _ = plan(graph, history, Choices())
+    choices = choices_of(config)
+    plans, _ = plan(graph, history, choices)
     waiting: dict[Key, list[str]] = {}
     for one in plans:
         for dependant in one.target.dependants:
             waiting.setdefault(dependant.key, []).append(_label(one))
     groups: dict[str, set[Key]] = {}
-    branches = Branches(dependants={key.name for key in graph.components})
+    branches = replace(choices.branches, dependants={key.name for key in graph.components})
     for key, component in graph.components.items():
         for pull_request in history.of_repository(component.repository):
             if pull_request.state == "open":

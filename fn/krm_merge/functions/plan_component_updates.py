@@ -25,7 +25,7 @@ _FOLDER = "plans"
 def plan_component_updates(resource_list: ResourceList) -> None:
     """Checks, configures, plans or simulates, as the mode says; reports every action and every omission."""
     results = resource_list.results
-    config = _config(resource_list)
+    config = config_of(resource_list)
     if config is None:
         return
     items = read_items(resource_list.items, results)
@@ -50,7 +50,7 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     write_items(resource_list, items.plans, resources.values(), _FOLDER)
 
 
-def _config(resource_list: ResourceList) -> PlanComponentUpdates | None:
+def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
     """The functionConfig; what is wrong with it is reported."""
     values = to_value(resource_list.function_config)
     assert isinstance(values, dict)

@@ -1,0 +1,154 @@
+"""`krm-merge components apply | observe`: what needs git and a forge."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.documents import Documents
+from krm_merge.cli.show import show_results
+from krm_merge.components.carry_out import carry_out
+from krm_merge.components.forge import Forge, ForgeError
+from krm_merge.components.git import Repository
+from krm_merge.components.github import GitHub
+from krm_merge.components.local_forge import LocalForge
+from krm_merge.components.model import same_repository
+from krm_merge.components.observe import observed
+from krm_merge.components.observed import UnreadableError
+from krm_merge.components.orders import Order, read_order
+from krm_merge.components.resources import KIND, pull_request_name, pull_request_resource
+from krm_merge.git_program import GitError
+from krm_merge.krm.result import Results
+from krm_merge.packages.directory import Directory, PackageError, read_file, reason
+from krm_merge.packages.git import cache_directory
+from krm_merge.packages.tree import File, holds_resources
+from krm_merge.packages.write import write_file
+from krm_merge.text.document import written
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.values import from_value
+
+STDOUT = Path("-")
+_forge = click.option(
+    "--forge",
+    type=click.Choice(["auto", "local", "github"]),
+    default="auto",
+    show_default=True,
+    help="Where pull requests are: recorded beside bare repositories on this machine, or in GitHub; auto: by the URL.",
+)
+_api = click.option(
+    "--github-api",
+    metavar="URL",
+    envvar="GITHUB_API_URL",
+    default="https://api.github.com",
+    show_default=True,
+    help="The API of GitHub; the token is in GITHUB_TOKEN.",
+)
+
+
+@click.command("apply")
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@_forge
+@_api
+@options.quiet
+def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, quiet: bool) -> None:
+    """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
+
+    Doing it again changes nothing. The exit code is 1 where a plan cannot be carried out; the others are.
+    """
+    results = Results()
+    orders = [order for place in plans for order in _orders(place, results)]
+    if not orders and not results.errors:
+        click.echo(f"there is no {KIND}: nothing to do", err=True)
+    repositories: dict[str, Repository] = {}
+    for order in orders:
+        try:
+            repository = repositories.get(order.repository) or _repository(order.repository)
+            repositories[order.repository] = repository
+            its_forge = _forge_of(order.repository, forge, github_api)
+        except (GitError, ForgeError) as error:
+            results.error(f"{order.name}: {error}")
+            continue
+        for step in carry_out(order, repository, its_forge):
+            getattr(results, step.severity)(step.message, tags={"rule": step.rule})
+    show_results(results, quiet=quiet, done=True)
+    if results.errors:
+        sys.exit(1)
+
+
+@click.command("observe")
+@click.argument("urls", metavar="URL...", nargs=-1, required=True)
+@click.option("--namespace", default="", help="The namespace of the items.")
+@click.option(
+    "-o",
+    "target",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default=STDOUT,
+    help="The directory to write to, a file for each pull request; by default stdout.",
+)
+@_forge
+@_api
+def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: str, github_api: str) -> None:
+    """Read the pull requests of git repositories into PullRequest items."""
+    items: dict[str, str] = {}
+    for url in urls:
+        try:
+            for one in observed(url, _repository(url), _forge_of(url, forge, github_api)):
+                name = pull_request_name(one)
+                root = from_value(pull_request_resource(one, name, namespace))
+                assert isinstance(root, Mapping)
+                items[name] = written(root)
+        except (GitError, ForgeError) as error:
+            raise PackageError(f"{url}: {error}") from None
+    if target == STDOUT:
+        click.echo("---\n".join(items.values()), nl=False)
+        return
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PackageError(f"{target}: {reason(error)}; name a directory") from None
+    for name, text in items.items():
+        write_file(target / f"{name}.yaml", File(text.encode()))
+
+
+def _orders(place: Path, results: Results) -> Iterator[Order]:
+    """The plans in a file or directory; what cannot be read is reported."""
+    if not place.exists():
+        raise PackageError(f"{place}: there is no such file or directory")
+    files = [place / path for path in Directory(place) if holds_resources(path)] if place.is_dir() else [place]
+    for file in files:
+        try:
+            found = Documents(str(file), read_file(file), str(file)).resources
+        except PackageError as error:
+            results.error(str(error))
+            continue
+        for item in found:
+            try:
+                if item.kind == KIND:
+                    yield read_order(item.value)
+            except UnreadableError as error:
+                results.error(f"{file}: {item.ref}: {error}")
+
+
+def _repository(url: str) -> Repository:
+    is_path = _is_local(url) and not url.startswith("file://")
+    name = same_repository(str(Path(url).resolve()) if is_path else url)
+    # Readable, and one for each.
+    folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
+    return Repository.opened(url, cache_directory() / "components" / folder)
+
+
+def _forge_of(url: str, forge: str, api: str) -> Forge:
+    if forge == "local" or (forge == "auto" and _is_local(url)):
+        return LocalForge()
+    return GitHub(os.environ.get("GITHUB_TOKEN", ""), api)
+
+
+def _is_local(url: str) -> bool:
+    """Whether it is a path; git takes what begins with a dot or exists for one, too."""
+    return url.startswith(("/", "file://", ".")) or Path(url).exists() or Path(f"{url}.git").exists()

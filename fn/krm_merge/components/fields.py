@@ -1,0 +1,132 @@
+"""Reads the fields of resources: everything that is wrong with them is collected, each with its field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.text.values import Value
+
+Place: TypeAlias = "tuple[str | int, ...]"
+"""Names of fields and positions in lists, from the top of a resource."""
+
+
+class UnreadableError(ValueError):
+    """A resource whose fields are not what they should be.
+
+    `problems` is all that is wrong, each a field and what is expected there; `field` is the first of these fields.
+    """
+
+    def __init__(self, problem: str, field: str, *more: tuple[str, str]) -> None:
+        """The message begins with the field; `more` are further fields and their problems."""
+        self.problems = ((field, problem), *more)
+        super().__init__("; ".join(f"{place}: {what}" for place, what in self.problems))
+        self.field = field
+
+
+class Fields:
+    """The fields of a resource. What is null is as if it were not there; `check` tells what is wrong."""
+
+    def __init__(self, value: Value) -> None:
+        """Takes the resource; nothing is looked at yet."""
+        self._value = value
+        self._problems: dict[str, str] = {}
+
+    def wrong(self, problem: str, *place: str | int) -> None:
+        """Notes a problem; of a field the first one counts."""
+        self._problems.setdefault(format_path(place), problem)
+
+    def check(self) -> None:
+        """Raises UnreadableError where something that was looked at is wrong."""
+        if self._problems:
+            (field, problem), *more = self._problems.items()
+            raise UnreadableError(problem, field, *more)
+
+    def at(self, *place: str | int) -> Value:
+        """The value at a place, None where there is none."""
+        found = self._value
+        for depth, step in enumerate(place):
+            if found is None:
+                return None
+            if isinstance(step, int):
+                found = found[step] if isinstance(found, list) else None
+            elif isinstance(found, dict):
+                found = found.get(step)
+            else:
+                self.wrong("a map is expected", *place[:depth])
+                return None
+        return found
+
+    def text(self, *place: str | int) -> str:
+        """A text, '' where there is none."""
+        found = self.at(*place)
+        if isinstance(found, str):
+            return found
+        if isinstance(found, bool):
+            self.wrong(f"a text is expected; put {str(found).lower()} in quotes", *place)
+        elif isinstance(found, int | float):
+            self.wrong("a text is expected; put the number in quotes", *place)
+        elif found is not None:
+            self.wrong("a text is expected", *place)
+        return ""
+
+    def needed(self, *place: str | int) -> str:
+        """A text that has to be there."""
+        found = self.text(*place)
+        if not found:
+            self.wrong("a text is expected", *place)
+        return found
+
+    def number_or_text(self, *place: str | int) -> str:
+        """A text that is a number, quoted or not; '' where there is none."""
+        found = self.at(*place)
+        return str(found) if isinstance(found, int) and not isinstance(found, bool) else self.text(*place)
+
+    def flag(self, *place: str | int) -> bool:
+        """Whether it is true; no where there is none."""
+        found = self.at(*place)
+        if not isinstance(found, bool | None):
+            self.wrong("true or false is expected, without quotes", *place)
+        return found is True
+
+    def texts(self, *place: str | int) -> tuple[str, ...] | None:
+        """A list of texts, none of them empty; None where there is none."""
+        found = self.at(*place)
+        if found is None:
+            return None
+        if not isinstance(found, list):
+            self.wrong("a list of texts is expected", *place)
+            return ()
+        return tuple(self.needed(*place, position) for position in range(len(found)))
+
+    def maps(self, *place: str | int) -> list[Place]:
+        """The places of the maps in a list."""
+        found = self.at(*place)
+        if not isinstance(found, list | None):
+            self.wrong("a list of maps is expected", *place)
+            return []
+        places: list[Place] = [(*place, position) for position in range(len(found or ()))]
+        for one in places:
+            if not isinstance(self.at(*one), dict):
+                self.wrong("a map is expected", *one)
+        return places
+
+
+def at(value: Value, *path: str) -> Value:
+    """The value at a path of fields, None where there is none."""
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def text(value: Value, *path: str) -> str:
+    """The text or number at a path as text, '' where there is none."""
+    found = at(value, *path)
+    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+
+
+def items(value: Value, *path: str) -> list[Value]:
+    """The list at a path, empty where there is none."""
+    found = at(value, *path)
+    return found if isinstance(found, list) else []
