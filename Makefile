@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and a Docker engine are
-	$(WITH_PATH) $(BIN)/pytest $(ARGS)
+	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
 
 demo: $(STAMP) ## Merge an example package and show the result
 	@$(WITH_PATH) ./examples/demo.sh

@@ -34,6 +34,14 @@ def digest(number: int) -> str:
     return f"sha256:{number:064x}"
 
 
+def commit(number: int) -> str:
+    return f"'{number:040x}'"
+
+
+def merge(number: int) -> str:
+    return f"'{number + 10**9:040x}'"
+
+
 def resource_list() -> Iterator[str]:
     """A graph of components with up to two dependencies each, pull requests in 120 groups, and their builds."""
     random = Random(0)
@@ -56,7 +64,8 @@ def resource_list() -> Iterator[str]:
             "- apiVersion: components.krm-merge.dev/v1alpha1\n  kind: PullRequest\n"
             f"  metadata: {{name: pull-{number}, namespace: team}}\n"
             f"  spec: {{repository: https://example.com/o/part-{part}, number: {number}, sourceBranch: {branch}, "
-            f"targetBranch: main}}\n  status: {{state: {state}, headSHA: h{number}, mergeSHA: m{number}}}\n"
+            f"targetBranch: main}}\n"
+            f"  status: {{state: {state}, headSHA: {commit(number)}, mergeSHA: {merge(number)}}}\n"
         )
     for number in range(BUILDS):
         at = random.randrange(PULL_REQUESTS)
@@ -67,7 +76,7 @@ def resource_list() -> Iterator[str]:
             f"- apiVersion: tekton.dev/v1\n  kind: PipelineRun\n  metadata:\n    name: build-{number}\n"
             f"    namespace: team\n    labels:\n      appstudio.openshift.io/component: part-{part}\n"
             f"      {pac}/event-type: {'push' if pushed else 'pull_request'}\n      {pac}/pull-request: '{at + 1}'\n"
-            f"      {pac}/sha: {'m' if pushed else 'h'}{at + 1}\n    annotations:\n"
+            f"      {pac}/sha: {merge(at + 1) if pushed else commit(at + 1)}\n    annotations:\n"
             f"      {pac}/source-branch: {branch}\n      {pac}/repo-url: https://example.com/o/part-{part}\n"
             f"  status:\n    startTime: '2024-01-01T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}Z'\n"
             f"    conditions: [{{type: Succeeded, status: '{random.choice(('True', 'True', 'False'))}'}}]\n"

@@ -56,6 +56,7 @@ PULL_REQUEST_SCHEMA = {
         draft=flag("Whether it is a draft."),
         headSHA=text("The commit of its branch."),
         mergeSHA=text("The commit of its merge."),
+        mergedAt=text("When it was merged, in UTC (RFC 3339)."),
         author=text("Who opened it."),
         changedFiles=texts("The paths that it changes, both of a renamed file."),
         userCommits=flag("Whether people added commits to a branch that was planned."),

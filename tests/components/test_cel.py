@@ -12,10 +12,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from krm_merge.components.cel_evaluating import Event, Trigger, Verdict, evaluate, may_trigger
+from krm_merge.components.cel_nudged import beginning, below, is_file, regular_expression
 from krm_merge.components.cel_reading import problems
+from krm_merge.components.cel_releasing import released, theirs_of
 from krm_merge.components.cel_tokens import CelError
+from krm_merge.components.cel_values import Beginning
 from krm_merge.components.cel_writing import expression, guarded
 from krm_merge.components.contexts import touches
+from krm_merge.components.digests import selected
+from krm_merge.components.regular_expressions import regex_matches
 
 PUSH = Event("push", "main", "main", ("foo/x.go", "docs/a.md"), title="fix: all")
 PULL = Event("pull_request", "main", "feature/one", ("foo/x.go", "docs/a.md"), title="fix: all")
@@ -170,6 +175,83 @@ def test_guards(text: str, files: list[str], expected: str) -> None:
 def test_what_cannot_be_read_is_not_guarded() -> None:
     with pytest.raises(CelError, match="found the end at column 19"):
         guarded('event == "push" &&', ["a"])
+
+
+GLOB = '( files.all.size() == 0 || files.all.exists(nudged, !(nudged.matches("^b/[^/]*[.]yaml$"))) )'
+BOTH = GLOB.replace("!(", '!(nudged in ["a"] || ').replace('$")', '$") || nudged.matches("x\\\\+")')
+
+GLOB_GUARDS = [
+    # expression, files, patterns, guarded expression
+    ("body.a", [], ["^b/[^/]*[.]yaml$"], f"body.a && {GLOB}"),
+    ("body.a", ["a"], ["x\\+", "^b/[^/]*[.]yaml$"], f"body.a && {BOTH}"),
+    (f"body.a && {GLOB}", ["a", "b"], [], f"body.a && {TWO}"),
+    (f"{BOTH.replace(' || ', chr(10) + '  || ')} && body.a", [], ["^b/[^/]*[.]yaml$"], f"body.a && {GLOB}"),
+    (f"body.a && {BOTH}", [], [], "body.a"),
+]
+
+
+@pytest.mark.parametrize(("text", "files", "patterns", "expected"), GLOB_GUARDS)
+def test_guards_for_globs(text: str, files: list[str], patterns: list[str], expected: str) -> None:
+    """R12: tests for names and for patterns are one guard, which is exchanged as a whole."""
+    assert guarded(text, files, patterns) == expected
+    assert guarded(expected, files, patterns) == expected
+
+
+def test_what_is_no_guard_of_ours_stays() -> None:
+    """R12."""
+    for test in ("nudged.startsWith('a')", "nudged.matches(body.x)", 'nudged in ["a"] && body.x', 'other in ["a"]'):
+        theirs = f"body.a && ( files.all.size() == 0 || files.all.exists(nudged, !({test})) )"
+        assert guarded(theirs, []) == theirs
+
+
+# --- Globs of digest.files -------------------------------------------------------------------------------------------
+
+NAMES = ["a", "b", "ab", "a.yaml", "axyaml", "[id]", "x+y", "(z)", "c-d", "a\nb", "é", "A"]
+WILD = ["*", "**", "a*", "**a", "?", "a?b", "*.yaml", "[ab]", "[!a]", "[a-c]*", "[[]id]", "[*]", "[", "[]", "[^a]"]
+ANY_FILES = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4).map("/".join)
+ANY_GLOBS = st.lists(st.sampled_from([*NAMES, *WILD, "[+-9]", "", ".", ".."]), min_size=1, max_size=4).map("/".join)
+
+
+@given(ANY_GLOBS, ANY_FILES, ANY_FILES | st.just("."))
+@settings(max_examples=500)
+@example("bundle/manifests/*.yaml", "bundle/manifests/a.yaml", "bundle")
+@example("**/*.yaml", "bundle/x/a.yaml", "bundle")
+@example("bundle", "bundle/x/a.yaml", "bundle/x")
+@example("a*/", "ab/x", ".")
+@example("**/x", "[id]/x", "[id]")
+def test_globs_mean_the_same_in_expressions(glob: str, file: str, directory: str) -> None:
+    """R12, C5: in a dependant's directory, of exactly the files that `digest.files` is of."""
+    inside = directory == "." or file.startswith(f"{directory}/")
+    of = below(glob, directory)
+    if file != directory:
+        assert any(selected(file, ".", [one], []) for one in of) == (inside and selected(file, ".", [glob], []))
+    for one in of:
+        pattern, wanted = regular_expression(one), selected(file, ".", [one], [])
+        if pattern is not None:
+            assert regex_matches(pattern, file) is wanted
+            # RE2 knows $ as the end alone.
+            assert (re.search(pattern.replace("$", "\\Z"), file) is not None) is wanted
+        if wanted:
+            assert f"{file}/".startswith(beginning(one))
+
+
+PATTERNS_OF_GLOBS = [
+    ("csv.yaml", "^csv[.]yaml(?:/|$)", True),
+    ("bundle/Dockerfile.rhel", "^bundle/Dockerfile[.]rhel(?:/|$)", True),
+    ("bundle/manifests", "^bundle/manifests(?:/|$)", False),
+    ("bundle/manifests/*.yaml", "^bundle/manifests/[^/]*[.]yaml$", False),
+    ("bundle/**", "^bundle(?:/|$)", False),
+    ("**", "^", False),
+    ("**/a?c/[!x-z].y", "^(?:[^/]+/)*a[^/]c/[^x-z/][.]y$", False),
+    ("a/[+-9]", None, False),
+    ("a/[z-a]*", None, False),
+]
+
+
+@pytest.mark.parametrize(("glob", "pattern", "file"), PATTERNS_OF_GLOBS)
+def test_globs_as_patterns(glob: str, pattern: str | None, file: bool) -> None:
+    """R12: readable ones, without backslashes that would have to be doubled."""
+    assert (regular_expression(glob), is_file(glob)) == (pattern, file)
 
 
 @dataclass(frozen=True)
@@ -627,6 +709,115 @@ def test_no_pattern_breaks(pattern: str, text: str) -> None:
     assert matches(pattern, text or "a") in ("true", "false", "unknown")
     literal = '"' + pattern.replace("\\", "\\\\") + '"'
     assert may_trigger(f"{literal}.pathChanged()", [text], "main", "push") in ("true", "false", "unknown")
+
+
+# --- Files of which only the beginning is known ----------------------------------------------------------------------
+
+BEGINNINGS: list[tuple[str, Verdict]] = [
+    ('"controller/***".pathChanged()', "false"),
+    ('".tekton/bundle-push.yaml".pathChanged() || "bundles/***".pathChanged()', "false"),
+    ('"bundle/***".pathChanged()', "unknown"),
+    ('"b*".pathChanged()', "unknown"),
+    ('"bundle/manifests/csv.yaml".pathChanged()', "unknown"),
+    ('"{controller,bundle}/***".pathChanged()', "unknown"),
+    ('"\\\\bundle/***".pathChanged()', "unknown"),
+    ('files.all.exists(x, x.startsWith("controller/"))', "false"),
+    ('!files.all.all(x, x.startsWith("bundle"))', "false"),
+    ('files.all.exists(x, !x.startsWith("bundle/"))', "false"),
+    ('files.all.exists(x, x.startsWith("bundle/manifests/"))', "unknown"),
+    ("files.all.exists(x, x.startsWith(body.x))", "unknown"),
+    ('files.modified.exists(x, x.startsWith("bundle/"))', "unknown"),
+    # How many there are is not known, nor what is in the rest of a path.
+    ("files.all.size() == 1", "unknown"),
+    ("files.all.exists(x, size(x) == 7)", "unknown"),
+    ("files.all.all(x, files.all.all(y, x == y))", "unknown"),
+    ("files.all.exists(x, x in ['docs/a'])", "unknown"),
+    ("files.all.exists(x, x.endsWith('.go'))", "unknown"),
+    ("files.all.exists(x, x.matches('^docs/'))", "unknown"),
+    ('event == "pull_request" && "bundle/***".pathChanged()', "false"),
+]
+
+
+@pytest.mark.parametrize(("text", "verdict"), BEGINNINGS)
+def test_files_below_a_directory(text: str, verdict: Verdict) -> None:
+    """R12: what holds for all files below a directory is told, everything else is unknown."""
+    assert may_trigger(text, [Beginning("bundle/")], "main", "push") == verdict
+
+
+OF_FILES = [
+    '"a/***".pathChanged()',
+    '"a/b*".pathChanged()',
+    '"*c".pathChanged()',
+    '"a/b/c".pathChanged()',
+    'files.all.exists(x, x.startsWith("a/"))',
+    'files.all.all(x, x.startsWith("a/b"))',
+    "files.all.exists(x, x == 'a/b/c')",
+    "files.all.exists(x, x.endsWith('c'))",
+    "files.all.size() == 1",
+]
+FILE_TREES = st.recursive(
+    st.sampled_from(OF_FILES).map(Tree),
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(["&&", "||"]), st.lists(inner, min_size=2, max_size=3)).map(
+            lambda pair: Tree(pair[0], tuple(pair[1]))
+        ),
+        inner.map(lambda one: Tree("!", (one,))),
+    ),
+    max_leaves=4,
+)
+
+
+@given(FILE_TREES, st.text("abc/", max_size=4), st.lists(st.text("abc/", max_size=4), min_size=1, max_size=3))
+@settings(max_examples=300)
+def test_a_verdict_holds_whatever_the_files_are(tree: Tree, start: str, rests: list[str]) -> None:
+    """R12: a loop is excluded only where no file below a directory can start a build."""
+    verdict = may_trigger(written(tree), [Beginning(start)], "main", "push")
+    if verdict != "unknown":
+        assert may_trigger(written(tree), [start + rest for rest in rests], "main", "push") == verdict
+
+
+# --- Expressions of ReleasePlans -------------------------------------------------------------------------------------
+
+RELEASED = [
+    ("", 'updatedComponentIs("a") || updatedComponentIs("b")'),
+    ("shouldRelease()", '(shouldRelease()) && (updatedComponentIs("a") || updatedComponentIs("b"))'),
+    ("x // why", '(x // why\n) && (updatedComponentIs("a") || updatedComponentIs("b"))'),
+    ('updatedComponentIs("a")', '(updatedComponentIs("a")) && (updatedComponentIs("a") || updatedComponentIs("b"))'),
+    (
+        '(x) && (updatedComponentIs("a"))',
+        '((x) && (updatedComponentIs("a"))) && (updatedComponentIs("a") || updatedComponentIs("b"))',
+    ),
+]
+
+
+@pytest.mark.parametrize(("theirs", "expected"), RELEASED)
+def test_expressions_of_releases(theirs: str, expected: str) -> None:
+    """R16, R6: what a person wrote holds besides, and is found again."""
+    assert released(theirs, ["a", "b"]) == expected
+    assert theirs_of(expected) == theirs
+    # Of other Components, too, as an earlier run wrote it.
+    assert theirs_of(released(theirs, ["c"])) == theirs
+
+
+NOT_OURS = [
+    "shouldRelease()",
+    "true",
+    "(x) && (y)",
+    '(x) || (y) && (updatedComponentIs("a"))',
+    '!updatedComponentIs("a")',
+]
+
+
+@pytest.mark.parametrize("text", NOT_OURS)
+def test_expressions_of_releases_of_others(text: str) -> None:
+    """R16: they are theirs as a whole."""
+    assert theirs_of(text) == text
+
+
+def test_expressions_of_releases_that_cannot_be_read() -> None:
+    """R16."""
+    with pytest.raises(CelError):
+        released("a) || (b", ["a"])
 
 
 LOOPS: list[tuple[Sequence[str], Verdict]] = [

@@ -69,6 +69,7 @@ TOUCHES = [
 
 @pytest.mark.parametrize(("context", "files", "expected"), TOUCHES)
 def test_touches(context: str, files: list[str], expected: bool) -> None:
+    """R12, S11: a build runs for what is added, changed, removed or renamed in the directory."""
     assert touches(context, files) is expected
 
 
@@ -87,6 +88,7 @@ COMMON = [
 
 @pytest.mark.parametrize(("contexts", "expected"), COMMON)
 def test_common(contexts: list[str], expected: str) -> None:
+    """I7, S11."""
     assert common(contexts) == expected
 
 

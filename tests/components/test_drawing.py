@@ -97,6 +97,7 @@ def thirty() -> Drawing:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(("name", "drawing"), [("5", five()), ("30", thirty())], ids=["5", "30"])
 def test_golden(name: str, drawing: Drawing, form: str) -> None:
+    """C6: roles, groups and planned pull requests."""
     assert FORMS[form](drawing) == (GOLDENS / f"{name}.{form}").read_text(encoding="utf-8")
 
 

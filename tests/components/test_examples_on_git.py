@@ -130,7 +130,7 @@ def test_parent_image(tmp_path: Path) -> None:
 
     # What the example begins with: only console has got a draft.
     world.plan("node-parent", "console", "search")
-    assert world.apply("plans/console-node-22.yaml") == 0
+    assert world.apply("plans/console.node-22.yaml") == 0
     example.numbered("console", 88)
     assert world.files("console", "node-22/console") == children(built)["console"]
     planned = world.pull("console", 88)

@@ -273,7 +273,7 @@ def test_one_repository_that_fails(parent: GitHubWorld, capsys: pytest.CaptureFi
     # Tried again at once, as the server says.
     world.server.faults += [Fault(500, {"Retry-After": "0"}, path="/acme/child/")] * Patience().attempts
     assert world.apply() == 1
-    message = "child-update: acme/child: listing the pull requests: GitHub fails with 500, 5 times; try again later"
+    message = "child.update: acme/child: listing the pull requests: GitHub fails with 500, 5 times; try again later"
     assert message in capsys.readouterr().err
     assert world.server.faults == []
     assert (world.branches("child"), world.pulls("child")) == ({"main"}, [])

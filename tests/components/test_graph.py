@@ -80,7 +80,7 @@ DECLARED: list[tuple[str, list[Component], Edges, list[tuple[str, str, str]]]] =
         "C9 deleted",
         [component("a", deleted=True), component("b", "a")],
         set(),
-        [("info", "R5", "b names a, which is deleted")],
+        [("info", "R5", "b names a, which is deleted; the edge is gone")],
     ),
     ("R5 a deleted one declares nothing", [component("a"), component("b", "a", "b", deleted=True)], set(), []),
     (
@@ -126,6 +126,14 @@ def test_removed_is_deleted() -> None:
     assert [one.rule for one in findings] == ["R5", "R5"]
     assert list(graph.deleted) == [Key("", "a")]
     assert Key("", "a") not in graph.components
+
+
+def test_gone() -> None:
+    """R5, C9: what is deleted is so in its namespace; what the configuration lists, in all, with an item or without."""
+    graph, _ = build_graph([component("n/a", deleted=True), component("m/a"), component("n/b")], removed=["b", "c"])
+    assert graph.gone("n") == {"a", "b", "c"}
+    assert graph.gone("m") == {"b", "c"}
+    assert set(graph.components) == {Key("m", "a")}
 
 
 def test_roles() -> None:

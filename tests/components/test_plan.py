@@ -513,7 +513,7 @@ def test_r29_digest_on_top() -> None:
     pull = (
         "apiVersion: components.krm-merge.dev/v1alpha1\nkind: PullRequest\nmetadata: {name: p, namespace: team}\n"
         "spec: {repository: https://forge.example/acme/op, number: 1, sourceBranch: f, targetBranch: main}\n"
-        "status: {headSHA: abc, changedFiles: [bundle/x]}\n"
+        f"status: {{headSHA: {'abc1' * 10}, changedFiles: [bundle/x]}}\n"
     )
     items = [component_yaml("controller", "controller"), component_yaml("bundle", "bundle", "controller"), pull]
     answer = run([*items, build_yaml("controller")], "plan")
@@ -840,6 +840,51 @@ def what_was_built_once_stays_so(made: Observations) -> None:
     assert made.step()[0] == ["up/child ready parent=a [addCommit describe]"]
 
 
+def a_later_push_is_known_by_its_time(made: Observations) -> None:
+    made.merge("parent", 1)
+    made.edit("parent", 1, merged_at="2024-01-01T00:00:30Z")
+    made.push("parent", "8")
+    assert "until parent#1 mergeBuild" in made.step()[0][-1]
+    made.clock = 40
+    made.push("parent", "9")
+    assert "up/child ready parent=9 [addCommit rebase describe undraft]" in made.step()[0]
+
+
+def one_is_built_as_two(made: Observations) -> None:
+    made.component("second", repository="parent", context="second")
+    made.component("child", "parent", "second", at="c")
+    made.build("second", "2", 1)
+    assert "up/child draft parent=1,second=2" in made.step()[0][0]
+    (told,) = [one.message for one in made.plan()[1] if one.rule == "R27"]
+    assert told.count("parent#1 is merged") == 1
+    made.merged("parent", 1, "8")
+    made.step()
+    text = made.pulls["child", 1].description
+    assert text.count("acme/parent#1 (") == 1
+    assert "acme/parent#1 (waiting)" in text
+    assert "Merge it when the merge of acme/parent#1 is built" in text
+
+
+def a_head_that_nobody_observed(made: Observations) -> None:
+    made.component("near", "parent", repository="parent", context="near")
+    made.edit("parent", 1, head="", changed=("near/x",))
+    assert "R28" in {one.rule for one in made.plan()[1]}
+    assert not any(one.synthetic for one in made.plan()[0])
+
+
+def the_name_of_a_dependency_separates_nothing(made: Observations) -> None:
+    number = made.open("parent", "wip@parent")
+    made.build("parent", "2", number)
+    assert "wip@parent/child" in [one.branch for one in made.plan()[0]]
+
+
+def builds_of_what_nobody_observed(made: Observations) -> None:
+    del made.pulls["parent", 1]
+    made.builds = [replace(one, pull_request=7) for one in made.builds]
+    (told,) = [one.message for one in made.plan()[1] if one.rule == "R21"]
+    assert told.startswith("team/parent: builds of #7 bring nothing: there is no PullRequest of that number")
+
+
 def closed_by_hand_before_the_merge(made: Observations) -> None:
     made.close("child", 1)
     made.merged("parent", 1, "9")
@@ -909,6 +954,11 @@ PLAYS: list[tuple[Callable[[Observations], None], str]] = [
     (with_commits_of_people_it_stays, "R22: but not with commits of people"),
     (builds_are_not_kept, "R21, R30: then the description and the Component tell of them"),
     (what_was_built_once_stays_so, "R30: it does not become a draft when the build is gone"),
+    (a_later_push_is_known_by_its_time, "R30, I10: also where the build of the merge is gone"),
+    (one_is_built_as_two, "R27, C3: told once"),
+    (a_head_that_nobody_observed, "R28: what cannot be copied is told"),
+    (the_name_of_a_dependency_separates_nothing, "C2: only dependants have branches"),
+    (builds_of_what_nobody_observed, "C3, R21: that is told"),
     (closed_by_hand_before_the_merge, "R34: it stays closed, and other groups go on"),
     (reopened_after_its_end, "S7, R21: what is reopened triggers again"),
 ]

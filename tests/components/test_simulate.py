@@ -190,6 +190,19 @@ def test_s5_only_the_end_of_a_chain_is_tested() -> None:
     assert {one.component: one.tests for one in played.snapshots} == {"op": (), "bundle": ("e2e",)}
 
 
+def test_i14_a_group_of_dependencies_is_not_tested() -> None:
+    """R14, I14: they make a snapshot, which is told to be untested as long as nothing is built that depends on them."""
+    components = [component("a"), component("b"), component("bundle", "a", "b", at="c")]
+    pulls = [pull_request("a", 1, "f/x"), pull_request("b", 2, "f/y")]
+    builds = [build("a", "1", 1, 1), build("b", "2", 2, 2)]
+    (group,) = [one for one in play(components, builds, pulls).snapshots if one.type == "group"]
+    assert (group.tests, images(group)) == ((), {"a": "1", "b": "2", "bundle": "c"})
+    graph, _ = build_graph(components)
+    _, findings = simulate(graph, History(builds, pulls, graph.components), Branches(), WORLD)
+    warnings = [one.message for one in findings if one.severity == "warning"]
+    assert warnings == ["group f: not tested: nothing that depends on its Components is built in it"]
+
+
 def test_names_are_those_of_konflux() -> None:
     """`<application>-YYYYMMDD-HHMMSS-mmm` of the start of the build; one second may have several."""
     played = play(

@@ -96,7 +96,9 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, quiet: b
 def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: str, github_api: str) -> None:
     """Read the pull requests of git repositories into PullRequest items."""
     items: dict[str, str] = {}
-    for url in urls:
+    for given in urls:
+        # It shall be the same repository wherever it is read.
+        url = str(Path(given).resolve()) if _is_relative(given) else given
         try:
             for one in observed(url, _repository(url), _forge_of(url, forge, github_api)):
                 name = pull_request_name(one)
@@ -104,7 +106,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: 
                 assert isinstance(root, Mapping)
                 items[name] = written(root)
         except (GitError, ForgeError) as error:
-            raise PackageError(f"{url}: {error}") from None
+            raise PackageError(f"{given}: {error}") from None
     if target == STDOUT:
         click.echo("---\n".join(items.values()), nl=False)
         return
@@ -136,8 +138,7 @@ def _orders(place: Path, results: Results) -> Iterator[Order]:
 
 
 def _repository(url: str) -> Repository:
-    is_path = _is_local(url) and not url.startswith("file://")
-    name = same_repository(str(Path(url).resolve()) if is_path else url)
+    name = same_repository(str(Path(url).resolve()) if _is_relative(url) else url)
     # Readable, and one for each.
     folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
     return Repository.opened(url, cache_directory() / "components" / folder)
@@ -147,6 +148,10 @@ def _forge_of(url: str, forge: str, api: str) -> Forge:
     if forge == "local" or (forge == "auto" and _is_local(url)):
         return LocalForge()
     return GitHub(os.environ.get("GITHUB_TOKEN", ""), api)
+
+
+def _is_relative(url: str) -> bool:
+    return _is_local(url) and not url.startswith(("/", "file://"))
 
 
 def _is_local(url: str) -> bool:

@@ -43,7 +43,7 @@ def tell_why(planning: Planning, made: Plan) -> None:
     brought = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in made.digests) or "nothing"
     planning.tell("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} brings {brought}", key)
     if made.waiting:
-        waits = ", ".join(_waits(one) for one in made.waiting)
+        waits = ", ".join(dict.fromkeys(_waits(one) for one in made.waiting))
         planning.tell("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
     elif made.own is not None and made.own.draft and not made.draft:
         planning.tell("info", "R30", f"{of_whom}: {what} leaves draft: all that triggered it is merged and built", key)

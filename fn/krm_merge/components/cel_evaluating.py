@@ -7,6 +7,7 @@ Sources: https://github.com/google/cel-spec/blob/master/doc/langdef.md, pkg/matc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -27,7 +28,18 @@ from krm_merge.components.cel_syntax import (
     Relation,
 )
 from krm_merge.components.cel_tokens import CelError
-from krm_merge.components.cel_values import Listing, Value, all_of, any_of, compared, exists, negated, size_of, truth_of
+from krm_merge.components.cel_values import (
+    Beginning,
+    Listing,
+    Value,
+    all_of,
+    any_of,
+    compared,
+    exists,
+    negated,
+    size_of,
+    truth_of,
+)
 from krm_merge.components.globs import glob_matches
 from krm_merge.components.regular_expressions import regex_matches
 
@@ -39,13 +51,14 @@ Verdict: TypeAlias = Literal["true", "false", "unknown"]
 class Event:
     """What happened in a repository. A text that is '' is not known, nor are `files` that are None.
 
-    `files` are the paths as Pipelines as Code is told them: GitHub and GitLab name a renamed file by its new path.
+    `files` are the paths as Pipelines as Code is told them: GitHub and GitLab name a renamed file by its new path. A
+    path of which only the beginning is known stands for any number of such paths.
     """
 
     event: Trigger
     target_branch: str
     source_branch: str
-    files: Sequence[str] | None
+    files: Sequence[str | Beginning] | None
     title: str = ""
     event_type: str = ""
     target_url: str = ""
@@ -73,7 +86,7 @@ def evaluate(text: str, event: Event) -> Verdict:
     return "unknown" if truth is None else "true" if truth else "false"
 
 
-def may_trigger(text: str, files: Sequence[str], branch: str, event: Trigger) -> Verdict:
+def may_trigger(text: str, files: Sequence[str | Beginning], branch: str, event: Trigger) -> Verdict:
     """Whether a change of exactly these files on a branch starts a pipeline; "unknown" if it cannot be proved.
 
     For a pull request, the branch is the one that it is to be merged to.
@@ -135,7 +148,8 @@ def _chained(head: Node, links: Sequence[Field | Call], scope: _Scope) -> Value:
         files = scope.event.files
         if files is None or links[0].name not in _FILES:
             return None
-        value: Value = Listing(tuple(files), _FILES[links[0].name])
+        complete = _FILES[links[0].name] and not any(isinstance(file, Beginning) for file in files)
+        value: Value = Listing(tuple(files), complete)
         links = links[1:]
     else:
         value = _value(head, scope)
@@ -151,11 +165,14 @@ def _called(value: Value, call: Call, scope: _Scope) -> Value:
         return size_of(value)
     if isinstance(value, Listing):
         return _macro(value, call, scope)
+    if isinstance(value, Beginning):
+        prefix = _value(call.arguments[0], scope) if call.name == "startsWith" and len(call.arguments) == 1 else None
+        return value.starts_with(prefix) if isinstance(prefix, str) else None
     if not isinstance(value, str):
         return None
     if call.name == "pathChanged" and not call.arguments:
         files = scope.event.files
-        return None if files is None else any_of(glob_matches(value, file) for file in files)
+        return None if files is None else any_of(_is_of(value, file) for file in files)
     argument = _value(call.arguments[0], scope) if len(call.arguments) == 1 else None
     if not isinstance(argument, str):
         return None
@@ -169,6 +186,17 @@ def _called(value: Value, call: Call, scope: _Scope) -> Value:
         case "matches":
             return regex_matches(argument, value)
     return None
+
+
+_NOT_LITERAL = re.compile(r"[\\*?\[{]")
+
+
+def _is_of(glob: str, file: str | Beginning) -> bool | None:
+    if isinstance(file, str):
+        return glob_matches(glob, file)
+    start = _NOT_LITERAL.split(glob, maxsplit=1)[0]
+    # A path that begins as both do may be of the glob, all others are not.
+    return None if start.startswith(file.text) or file.text.startswith(start) else False
 
 
 def _macro(listing: Listing, call: Call, scope: _Scope) -> bool | None:

@@ -15,7 +15,20 @@ class Listing:
     complete: bool = True
 
 
-Value: TypeAlias = str | int | bool | Listing | None
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A text of which only the beginning is known."""
+
+    text: str
+
+    def starts_with(self, prefix: str) -> bool | None:
+        """Whether it begins with another text, too; None where that is up to what follows."""
+        if self.text.startswith(prefix):
+            return True
+        return None if prefix.startswith(self.text) else False
+
+
+Value: TypeAlias = str | int | bool | Beginning | Listing | None
 """A value, None where it is not known. An error counts as not known too: it starts no pipeline."""
 
 
@@ -51,7 +64,7 @@ def compared(left: Value, operator: str, right: Value) -> bool | None:
         if not isinstance(right, Listing):
             return None
         return exists(right, (compared(item, "==", left) for item in right.items))
-    if isinstance(left, Listing | None) or type(left) is not type(right):
+    if isinstance(left, Beginning | Listing | None) or type(left) is not type(right):
         return None
     if operator in ("==", "!="):
         return (left == right) is (operator == "==")

@@ -36,19 +36,22 @@ def expression(
     return f"{condition} && ( {changed})"
 
 
-def guarded(expression: str, files: Sequence[str]) -> str:
+def guarded(expression: str, files: Sequence[str], patterns: Sequence[str] = ()) -> str:
     """The same expression, but false for events that change nothing but these files; a guard it has is exchanged.
 
-    Without files it has no guard. Events that change no file at all are left alone: an empty commit asks for a build.
+    `patterns` are regular expressions of RE2 for more of the files. Without any of both it has no guard. Events that
+    change no file at all are left alone: an empty commit asks for a build.
 
     Raises:
         CelError: The expression cannot be read.
     """
     text = _unguarded(expression)
-    if not files:
+    tests = [f"nudged.matches({_literal(pattern)})" for pattern in sorted(set(patterns))]
+    if files:
+        tests.insert(0, f"nudged in [{', '.join(_literal(file) for file in sorted(set(files)))}]")
+    if not tests:
         return text
-    names = ", ".join(_literal(file) for file in sorted(set(files)))
-    guard = f"( files.all.size() == 0 || files.all.exists(nudged, !(nudged in [{names}])) )"
+    guard = f"( files.all.size() == 0 || files.all.exists(nudged, !({' || '.join(tests)})) )"
     tokens = tokens_of(text)
     end = "\n" if text[tokens[-1].end :].strip() else " "  # a comment ends with its line
     conjunction = _conjuncts(tokens) is not None
@@ -75,10 +78,11 @@ def _changed(literal: str) -> str:
     return f"{literal}.pathChanged()"
 
 
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_TEST = rf"nudged(?:\s+in\s+\[(?:{_TEXT}(?:,\s*)?)*\]|\.matches\({_TEXT}\))"
 _GUARD = re.compile(
     r"\(\s*files\.all\.size\(\)\s*==\s*0\s*\|\|"
-    r"\s*files\.all\.exists\(nudged,\s*!\(nudged\s+in\s+"
-    r'\[(?:"(?:[^"\\]|\\.)*"(?:,\s*)?)*\]\)\)\s*\)'
+    rf"\s*files\.all\.exists\(nudged,\s*!\({_TEST}(?:\s*\|\|\s*{_TEST})*\)\)\s*\)"
 )
 
 

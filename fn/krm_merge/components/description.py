@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from krm_merge.components.model import PullRequest, same_repository
-from krm_merge.components.planned import DigestEdit, Synthetic, Target, Trigger, Waiting
+from krm_merge.components.planned import DigestEdit, Synthetic, Target, Trigger, TriggerState, Waiting
 
 BEGIN = "<!-- krm-merge components: begin -->"
 END = "<!-- krm-merge components: end -->"
@@ -79,12 +79,9 @@ def description_of(
         lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
     if triggers:
         lines += ["", "It was triggered by:", ""]
-    for one in triggers:
-        if one.pull_request is not None:
-            head = f", at {one.pull_request.head}" if one.pull_request.head else ""
-            lines.append(f"- {reference(one.pull_request)} ({one.state}): {_WORDS[one.state]}{head}")
-        else:
-            lines.append(f"- a push to `{one.component.name}`")
+    for name, (state, head) in _by_pull_request(triggers).items():
+        lines.append(f"- {name} ({state}): {_WORDS[state]}{head}")
+    lines += [f"- a push to `{one.component.name}`" for one in triggers if one.pull_request is None]
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
@@ -98,6 +95,18 @@ def reference(one: PullRequest) -> str:
     return f"{'/'.join(same_repository(one.repository).rsplit('/', 2)[-2:])}#{one.number}"
 
 
+def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, tuple[TriggerState, str]]:
+    """State and head of each pull request; where it is built as several components, the last of them counts."""
+    found: dict[str, tuple[TriggerState, str]] = {}
+    for one in triggers:
+        if one.pull_request is not None:
+            name, head = reference(one.pull_request), one.pull_request.head
+            known = found.get(name)
+            state = "waiting" if known is not None and known[0] == "waiting" else one.state
+            found[name] = state, f", at {head}" if head else ""
+    return found
+
+
 def _order(waiting: Sequence[Waiting], brings: bool, kept: bool) -> str:
     if kept:
         return "What triggered it is closed without a merge; look at the digests before you merge it."
@@ -105,5 +114,9 @@ def _order(waiting: Sequence[Waiting], brings: bool, kept: bool) -> str:
         return "It brings nothing any more: what triggered it will not be merged."
     if not waiting:
         return "It waits for nothing: it can be merged."
-    first = dict.fromkeys(reference(one.pull_request) for one in waiting if one.pull_request is not None)
-    return f"Merge it after {', '.join(first)}: until then it names images that expire, and stays a draft."
+    names = {one: reference(one.pull_request) for one in waiting if one.pull_request is not None}
+    unmerged = dict.fromkeys(name for one, name in names.items() if one.until == "merged")
+    if unmerged:
+        return f"Merge it after {', '.join(unmerged)}: until then it names images that expire, and stays a draft."
+    unbuilt = ", ".join(dict.fromkeys(names.values()))
+    return f"Merge it when the merge of {unbuilt} is built: until then it names images that expire, and stays a draft."

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TypeAlias
 
+from krm_merge.components.contexts import normalised
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
 
 Place: TypeAlias = "tuple[str | int, ...]"
 """Names of fields and positions in lists, from the top of a resource."""
+
+_END_OF_TIME = 253402300800  # the year 10000
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\Z", re.ASCII)
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}\Z")
+_COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+# Source: git-check-ref-format(1). The branch of a fork comes with its owner and a colon.
+_NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^?*\[\\]|\.\.|@\{|^-")
 
 
 class UnreadableError(ValueError):
@@ -78,11 +88,6 @@ class Fields:
             self.wrong("a text is expected", *place)
         return found
 
-    def number_or_text(self, *place: str | int) -> str:
-        """A text that is a number, quoted or not; '' where there is none."""
-        found = self.at(*place)
-        return str(found) if isinstance(found, int) and not isinstance(found, bool) else self.text(*place)
-
     def flag(self, *place: str | int) -> bool:
         """Whether it is true; no where there is none."""
         found = self.at(*place)
@@ -106,11 +111,67 @@ class Fields:
         if not isinstance(found, list | None):
             self.wrong("a list of maps is expected", *place)
             return []
-        places: list[Place] = [(*place, position) for position in range(len(found or ()))]
-        for one in places:
-            if not isinstance(self.at(*one), dict):
-                self.wrong("a map is expected", *one)
+        places: list[Place] = []
+        for position, one in enumerate(found or ()):
+            if isinstance(one, dict):
+                places.append((*place, position))
+            else:
+                self.wrong("a map is expected", *place, position)
         return places
+
+    # ---- texts of a certain form -------------------------------------------------------------------------------
+
+    def url(self, *place: str | int) -> str:
+        """The URL of a git repository, '' where there is none."""
+        written = self.text(*place)
+        if written.startswith("-"):
+            self.wrong("the URL of a git repository is expected", *place)
+        return written
+
+    def branch(self, *place: str | int) -> str:
+        """The name of a branch, '' where there is none."""
+        written = self.text(*place)
+        if _NO_BRANCH.search(written):
+            self.wrong("the name of a branch is expected", *place)
+        return written
+
+    def commit(self, *place: str | int) -> str:
+        """The id of a commit, '' where there is none."""
+        written = self.text(*place)
+        if written and not _COMMIT.match(written):
+            self.wrong("the whole id of a commit is expected, 40 or 64 of the digits 0 to 9 and a to f", *place)
+        return written
+
+    def directory(self, *place: str | int) -> str:
+        """A directory of a repository as it is written, '' where there is none."""
+        written = self.text(*place)
+        try:
+            normalised(written)
+        except ValueError as error:
+            self.wrong(str(error), *place)
+        return written
+
+    def time(self, *place: str | int) -> str:
+        """A time as text that sorts, '' where there is none; seconds since 1970 are written as the others."""
+        written = self._number_or_text(*place)
+        if _NUMBER.match(written) and int(written) < _END_OF_TIME:
+            return datetime.fromtimestamp(int(written), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if written and not _TIME.match(written):
+            self.wrong("a time is expected, such as 2024-01-31T12:00:00Z", *place)
+        return written
+
+    def pull_request_number(self, *place: str | int) -> int:
+        """The number of a pull request, in quotes or not; 0 where there is none."""
+        written = self._number_or_text(*place)
+        if _NUMBER.match(written):
+            return int(written)
+        if written:
+            self.wrong("the number of a pull request is expected", *place)
+        return 0
+
+    def _number_or_text(self, *place: str | int) -> str:
+        found = self.at(*place)
+        return str(found) if isinstance(found, int) and not isinstance(found, bool) else self.text(*place)
 
 
 def at(value: Value, *path: str) -> Value:

@@ -14,7 +14,7 @@ class ForgeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ForgePullRequest:
-    """A pull request as the forge has it."""
+    """A pull request as the forge has it; `merged_at` is a time in UTC (RFC 3339)."""
 
     number: int
     source_branch: str
@@ -26,6 +26,7 @@ class ForgePullRequest:
     head: str = ""
     merge_commit: str = ""
     author: str = ""
+    merged_at: str = ""
 
 
 class Forge(Protocol):

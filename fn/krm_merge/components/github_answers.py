@@ -30,6 +30,7 @@ def pull_request_of(found: object, about: str) -> ForgePullRequest:
         head=text_at(head, "sha", about),
         merge_commit=text_at(pull, "merge_commit_sha", about) if is_merged else "",
         author=_login(pull),
+        merged_at=str(pull["merged_at"]) if is_merged else "",
     )
 
 

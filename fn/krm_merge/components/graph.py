@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -47,11 +47,16 @@ class Nudge:
 
 @dataclass(frozen=True)
 class Graph:
-    """Components and the valid edges among them; `deleted` are those that are no more."""
+    """Components and the valid edges among them.
+
+    `deleted` are those that are no more; `removed` are names of such in any namespace, also of those that nothing else
+    tells of.
+    """
 
     components: Mapping[Key, Component]
     edges: frozenset[Edge] = field(default_factory=frozenset)
     deleted: Mapping[Key, Component] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
 
     @cached_property
     def _below(self) -> dict[Key, list[Key]]:
@@ -74,6 +79,10 @@ class Graph:
     def dependencies(self, key: Key) -> Sequence[Key]:
         """What a Component depends on, in order."""
         return self._above.get(key, ())
+
+    def gone(self, namespace: str) -> set[str]:
+        """The names of the deleted Components of a namespace (R5, C9)."""
+        return {key.name for key in self.deleted if key.namespace == namespace} | self.removed
 
     def role(self, key: Key) -> Role:
         """What a Component is to others."""
@@ -105,22 +114,22 @@ def build_graph(
 
     `removed` names Components that are deleted, besides those that say so themselves (C9).
     """
-    all_of = {component.key: component for component in components}
-    gone = {key for key, component in all_of.items() if component.deleted or key.name in set(removed)}
+    all_of, names = {component.key: component for component in components}, frozenset(removed)
+    gone = {key: one for key, one in sorted(all_of.items()) if one.deleted or key.name in names}
     living = {key: component for key, component in all_of.items() if key not in gone}
+    without_edges = Graph(living, deleted=gone, removed=names)
     findings: list[Finding] = []
     edges: set[Edge] = set()
     for declarer, edge, name in _declared(living, nudges):
         if edge is None:
-            names_gone = {key.name for key in gone if key.namespace == declarer.namespace}
-            findings.append(_unresolved(declarer, name, all_of, names_gone | set(removed)))
+            findings.append(_unresolved(declarer, name, all_of, without_edges.gone(declarer.namespace)))
             continue
         problem = _flaw(edge, living)
         if problem is not None:
             findings.append(problem)
         else:
             edges.add(edge)
-    graph = Graph(living, frozenset(edges), {key: all_of[key] for key in sorted(gone)})
+    graph = replace(without_edges, edges=frozenset(edges))
     findings += _cycles(graph)
     return graph, sorted(set(findings), key=lambda one: (one.component or Key("", ""), one.rule, one.message))
 
@@ -147,7 +156,7 @@ def _declared(living: Mapping[Key, Component], nudges: Iterable[Nudge]) -> Itera
 def _unresolved(declarer: Key, name: str, all_of: Mapping[Key, Component], gone: set[str]) -> Finding:
     elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
     if name in gone:
-        message = f"{declarer} names {name}, which is deleted; the reference is taken out"
+        message = f"{declarer} names {name}, which is deleted; the edge is gone"
         return Finding("info", "R5", message, declarer)
     if elsewhere:
         message = f"{declarer} names {name}, which is in namespace {elsewhere[0].namespace}; the edge is ignored"

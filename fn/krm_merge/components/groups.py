@@ -7,7 +7,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*")
 _LONGEST_NAME = 253
 
 
@@ -71,9 +72,14 @@ def group_label(group: str) -> str:
 
 
 def resource_name(*parts: str) -> str:
-    """A name for a resource made of others; what cannot stand in it is replaced, and told apart by a hash."""
-    text = "-".join(part for part in parts if part)
-    name = _NOT_IN_NAMES.sub("-", text.lower()).strip("-.")
-    if name == text and len(name) <= _LONGEST_NAME:
-        return name
-    return f"{name[: _LONGEST_NAME - 9].rstrip('-.')}-{sha256(text.encode()).hexdigest()[:8]}"
+    """A name for a resource made of others, so that different ones stay apart.
+
+    Dots stand between the parts, and only the last one may have some; what is no name gets a hash.
+    """
+    filled = [part for part in parts if part]
+    text = ".".join(filled)
+    if _NAME.fullmatch(text) and len(text) <= _LONGEST_NAME and not any("." in part for part in filled[:-1]):
+        return text
+    mark = sha256("\0".join(filled).encode()).hexdigest()[:8]
+    readable = _NOT_IN_NAMES.sub("-", text.lower()).strip("-")[: _LONGEST_NAME - 9].rstrip("-")
+    return f"{readable}-{mark}"

@@ -79,6 +79,12 @@ class History:
         """Builds of a Component from the merge of a pull request."""
         return self._built.get((key, pull_request.id, True), [])
 
+    def unobserved(self, key: Key) -> list[int]:
+        """The numbers of pull requests of which builds gave an image, but which nobody observed."""
+        observed = {one.number for one in self.of_repository(self._repository(key))}
+        built = {b.pull_request for b in self.by_component.get(key, ()) if b.event == "pull_request" and is_usable(b)}
+        return sorted(built - observed - {0})
+
     def promoted(self, key: Key) -> Build | None:
         """The build that is in the global candidate list: the newest successful push, never an older one (R15).
 

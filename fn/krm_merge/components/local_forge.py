@@ -125,6 +125,5 @@ class LocalForge:
             changed = place.changed(record, branches)
             commit = Merge(place, self._identity, at or datetime.now(UTC)).made(how, pull, target, source)
             place.move(pull.target_branch, target, commit)
-            merged = replace(pull, state="merged", draft=False, merge_commit=commit)
-            change.record = replace(record, pull=merged, changed=changed)
+            change.record = replace(place.merged(record, commit), changed=changed)
             return commit

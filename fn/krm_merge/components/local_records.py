@@ -40,10 +40,10 @@ class Record:
         if state not in get_args(State):
             raise ValueError(f"state {state!r}")
         source, target, title, body, head, base, author = texts
-        merge_commit = str(found.get("mergeCommit", ""))
+        merge_commit, merged_at = str(found.get("mergeCommit", "")), str(found.get("mergedAt", ""))
         changed = found.get("changed")
         return cls(
-            ForgePullRequest(number, source, target, title, body, draft, state, head, merge_commit, author),
+            ForgePullRequest(number, source, target, title, body, draft, state, head, merge_commit, author, merged_at),
             base,
             None if changed is None else tuple(str(path) for path in changed),
             tuple(Comment(str(each["author"]), str(each["text"])) for each in found["comments"]),
@@ -63,7 +63,7 @@ class Record:
             "author": pull.author,
             "head": pull.head,
             "base": self.base,
-            **({"mergeCommit": pull.merge_commit} if pull.merge_commit else {}),
+            **({"mergeCommit": pull.merge_commit, "mergedAt": pull.merged_at} if pull.merge_commit else {}),
             **({} if self.changed is None else {"changed": list(self.changed)}),
             "comments": [{"author": comment.author, "text": comment.text} for comment in self.comments],
         }

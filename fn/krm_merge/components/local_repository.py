@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
@@ -164,8 +165,14 @@ class BareRepository:
         # On a commit of its own, or the target was merely moved on.
         merge_commit = head if parent == head else merge
         changed = self.changed(now, {**branches, pull.target_branch: record.base})
+        return replace(self.merged(now, merge_commit), changed=changed)
+
+    def merged(self, record: Record, commit: str) -> Record:
+        """A pull request that this commit has merged, when it was made."""
+        at = datetime.fromtimestamp(int(self.git("show", "--no-patch", "--format=%ct", commit)), UTC)
+        told = at.strftime("%Y-%m-%dT%H:%M:%SZ")
         return replace(
-            now, pull=replace(now.pull, state="merged", draft=False, merge_commit=merge_commit), changed=changed
+            record, pull=replace(record.pull, state="merged", draft=False, merge_commit=commit, merged_at=told)
         )
 
     def _holds(self, commit: str, other: str) -> bool:

@@ -78,7 +78,7 @@ class PullRequest:
     """A pull request as observed. `changed` are the paths that it changes, None where that was not observed.
 
     `user_commits` says that people added commits to a branch that was written for them; `branches` are all branches of
-    its repository, None where not observed.
+    its repository, None where not observed. `merged_at` is a time as builds have it, '' where that was not observed.
     """
 
     name: str
@@ -96,6 +96,7 @@ class PullRequest:
     changed: tuple[str, ...] | None = None
     user_commits: bool = False
     branches: tuple[str, ...] | None = None
+    merged_at: str = ""
 
     @property
     def id(self) -> tuple[str, int]:
@@ -108,9 +109,10 @@ _SCP = re.compile(r"^[^/@:]+@([^/:]+):(?!\d+/)")
 
 
 def same_repository(url: str) -> str:
-    """A form of a git URL that is equal for all spellings of one repository: https, ssh, with and without .git."""
+    """A form of a git URL that is equal for all spellings of a repository: https, ssh, file, with and without .git."""
     text = _SCP.sub(r"\1/", url.strip())
-    text = text if text.startswith(("/", "file://")) else _SCHEME.sub("", text)
+    text = text.removeprefix("file://")
+    text = text if text.startswith("/") else _SCHEME.sub("", text)
     text = text.rstrip("/").removesuffix(".git").rstrip("/")
     host, slash, path = text.partition("/")
     return f"{host.lower()}{slash}{path}" if host else text

@@ -30,6 +30,7 @@ def observed(url: str, repository: Repository, forge: Forge) -> Iterator[PullReq
             tuple(sorted(forge.changed_files(url, one.number))) if one.state == "open" else None,
             _has_user_commits(one, repository),
             branches if one.state == "open" else None,
+            one.merged_at,
         )
 
 

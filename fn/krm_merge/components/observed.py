@@ -6,10 +6,10 @@ Source of the fields: Konflux's API (appstudio.redhat.com, in future konflux-ci.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator
 from typing import Final
 
+from krm_merge.components.fields import Fields, Place, UnreadableError, at, items, text
 from krm_merge.components.graph import Nudge
 from krm_merge.components.model import (
     Build,
@@ -22,7 +22,29 @@ from krm_merge.components.model import (
     digest_of,
     image_name,
 )
+from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
+
+__all__ = [
+    "DEPENDS_ON",
+    "DEPENDS_ON_ANNOTATION",
+    "DERIVED_NUDGES",
+    "GROUPS",
+    "OWN_GROUP",
+    "OWN_VERSION",
+    "UnreadableError",
+    "at",
+    "is_component",
+    "items",
+    "kind_of",
+    "listed",
+    "misspelt",
+    "read_build",
+    "read_component",
+    "read_nudges",
+    "read_pull_request",
+    "text",
+]
 
 GROUPS: Final = ("appstudio.redhat.com", "konflux-ci.dev")
 OWN_GROUP: Final = "components.krm-merge.dev"
@@ -30,22 +52,14 @@ OWN_VERSION: Final = f"{OWN_GROUP}/v1alpha1"
 DEPENDS_ON: Final = ("dependsOn", "depends-on", "depends on")
 """How a dependant names what it depends on; the first is ours, the last the specification's."""
 DEPENDS_ON_ANNOTATION: Final = f"{OWN_GROUP}/depends-on"
+DERIVED_NUDGES: Final = f"{OWN_GROUP}/derived-nudges"
+"""Who is nudged only because `configure` said so: that declares no edge, it follows from one (R6)."""
 
 _LABELS = ("appstudio.openshift.io", "build.konflux-ci.dev")
 _PAC = "pipelinesascode.tekton.dev"
 _BUILD = "build.appstudio.redhat.com"
-_END_OF_TIME = 253402300800  # the year 10000
 _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
-
-
-class UnreadableError(ValueError):
-    """A resource whose fields are not what they should be. `field` is where."""
-
-    def __init__(self, problem: str, field: str) -> None:
-        """The message begins with the field."""
-        super().__init__(f"{field}: {problem}")
-        self.field = field
 
 
 def kind_of(value: Value) -> tuple[str, str]:
@@ -62,78 +76,124 @@ def is_component(value: Value) -> bool:
 
 def read_component(value: Value) -> Component:
     """A Component. Raises UnreadableError."""
-    spec = at(value, "spec")
-    source, git = at(spec, "source"), at(spec, "source", "git")
-    versions = at(spec, "source", "versions")
-    first = versions[0] if isinstance(versions, list) and versions else {}
-    promoted = text(value, "status", "lastPromotedImage")
-    image = text(spec, "containerImage") or promoted
-    named = text(value, "metadata", "annotations", DEPENDS_ON_ANNOTATION)
-    declared = [name for field in DEPENDS_ON for name in names(spec, field)]
-    return Component(
-        key_of(value),
-        text(spec, "application"),
-        text(git, "url") or text(source, "url"),
-        text(git, "revision") or text(first, "revision"),
-        text(git, "context") or text(first, "context") or ".",
-        image_name(image),
-        digest_of(promoted) or digest_of(text(spec, "containerImage")),
-        _time(text(value, "metadata", "annotations", _PROMOTED)),
+    fields = Fields(value)
+    source: Place = ("spec", "source")
+    # The model as it was, and with versions, of which the first counts.
+    places = [(*source, "git"), *fields.maps(*source, "versions")[:1]]
+    annotations: Place = ("metadata", "annotations")
+    promoted, image = fields.text("status", "lastPromotedImage"), fields.text("spec", "containerImage")
+    named = listed(fields.text(*annotations, DEPENDS_ON_ANNOTATION))
+    derived = listed(fields.text(*annotations, DERIVED_NUDGES))
+    declared = [name for field in DEPENDS_ON for name in fields.texts("spec", field) or ()]
+    component = Component(
+        Key(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
+        fields.text("spec", "application"),
+        _first([fields.url(*place, "url") for place in (places[0], source)]),
+        _first([fields.branch(*place, "revision") for place in places]),
+        _first([fields.directory(*place, "context") for place in places]) or ".",
+        image_name(image or promoted),
+        digest_of(promoted) or digest_of(image),
+        fields.time(*annotations, _PROMOTED),
         (),
-        tuple(dict.fromkeys([*declared, *(part.strip() for part in named.split(",") if part.strip())])),
-        tuple(names(spec, "build-nudges-ref")),
-        bool(text(value, "metadata", "deletionTimestamp")),
-        text(value, "status", "lastBuiltCommit"),
+        tuple(dict.fromkeys([*declared, *named])),
+        tuple(name for name in fields.texts("spec", "build-nudges-ref") or () if name not in derived),
+        bool(fields.text("metadata", "deletionTimestamp")),
+        fields.text("status", "lastBuiltCommit"),
     )
+    fields.check()
+    return component
 
 
-def _time(written: str) -> str:
-    """A time as builds have it; Konflux writes seconds since 1970."""
-    if not written.isdecimal() or int(written) >= _END_OF_TIME:
-        return written
-    return datetime.fromtimestamp(int(written), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def misspelt(value: Value) -> Iterator[tuple[str, str]]:
+    """Fields of a Component that are not read, but look like one that says what it depends on; with how to write it."""
+    annotations = at(value, "metadata", "annotations")
+    for place, holder, known, written in (
+        (("spec",), at(value, "spec"), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),
+        (("metadata", "annotations"), annotations, (DEPENDS_ON_ANNOTATION,), DEPENDS_ON_ANNOTATION),
+    ):
+        like = {_letters(name) for name in known}
+        for name in holder if isinstance(holder, dict) else ():
+            if name not in known and _letters(name) in like:
+                yield format_path((*place, name)), written
+
+
+def listed(written: str) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in written.split(",") if name.strip()]
+
+
+def _letters(name: str) -> str:
+    return re.sub("[-_. ]", "", name).lower()
+
+
+def _first(texts: Iterable[str]) -> str:
+    """The first that says something."""
+    return next(filter(None, texts), "")
 
 
 def read_nudges(value: Value) -> list[Nudge]:
     """The edges of a NudgeConfig. Raises UnreadableError."""
-    nudges = at(value, "spec", "nudges")
-    if not isinstance(nudges, list | None):
-        raise UnreadableError("a list is expected", "spec.nudges")
-    namespace = text(value, "metadata", "namespace")
-    return [Nudge(namespace, text(nudge, "from"), text(nudge, "to")) for nudge in nudges or ()]
+    fields = Fields(value)
+    namespace = fields.text("metadata", "namespace")
+    derived = listed(fields.text("metadata", "annotations", DERIVED_NUDGES))
+    nudges = [
+        Nudge(namespace, fields.needed(*one, "from"), fields.needed(*one, "to"))
+        for one in fields.maps("spec", "nudges")
+    ]
+    fields.check()
+    return [one for one in nudges if f"{one.source}>{one.target}" not in derived]
 
 
 def read_build(value: Value) -> Build | None:
-    """A PipelineRun that builds a Component; None for one that does something else, or is only a definition in git."""
-    labels, annotations = at(value, "metadata", "labels"), at(value, "metadata", "annotations")
-    component = next((name for group in _LABELS if (name := text(labels, f"{group}/component"))), "")
-    status = at(value, "status")
-    if not component or not isinstance(status, dict) or not status:
+    """A PipelineRun that builds a Component; None for one that does something else, or is only a definition in git.
+
+    Raises UnreadableError.
+    """
+    fields = Fields(value)
+    labels, annotations = ("metadata", "labels"), ("metadata", "annotations")
+    component = next((name for group in _LABELS if (name := fields.text(*labels, f"{group}/component"))), "")
+    if not component or fields.at("status") in (None, {}):
+        fields.check()
         return None
 
     def told(name: str) -> str:
-        return text(annotations, f"{_PAC}/{name}") or text(labels, f"{_PAC}/{name}")
+        return fields.text(*annotations, f"{_PAC}/{name}") or fields.text(*labels, f"{_PAC}/{name}")
 
-    results = {text(result, "name"): text(result, "value") for result in items(status, "results")}
-    number = told("pull-request") or text(annotations, f"{_BUILD}/pull_request_number")
-    event = _event(told("event-type"), told("source-branch"), bool(number))
+    numbers = (
+        (*annotations, f"{_PAC}/pull-request"),
+        (*labels, f"{_PAC}/pull-request"),
+        (*annotations, f"{_BUILD}/pull_request_number"),
+    )
+    number = next(filter(None, [fields.pull_request_number(*place) for place in numbers]), 0)
+    results = _results(fields)
     digest = results.get("IMAGE_DIGEST", "")
-    return Build(
-        text(value, "metadata", "name"),
-        Key(text(value, "metadata", "namespace"), component),
-        event,
-        _outcome(status),
+    build = Build(
+        fields.text("metadata", "name"),
+        Key(fields.text("metadata", "namespace"), component),
+        _event(told("event-type"), told("source-branch"), bool(number)),
+        _outcome(fields),
         told("repo-url") or results.get("CHAINS-GIT_URL", ""),
-        told("sha") or text(annotations, f"{_BUILD}/commit_sha") or results.get("CHAINS-GIT_COMMIT", ""),
+        told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or results.get("CHAINS-GIT_COMMIT", ""),
         told("source-branch").removeprefix("refs/heads/"),
-        (told("branch") or text(annotations, f"{_BUILD}/target_branch")).removeprefix("refs/heads/"),
-        int(number) if number.isdecimal() else 0,
+        (told("branch") or fields.text(*annotations, f"{_BUILD}/target_branch")).removeprefix("refs/heads/"),
+        number,
         image_name(results.get("IMAGE_URL", "")),
         digest if digest.startswith("sha256:") else "",
-        text(status, "startTime") or text(value, "metadata", "creationTimestamp"),
-        text(status, "completionTime"),
+        fields.time("status", "startTime") or fields.time("metadata", "creationTimestamp"),
+        fields.time("status", "completionTime"),
         tuple(found for found in _DIGEST.findall(results.get("IMAGES", "")) if found != digest),
     )
+    fields.check()
+    return build
+
+
+def _results(fields: Fields) -> dict[str, str]:
+    """The results that are texts; those of other tasks may be lists and maps."""
+    found: dict[str, str] = {}
+    for one in fields.maps("status", "results"):
+        if not isinstance(fields.at(*one, "value"), list | dict):
+            found[fields.text(*one, "name")] = fields.text(*one, "value")
+    return found
 
 
 def _event(told: str, source: str, has_number: bool) -> Event:
@@ -144,80 +204,45 @@ def _event(told: str, source: str, has_number: bool) -> Event:
     return "pull_request"
 
 
-def _outcome(status: Value) -> Outcome:
-    for condition in items(status, "conditions"):
-        if text(condition, "type") == "Succeeded":
-            found = text(condition, "status")
-            return "succeeded" if found == "True" else "failed" if found == "False" else "running"
-    return "running"
+def _outcome(fields: Fields) -> Outcome:
+    outcomes: dict[str, Outcome] = {"True": "succeeded", "False": "failed"}
+    states = {fields.text(*one, "type"): fields.text(*one, "status") for one in fields.maps("status", "conditions")}
+    return outcomes.get(states.get("Succeeded", ""), "running")
 
 
 def read_pull_request(value: Value) -> PullRequest:
     """A PullRequest of ours. Raises UnreadableError."""
-    spec, status = at(value, "spec"), at(value, "status")
-    number = at(spec, "number")
+    fields = Fields(value)
+    number = fields.at("spec", "number")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise UnreadableError("the number of the pull request is expected", "spec.number")
+        fields.wrong("the number of the pull request is expected", "spec", "number")
+        number = 0
     for field in ("repository", "sourceBranch", "targetBranch"):
-        if not text(spec, field):
-            raise UnreadableError("a text is expected", f"spec.{field}")
-    state = text(status, "state") or "open"
+        fields.needed("spec", field)
+    source, target = fields.branch("spec", "sourceBranch"), fields.branch("spec", "targetBranch")
+    if source and source == target:
+        fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
+    state = fields.text("status", "state") or "open"
     known: dict[str, State] = {"open": "open", "closed": "closed", "merged": "merged"}
     if state not in known:
-        raise UnreadableError(f"{state} is none of open, closed, merged", "status.state")
-    return PullRequest(
-        text(value, "metadata", "name"),
-        text(spec, "repository"),
+        fields.wrong(f"{state} is none of {', '.join(known)}", "status", "state")
+    pull_request = PullRequest(
+        fields.text("metadata", "name"),
+        fields.url("spec", "repository"),
         number,
-        text(spec, "sourceBranch"),
-        text(spec, "targetBranch"),
-        known[state],
-        at(status, "draft") is True,
-        text(status, "headSHA"),
-        text(status, "mergeSHA"),
-        text(spec, "title"),
-        text(spec, "description"),
-        text(status, "author"),
-        _optional(status, "changedFiles"),
-        at(status, "userCommits") is True,
-        _optional(status, "branches"),
+        source,
+        target,
+        known.get(state, "open"),
+        fields.flag("status", "draft"),
+        fields.commit("status", "headSHA"),
+        fields.commit("status", "mergeSHA"),
+        fields.text("spec", "title"),
+        fields.text("spec", "description"),
+        fields.text("status", "author"),
+        fields.texts("status", "changedFiles"),
+        fields.flag("status", "userCommits"),
+        fields.texts("status", "branches"),
+        fields.time("status", "mergedAt"),
     )
-
-
-def key_of(value: Value) -> Key:
-    """Namespace and name."""
-    return Key(text(value, "metadata", "namespace"), text(value, "metadata", "name"))
-
-
-def at(value: Value, *path: str) -> Value:
-    """The value at a path of fields, None where there is none."""
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def text(value: Value, *path: str) -> str:
-    """The text or number at a path as text, '' where there is none."""
-    found = at(value, *path)
-    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
-
-
-def items(value: Value, *path: str) -> list[Value]:
-    """The list at a path, empty where there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, list) else []
-
-
-def names(value: Value, field: str) -> list[str]:
-    """The texts of a list. Raises UnreadableError."""
-    found = at(value, field)
-    if found is None:
-        return []
-    if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-        raise UnreadableError("a list of names of Components is expected", f"spec.{field}")
-    return [str(name) for name in found]
-
-
-def _optional(value: Value, field: str) -> tuple[str, ...] | None:
-    found = at(value, field)
-    return tuple(str(one) for one in found) if isinstance(found, list) else None
+    fields.check()
+    return pull_request

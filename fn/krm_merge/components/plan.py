@@ -30,12 +30,21 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     """
     planning = Planning(graph, history, choices)
     planner = _Planner(planning)
+    for key in graph.order:
+        if graph.dependants(key) and (numbers := history.unobserved(key)):
+            _tell_unobserved(planning, key, numbers)
     for target in planning.targets:
         planner.plan_target(target)
     for target in planning.over:
         planner.close_all(target)
     plans = sorted(planner.plans, key=lambda one: (one.target.key, one.group))
     return plans, planning.findings
+
+
+def _tell_unobserved(planning: Planning, key: Key, numbers: Sequence[int]) -> None:
+    shown = ", ".join(f"#{number}" for number in numbers[:5]) + (", …" if len(numbers) > 5 else "")
+    message = f"{key}: builds of {shown} bring nothing: there is no PullRequest of that number; observe the repository"
+    planning.tell("info", "R21", message, key)
 
 
 class _Planner:
@@ -79,7 +88,7 @@ class _Planner:
 
     def _orphan(self, target: Target, group: str, open_one: Remembered) -> None:
         """A pull request of ours that nothing triggers any more (R6, R5)."""
-        gone = {key.name for key in self._planning.graph.deleted}
+        gone = self._planning.graph.gone(target.key.namespace)
         if open_one.told.digests and open_one.told.digests.keys() <= gone:
             self._close(target, group, (), open_one, "R5", "its dependencies are deleted")
         else:
@@ -178,9 +187,9 @@ class _Planner:
             ):
                 continue
             seen.add(pull_request.number)
-            if pull_request.changed is None:
+            if pull_request.changed is None or not pull_request.head:
                 message = (
-                    f"{target}: what {named(pull_request)} changes was not observed; if it changes "
+                    f"{target}: what {named(pull_request)} changes, or its head, was not observed; if it changes "
                     f"{', '.join(target.contexts)}, that is missing from the branch"
                 )
                 self._planning.tell("warning", "R28", message, target.key)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from krm_merge.components.description import told_by
 from krm_merge.components.graph import Finding, Graph
 from krm_merge.components.history import History, PullRequestId
 from krm_merge.components.model import Component, Key, PullRequest, same_repository
@@ -31,7 +32,7 @@ class Planning:
         taken = {_place(one) for one in self.targets}
         over = self._targets(graph.deleted.values(), choices)
         self.over = [one for one in over if _place(one) not in taken]
-        suffixes = {one.suffix for one in (*self.targets, *self.over)}
+        suffixes = {one.suffix for one in (*self.targets, *self.over) if self._has_branches(one)}
         self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
         self._groups: dict[str, str] = {}
 
@@ -44,6 +45,13 @@ class Planning:
     def tell(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
         """Tells of a Component what a rule says."""
         self.findings.append(Finding(severity, rule, message, key))
+
+    def _has_branches(self, target: Target) -> bool:
+        """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
+        return any(self.graph.dependencies(one.key) for one in target.dependants) or any(
+            one.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}")) and told_by(one.description)
+            for one in self.history.of_repository(target.repository)
+        )
 
     def _targets(self, components: Iterable[Component], choices: Choices) -> Iterator[Target]:
         sharing: dict[tuple[str, ...], list[Component]] = {}

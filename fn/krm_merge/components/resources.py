@@ -124,7 +124,7 @@ def pull_request_resource(one: PullRequest, name: str, namespace: str) -> Object
         "status": {
             **_filled(state=one.state),
             "draft": one.draft,
-            **_filled(headSHA=one.head, mergeSHA=one.merge_commit, author=one.author),
+            **_filled(headSHA=one.head, mergeSHA=one.merge_commit, mergedAt=one.merged_at, author=one.author),
             **_listed(changedFiles=one.changed),
             "userCommits": one.user_commits,
             **_listed(branches=one.branches),

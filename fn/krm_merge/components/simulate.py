@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from krm_merge.components.description import reference, told_by
@@ -119,7 +119,7 @@ class _Player:
     def __init__(self, graph: Graph, history: History, branches: Branches, world: World) -> None:
         self._graph = graph
         self._history = history
-        self._branches = replace(branches, dependants={key.name for key in graph.components})
+        self._branches = branches
         self._world = world
         self._names: set[tuple[str, str]] = set()
         self.findings: list[Finding] = []

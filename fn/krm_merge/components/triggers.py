@@ -63,11 +63,18 @@ def _merged(planning: Planning, dependency: Component, one: PullRequest, told: T
         latest(after) is not None
         # What a later push built holds the merge, too.
         or (promoted is not None and bool(after) and promoted.started > after[-1].started)
+        or (one.merged_at != "" and _last_promoted(planning, dependency) >= one.merged_at)
         or (dependency.commit != "" and dependency.commit == one.merge_commit)
         or told.triggers.get(reference(one)) == "done"
     )
     # The newest push counts, of whichever merge it is.
     return history.promoted_digest(key) if is_built else ""
+
+
+def _last_promoted(planning: Planning, dependency: Component) -> str:
+    """When the build in the candidate list started, as far as that is known."""
+    promoted = planning.history.promoted(dependency.key)
+    return max(promoted.started if promoted is not None else "", dependency.promoted)
 
 
 def _of_pushes(planning: Planning, own: Own, dependency: Component) -> Iterator[tuple[str, Trigger]]:

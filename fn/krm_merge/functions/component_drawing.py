@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from krm_merge.components.drawing import Drawing, dot, mermaid
@@ -11,6 +10,7 @@ from krm_merge.components.history import History
 from krm_merge.components.model import Key, PullRequest, same_repository
 from krm_merge.components.plan import plan
 from krm_merge.components.planned import Plan
+from krm_merge.components.planning import Planning
 from krm_merge.components.svg import svg
 from krm_merge.functions.component_items import read_items
 from krm_merge.functions.plan_component_updates import choices_of, config_of, tell
@@ -37,7 +37,7 @@ def drawn(resource_list: ResourceList, form: Form) -> str:
         for dependant in one.target.dependants:
             waiting.setdefault(dependant.key, []).append(_label(one))
     groups: dict[str, set[Key]] = {}
-    branches = replace(choices.branches, dependants={key.name for key in graph.components})
+    branches = Planning(graph, history, choices).choices.branches
     for key, component in graph.components.items():
         for pull_request in history.of_repository(component.repository):
             if pull_request.state == "open":

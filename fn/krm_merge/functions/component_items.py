@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from krm_merge.components.description import told_by
 from krm_merge.components.graph import Nudge
-from krm_merge.components.model import Build, Component, Key, PullRequest, image_name
+from krm_merge.components.model import Build, Component, Key, PullRequest
 from krm_merge.components.observed import (
     GROUPS,
     OWN_GROUP,
     UnreadableError,
     items,
+    misspelt,
     read_build,
     read_component,
     read_nudges,
@@ -19,6 +21,7 @@ from krm_merge.components.observed import (
     text,
 )
 from krm_merge.components.resources import KIND, PULL_REQUEST
+from krm_merge.components.surroundings import Admission, check_fields, read_admission, released_as
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.merge.member import flaw_of
@@ -51,7 +54,22 @@ class ComponentItems:
     plans: list[Resource] = field(default_factory=list)
     definitions: list[Resource] = field(default_factory=list)
     others: dict[str, list[Resource]] = field(default_factory=dict)
-    released: dict[str, list[str]] = field(default_factory=dict)
+    admissions: list[Admission] = field(default_factory=list)
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all Components that something tells of, or refers to."""
+        found = {key.name for key in self.components} | {build.component.name for build in self.builds}
+        for key, component in self.components.items():
+            # Also what `configure` wrote, which declares nothing.
+            written = items(self.resources[key].value, "spec", "build-nudges-ref")
+            found |= {*component.depends_on, *map(str, written)}
+        for item in self.others.get("NudgeConfig", ()):
+            for nudge in items(item.value, "spec", "nudges"):
+                found |= {text(nudge, "from"), text(nudge, "to")}
+        for told in filter(None, (told_by(one.description) for one in self.pull_requests)):
+            found |= told.digests.keys()
+        return found
 
 
 def read_items(resources: Iterable[Resource], results: Results) -> ComponentItems:
@@ -67,26 +85,32 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
             if flaw := flaw_of(item.root):
                 results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
                 continue
-            _read(item, found)
+            _read(item, found, results)
         except ResourceError as error:
             results.error(str(error), file=error.file)
         except UnreadableError as error:
-            message = f"{item.ref}: {error}"
-            results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=error.field)
+            for path, problem in error.problems:
+                message = f"{item.ref}: {path}: {problem}"
+                results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
     for key, component in found.components.items():
-        names = tuple(found.released.get(key.name, ()))
-        if names:
-            found.components[key] = replace(component, released_as=tuple(dict.fromkeys(names)))
+        found.components[key] = replace(component, released_as=released_as(component, found.admissions))
     return found
 
 
-def _read(item: Resource, found: ComponentItems) -> None:
+def _read(item: Resource, found: ComponentItems, results: Results) -> None:
     group, value = item.api_version.rpartition("/")[0], item.value
     match item.kind:
         case "Component" if group in GROUPS:
             component = read_component(value)
+            if component.key in found.resources:
+                places = f"{_place(found.resources[component.key])} and {_place(item)}"
+                raise UnreadableError(f"{places} are of one Component; take one of them out", "metadata.name")
             found.components[component.key] = component
             found.resources[component.key] = item
+            for path, written in misspelt(value):
+                message = f"{item.ref}: {path}: this is not read; what it depends on is written {written}"
+                tags = {"rule": "R1", "component": str(component.key)}
+                results.warning(message, resource=item.ref, file=item.file, file_index=item.index, path=path, tags=tags)
         case "NudgeConfig" if group in GROUPS:
             found.nudges += read_nudges(value)
             found.others.setdefault(item.kind, []).append(item)
@@ -95,14 +119,19 @@ def _read(item: Resource, found: ComponentItems) -> None:
             if build is not None:
                 found.builds.append(build)
             else:
+                check_fields(item.kind, value)
                 found.definitions.append(item)
         case "PullRequest" if group == OWN_GROUP:
             found.pull_requests.append(read_pull_request(value))
         case "PullRequestPlan" if group == OWN_GROUP:
             found.plans.append(item)
         case "ReleasePlanAdmission" if group in GROUPS:
-            for mapped in items(value, "spec", "data", "mapping", "components"):
-                urls = [image_name(text(one, "url")) for one in items(mapped, "repositories")]
-                found.released.setdefault(text(mapped, "name"), []).extend(filter(None, urls))
+            found.admissions.append(read_admission(value))
         case kind if group == _GROUP_OF.get(kind) or (kind in _OF_KONFLUX and group in GROUPS):
+            check_fields(kind, value)
             found.others.setdefault(kind, []).append(item)
+
+
+def _place(item: Resource) -> str:
+    """Where an item is, as messages name it."""
+    return f"document {item.index + 1} of {item.file}" if item.index else item.file or "an item"

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from krm_merge.components.graph import Finding, Graph, build_graph
 from krm_merge.components.groups import Branches
 from krm_merge.components.history import History
+from krm_merge.components.observed import GROUPS
 from krm_merge.components.plan import plan
 from krm_merge.components.planned import Choices, Plan
-from krm_merge.components.resources import DigestPolicy, plan_name, plan_resource
+from krm_merge.components.resources import DigestPolicy, plan_resource
 from krm_merge.functions.component_items import ComponentItems, read_items
 from krm_merge.functions.config import API_VERSION
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
 from krm_merge.functions.own_items import write_items
-from krm_merge.functions.validation import validated
+from krm_merge.functions.validation import place_of, validated
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
 from krm_merge.text.values import to_value
@@ -31,6 +32,7 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     items = read_items(resource_list.items, results)
     if results.errors:
         return
+    _tell_missing(resource_list, items, config)
     graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
     tell(findings, items, results)
     if results.errors or config.mode == "validate":
@@ -46,8 +48,23 @@ def plan_component_updates(resource_list: ResourceList) -> None:
 
         tell(simulate_components(resource_list, items, graph, config, plans), items, results)
     policy = digest_policy(config)
-    resources = {plan_name(one): plan_resource(one, policy) for one in plans}
-    write_items(resource_list, items.plans, resources.values(), _FOLDER)
+    write_items(resource_list, items.plans, [plan_resource(one, policy) for one in plans], _FOLDER)
+
+
+def _tell_missing(resource_list: ResourceList, items: ComponentItems, config: PlanComponentUpdates) -> None:
+    """Tells where there is nothing to do, and of names to remove that nothing else knows (C3, C9)."""
+    results = resource_list.results
+    if not items.components:
+        message = (
+            f"there is no Component of {' or '.join(GROUPS)} in the package, so there is nothing to {config.mode}; add "
+            "them as documents of their own, as `kubectl get component NAME -o yaml` writes them"
+        )
+        results.warning(message, tags={"rule": "C3"})
+    prefix, file = place_of(resource_list)
+    for name in sorted(set(config.removed) - items.names) if config.removed else ():
+        path = f"{prefix}removed"
+        message = f"functionConfig: {path}: nothing is known of {name}; correct the name, or take it out"
+        results.warning(message, path=path, file=file, tags={"rule": "C9", "component": name})
 
 
 def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:

@@ -6,16 +6,18 @@ import json
 from collections.abc import Sequence
 
 from krm_merge.components.graph import Finding, Graph
-from krm_merge.components.groups import Branches, group_label
+from krm_merge.components.groups import group_label
 from krm_merge.components.history import History
 from krm_merge.components.model import Key
 from krm_merge.components.observed import OWN_GROUP, at, items, text
 from krm_merge.components.planned import Plan
+from krm_merge.components.planning import Planning
 from krm_merge.components.resources import LOCAL_CONFIG
 from krm_merge.components.simulate import Part, Release, Simulation, Snapshot, World, simulate
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.functions.own_items import write_items
+from krm_merge.functions.plan_component_updates import choices_of
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.text.values import Value
@@ -38,7 +40,7 @@ def simulate_components(
 ) -> list[Finding]:
     """Writes Snapshots and Releases, and what is promoted into the Components; gives what there is to tell."""
     history = History(found.builds, found.pull_requests, graph.components)
-    branches = Branches(tuple(config.separators), tuple(config.ignoredPrefixes))
+    branches = Planning(graph, history, choices_of(config)).choices.branches
     simulation, findings = simulate(graph, history, branches, _world(found, plans))
     _promote(found, simulation)
     snapshots = [_snapshot(one, config.applySnapshots) for one in simulation.snapshots]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Fields
-from typing import Any, TypeVar
+from inspect import isclass
+from typing import Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -17,23 +19,41 @@ from krm_merge.text.values import Value, key_text
 
 Model = TypeVar("Model", bound=BaseModel)
 
+_EXPECTED: Final = {
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "float_type": "a number",
+    "list_type": "a list",
+    "dict_type": "a map",
+    "model_type": "a map",
+    "model_attributes_type": "a map",
+}
+"""What is expected, by pydantic's types of errors; the words of others need no Python to be understood."""
+
 
 def validated(resource_list: ResourceList, model: type[Model], values: Fields[str, Value]) -> Model | None:
     """The functionConfig as its model; None where something is wrong, which is reported field by field.
 
     `values` are the fields of the functionConfig, those of `data` where it is a ConfigMap.
     """
-    config = resource_list.function_config
-    kind = config.get("kind") if config is not None else None
-    prefix = "data." if kind is not None and key_text(kind) == "ConfigMap" else ""
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        file = _file_of(config) if config is not None else None
+        prefix, file = place_of(resource_list)
         for problem in error.errors(include_url=False):
             path = prefix + _path(problem["loc"])
-            resource_list.results.error(_message(path, problem), path=path, file=file, tags={"rule": "W4"})
+            message = f"functionConfig: {path}{_message(model, problem)}"
+            resource_list.results.error(message, path=path, file=file, tags={"rule": "W4"})
         return None
+
+
+def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
+    """What the paths of fields of the functionConfig begin with, `data.` in a ConfigMap; and its file."""
+    config = resource_list.function_config
+    if config is None:
+        return "", None
+    kind = config.get("kind")
+    return "data." if kind is not None and key_text(kind) == "ConfigMap" else "", _file_of(config)
 
 
 def list_keys_of(models: Iterable[ListKeysModel]) -> tuple[ListKeys, ...]:
@@ -60,14 +80,36 @@ def _path(location: tuple[int | str, ...]) -> str:
     return out
 
 
-def _message(path: str, problem: Any) -> str:
+def _message(model: type[BaseModel], problem: Any) -> str:
     kind, given = problem["type"], problem.get("input")
     if kind == "extra_forbidden":
-        return f"functionConfig: {path} is not a field of it; see `krm-merge --help` for the fields"
+        return f" is not a field of it; known are {', '.join(_fields_at(model, problem['loc'][:-1]))}"
     if kind == "missing":
-        return f"functionConfig: {path} is missing"
+        return " is missing"
     if kind == "value_error":
-        return f"functionConfig: {path}: {problem['ctx']['error']}"
-    shown = repr(given) if isinstance(given, str | int | float | bool | None) else f"a {type(given).__name__}"
-    text = problem["msg"][0].lower() + problem["msg"][1:]
-    return f"functionConfig: {path} is {shown}; {text}"
+        return f": {problem['ctx']['error']}"
+    expected = _EXPECTED.get(kind)
+    text = f"{expected} is expected" if expected else problem["msg"][0].lower() + problem["msg"][1:]
+    return f" is {_shown(given)}; {text}"
+
+
+def _shown(given: object) -> str:
+    if isinstance(given, dict | list):
+        return "a map" if isinstance(given, dict) else "a list"
+    return repr(given) if isinstance(given, str) else json.dumps(given, default=str)
+
+
+def _fields_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The fields that there are at a place."""
+    for step in location:
+        fields = {field.alias or name: field for name, field in model.model_fields.items()}
+        if isinstance(step, str) and step in fields:
+            model = next(_models_in(fields[step].annotation), model)
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    if isclass(annotation) and get_origin(annotation) is None and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)

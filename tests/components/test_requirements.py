@@ -1,0 +1,36 @@
+"""Every requirement, reading and scenario of docs/components.md is named by a test that shows it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+RANGE = re.compile(r"\b([RSIC])(\d+)(?: to (?:\1)?(\d+))?\b")
+# Readings that say whom a word means or what is not done, and what `make bench` measures.
+WORDS = {"I1", "I2", "I3", "I8", "I9", "I15", "I16", "I18", "C7"}
+
+
+def named() -> dict[str, list[str]]:
+    """The tests by what their docstrings name; `R19 to R23` names five."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for file in sorted(HERE.glob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
+                continue
+            said = f"{ast.get_docstring(node) or ''} {node.name.upper().replace('_', ' ')}"
+            for letter, first, last in RANGE.findall(said):
+                for number in range(int(first), int(last or first) + 1):
+                    found[f"{letter}{number}"].append(f"{file.name}::{node.name}")
+    return found
+
+
+@pytest.mark.parametrize("letter", ["C", "R", "S", "I"])
+def test_each_is_named_by_a_test(letter: str) -> None:
+    last = {"C": 9, "R": 34, "S": 12, "I": 18}[letter]
+    wanted = {f"{letter}{number}" for number in range(1, last + 1)} - WORDS
+    assert wanted <= named().keys()
