@@ -10,17 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.observations import digest
+from krm_merge.components.fields import UnreadableError
 from krm_merge.components.graph import Nudge
 from krm_merge.components.history import History
 from krm_merge.components.model import Build, Component, Key, digest_of, image_name, same_repository
-from krm_merge.components.observed import (
-    UnreadableError,
-    is_component,
-    read_build,
-    read_component,
-    read_nudges,
-    read_pull_request,
-)
+from krm_merge.components.observed import is_component, read_build, read_component, read_nudges, read_pull_request
 
 # --- Components ------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -176,6 +177,23 @@ def test_a_child_in_a_session_of_its_own_is_killed(ending: str, programs: Progra
     plugin = programs.python(DETACHED, ending, time_limit=3.0 if stays else LONG)
     assert str(refused(plugin)) == ("did not finish within 3 s and was killed" if stays else LEFT)
     programs.assert_all_gone()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us adopt orphans")
+@pytest.mark.parametrize("before", [0, 1])
+def test_orphans_are_adopted_only_while_a_plugin_runs(before: int, programs: Programs) -> None:
+    """Those of other programs are none of ours; a caller that adopts them goes on with that."""
+    library, found = ctypes.CDLL(None), ctypes.c_int()
+    library.prctl(36, before, 0, 0, 0)
+    plugin = programs.shell(DONE)
+    missing = Executable(programs.directory / "missing")
+    try:
+        assert plugin.run(POD, {}).is_whiteout
+        refused(missing)
+        library.prctl(37, ctypes.byref(found), 0, 0, 0)
+        assert found.value == before
+    finally:
+        library.prctl(36, 0, 0, 0, 0)
 
 
 def test_children_that_end_with_their_plugin_are_none_left(programs: Programs) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from krm_merge.components.fields import Fields, Place, UnreadableError, at, items, text
+from krm_merge.components.fields import Fields, Place, at, text
 from krm_merge.components.graph import Nudge
 from krm_merge.components.model import (
     Build,
@@ -24,27 +24,6 @@ from krm_merge.components.model import (
 )
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
-
-__all__ = [
-    "DEPENDS_ON",
-    "DEPENDS_ON_ANNOTATION",
-    "DERIVED_NUDGES",
-    "GROUPS",
-    "OWN_GROUP",
-    "OWN_VERSION",
-    "UnreadableError",
-    "at",
-    "is_component",
-    "items",
-    "kind_of",
-    "listed",
-    "misspelt",
-    "read_build",
-    "read_component",
-    "read_nudges",
-    "read_pull_request",
-    "text",
-]
 
 GROUPS: Final = ("appstudio.redhat.com", "konflux-ci.dev")
 OWN_GROUP: Final = "components.krm-merge.dev"

@@ -6,19 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from krm_merge.components.description import told_by
+from krm_merge.components.fields import UnreadableError, items, text
 from krm_merge.components.graph import Nudge
 from krm_merge.components.model import Build, Component, Key, PullRequest
 from krm_merge.components.observed import (
     GROUPS,
     OWN_GROUP,
-    UnreadableError,
-    items,
     misspelt,
     read_build,
     read_component,
     read_nudges,
     read_pull_request,
-    text,
 )
 from krm_merge.components.resources import KIND, PULL_REQUEST
 from krm_merge.components.surroundings import Admission, check_fields, read_admission, released_as

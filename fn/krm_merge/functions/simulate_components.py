@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from krm_merge.components.fields import at, items, text
 from krm_merge.components.graph import Finding, Graph
 from krm_merge.components.groups import group_label
 from krm_merge.components.history import History
 from krm_merge.components.model import Key
-from krm_merge.components.observed import OWN_GROUP, at, items, text
+from krm_merge.components.observed import OWN_GROUP
 from krm_merge.components.planned import Plan
 from krm_merge.components.planning import Planning
 from krm_merge.components.resources import LOCAL_CONFIG

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, ClassVar, Final, Literal, TypeAlias
 
@@ -31,6 +31,7 @@ OUTPUT_LIMIT: Final = 16 * 1024 * 1024
 _STDERR_KEPT = 2000
 _CHUNK = 1 << 16
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 # Half a character, written as an escape.
 _SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
@@ -136,18 +137,22 @@ class _Process:
     """A running plugin in a session of its own."""
 
     def __init__(self, file: Path) -> None:
-        _adopt_orphans()
+        _adoption.begin()
         self._others = _children()
-        self._process = subprocess.Popen(
-            [file],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd="/",
-            env={},
-            start_new_session=True,
-            bufsize=0,
-        )
+        try:
+            self._process = subprocess.Popen(
+                [file],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={},
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError:
+            _adoption.end()
+            raise
         self._stderr = b""
         _sessions.add(self._process.pid)
         for pipe in self._pipes:
@@ -246,7 +251,9 @@ class _Process:
             pipe.close()
         _sessions.discard(self._process.pid)
         # Whoever left the group came to us when its parent died.
-        return self._end_strays() and ended
+        had_strays = self._end_strays()
+        _adoption.end()
+        return had_strays and ended
 
     def _end_strays(self) -> bool:
         """Kills who left the plugin's session: our children in a session that is neither ours nor a plugin's."""
@@ -311,25 +318,32 @@ def _kill_group(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-@dataclass(slots=True)
 class _Adoption:
-    """The process that adopts orphans; a fork does not inherit that."""
+    """While plugins run we are the parent of what they leave behind, so that it can be found. Linux only."""
 
-    pid: int = 0
-    library: ctypes.CDLL | None = field(default=None)
+    def __init__(self) -> None:
+        self._was_so = 0
+
+    def begin(self) -> None:
+        """For the first plugin that runs."""
+        if not _sessions:
+            was_so = ctypes.c_int(0)
+            self._call(_PR_GET_CHILD_SUBREAPER, ctypes.byref(was_so))
+            self._was_so = was_so.value
+            self._call(_PR_SET_CHILD_SUBREAPER, 1)
+
+    def end(self) -> None:
+        """For the last one. Orphans of other programs are none of ours."""
+        if not _sessions:
+            self._call(_PR_SET_CHILD_SUBREAPER, self._was_so)
+
+    @staticmethod
+    def _call(option: int, argument: object) -> None:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
 
 
 _adoption = _Adoption()
-
-
-def _adopt_orphans() -> None:
-    """Makes us the parent of what a plugin leaves behind, so that it can be found. Linux only."""
-    if _adoption.pid == os.getpid():
-        return
-    _adoption.pid = os.getpid()
-    with suppress(OSError, AttributeError):
-        _adoption.library = _adoption.library or ctypes.CDLL(None)
-        _adoption.library.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _children() -> set[int]:
