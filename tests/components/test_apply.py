@@ -189,6 +189,18 @@ def test_what_was_merged_meanwhile_stays_so(world: World, capsys: pytest.Capture
     assert world.heads() == before
 
 
+def test_what_was_changed_meanwhile_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R33: also where a person took it over after the plan was made."""
+    world.go_on("parent", "child")
+    world.build("parent", "parent", "2", 1)
+    world.plan("parent", "child")
+    world.forge.edit(world.url("child"), 1, "Mine", "all mine")
+    before = world.heads()
+    assert world.apply() == 0
+    assert "#1 is changed meanwhile; observe and plan again" in capsys.readouterr().err
+    assert world.heads() == before
+
+
 def test_what_was_done_is_told_before_what_went_wrong(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -112,7 +112,8 @@ class _Run:
         for one in pulls:
             was_closed = one.state == "closed" and one.source_branch in self._spellings()
             if one.number == order.number or (was_closed and is_described(one.body, order.description)):
-                raise _Stopped("C4", f"#{one.number} is {one.state} meanwhile; observe and plan again", "warning")
+                state = "changed" if one.state == "open" else one.state
+                raise _Stopped("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
 
     def _free_branch(self, pulls: Iterable[ForgePullRequest], base: str) -> str:
         """The branch to write: none of somebody else, and one that git can have beside the others."""

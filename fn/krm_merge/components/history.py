@@ -90,12 +90,18 @@ class History:
 
         None where only the Component itself tells what was promoted.
         """
-        component = self.components.get(key)
-        since = component.promoted if component is not None else ""
-        pushed = [
-            b for b in self.by_component.get(key, ()) if b.event == "push" and is_usable(b) and b.started >= since
-        ]
-        return pushed[-1] if pushed else None
+        return self._promoted.get(key)
+
+    @cached_property
+    def _promoted(self) -> dict[Key, Build]:
+        found: dict[Key, Build] = {}
+        for key, builds in self.by_component.items():
+            component = self.components.get(key)
+            since = component.promoted if component is not None else ""
+            pushed = [b for b in builds if b.event == "push" and is_usable(b) and b.started >= since]
+            if pushed:
+                found[key] = pushed[-1]
+        return found
 
     def promoted_before(self, key: Key, at: str) -> tuple[str, str] | None:
         """Digest and commit in the global candidate list at a time, which is text as in builds; None if unknown."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from krm_merge.components.description import Told, reference, told_by
 from krm_merge.components.groups import branch_names
@@ -81,9 +82,10 @@ class Own:
 
     def holder(self, dependency: str) -> Remembered | None:
         """Whom the target branch has a dependency's digest from: the newest that is merged."""
-        merged = [one for one in self._all if one.pull_request.state == "merged" and dependency in one.told.digests]
-        return max(merged, key=lambda one: one.pull_request.number, default=None)
+        return self._holders.get(dependency)
 
-    @property
-    def _all(self) -> Sequence[Remembered]:
-        return [one for ones in self.by_group.values() for one in ones.ones]
+    @cached_property
+    def _holders(self) -> dict[str, Remembered]:
+        merged = [one for ours in self.by_group.values() for one in ours.ones if one.pull_request.state == "merged"]
+        merged.sort(key=lambda one: one.pull_request.number)
+        return {name: one for one in merged for name in one.told.digests}
