@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from krm_merge.components.model import PullRequest, same_repository
-from krm_merge.components.planned import DigestEdit, Synthetic, Target, Trigger, TriggerState, Waiting
+from krm_merge.components.planned import DigestEdit, Synthetic, Target, Trigger, Waiting
 
 BEGIN = "<!-- krm-merge components: begin -->"
 END = "<!-- krm-merge components: end -->"
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}", re.DOTALL)
 _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)", re.MULTILINE)
+_BUILT_AS = re.compile(r"^- ([^ ]+) \((?:open|waiting|done|closed)\):.*; built as (.*)$", re.MULTILINE)
+_NAME = re.compile(r"`([^`]+)`")
+_CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
 _SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
 _WORDS = {
     "open": "not merged yet",
@@ -25,11 +28,16 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a description tells: digests by name of the dependency, states by trigger, heads by copied pull request."""
+    """What a description tells: digests by name of the dependency, states by trigger, heads by copied pull request.
+
+    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it.
+    """
 
     digests: Mapping[str, str]
     triggers: Mapping[str, str]
     synthetic: Mapping[str, str]
+    built_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    closed: bool = False
 
 
 def told_by(description: str) -> Told | None:
@@ -38,7 +46,13 @@ def told_by(description: str) -> Told | None:
     if block is None:
         return None
     text = block[1]
-    return Told(dict(_DIGEST.findall(text)), dict(_TRIGGER.findall(text)), dict(_SYNTHETIC.findall(text)))
+    return Told(
+        dict(_DIGEST.findall(text)),
+        dict(_TRIGGER.findall(text)),
+        dict(_SYNTHETIC.findall(text)),
+        {name: frozenset(_NAME.findall(names)) for name, names in _BUILT_AS.findall(text)},
+        _CLOSED.search(text) is not None,
+    )
 
 
 def with_block(existing: str, description: str) -> str:
@@ -68,8 +82,13 @@ def description_of(
     waiting: Sequence[Waiting],
     synthetic: Sequence[Synthetic],
     closed: str = "",
+    *,
+    kept: bool = False,
 ) -> tuple[str, str]:
-    """Title and description of a pull request; `closed` is why it is closed."""
+    """Title and description of a pull request.
+
+    `closed` is why it is closed; `kept` says that it brings digests of what will not be merged.
+    """
     names = ", ".join(edit.component.name for edit in digests) or "nothing"
     to = ", ".join(one.key.name for one in target.dependants)
     whom = ", ".join(f"`{one.key.name}`" for one in target.dependants)
@@ -79,14 +98,17 @@ def description_of(
         lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
     if triggers:
         lines += ["", "It was triggered by:", ""]
-    for name, (state, head) in _by_pull_request(triggers).items():
-        lines.append(f"- {name} ({state}): {_WORDS[state]}{head}")
+    for name, ones in _by_pull_request(triggers).items():
+        # Where it is built as several components, the last of them counts.
+        state = next((one.state for one in ones if one.state == "waiting"), ones[0].state)
+        head = ones[0].pull_request.head if ones[0].pull_request is not None else ""
+        built_as = ", ".join(f"`{one.component.name}`" for one in ones)
+        lines.append(f"- {name} ({state}): {_WORDS[state]}{f', at {head}' if head else ''}; built as {built_as}")
     lines += [f"- a push to `{one.component.name}`" for one in triggers if one.pull_request is None]
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
-    kept = bool(triggers) and all(one.state == "closed" for one in triggers) and bool(digests)
-    lines += ["", f"Closed: {closed}." if closed else _order(waiting, bool(digests), kept), END]
+    lines += ["", f"Closed: {closed}." if closed else _order(waiting, bool(digests), kept=kept), END]
     return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
 
 
@@ -95,21 +117,17 @@ def reference(one: PullRequest) -> str:
     return f"{'/'.join(same_repository(one.repository).rsplit('/', 2)[-2:])}#{one.number}"
 
 
-def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, tuple[TriggerState, str]]:
-    """State and head of each pull request; where it is built as several components, the last of them counts."""
-    found: dict[str, tuple[TriggerState, str]] = {}
+def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, list[Trigger]]:
+    found: dict[str, list[Trigger]] = {}
     for one in triggers:
         if one.pull_request is not None:
-            name, head = reference(one.pull_request), one.pull_request.head
-            known = found.get(name)
-            state = "waiting" if known is not None and known[0] == "waiting" else one.state
-            found[name] = state, f", at {head}" if head else ""
+            found.setdefault(reference(one.pull_request), []).append(one)
     return found
 
 
-def _order(waiting: Sequence[Waiting], brings: bool, kept: bool) -> str:
+def _order(waiting: Sequence[Waiting], brings: bool, *, kept: bool) -> str:
     if kept:
-        return "What triggered it is closed without a merge; look at the digests before you merge it."
+        return "Some of what triggered it is closed without a merge; look at the digests before you merge it."
     if not brings:
         return "It brings nothing any more: what triggered it will not be merged."
     if not waiting:

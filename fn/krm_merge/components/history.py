@@ -52,20 +52,35 @@ class History:
     @cached_property
     def _built(self) -> dict[tuple[Key, PullRequestId, bool], list[Build]]:
         """Builds by Component and pull request, those before and after its merge apart."""
-        merged = {
+        found: dict[tuple[Key, PullRequestId, bool], list[Build]] = {}
+        for build in self._in_order:
+            pushed, owner = build.event == "push", self._owner(build)
+            if owner is not None and build.event != "merge_queue":
+                found.setdefault((build.component, owner, pushed), []).append(build)
+        return found
+
+    def _owner(self, build: Build) -> PullRequestId | None:
+        """The pull request that a build is of; of a push the one that was merged."""
+        repository = same_repository(build.repository or self._repository(build.component))
+        number = self._merge_commits.get((repository, build.revision)) if build.event == "push" else None
+        return number or ((repository, build.pull_request) if build.pull_request else None)
+
+    @cached_property
+    def _merge_commits(self) -> dict[tuple[str, str], PullRequestId]:
+        return {
             (same_repository(one.repository), one.merge_commit): one.id
             for one in self.pull_requests
             if one.state == "merged" and one.merge_commit
         }
-        found: dict[tuple[Key, PullRequestId, bool], list[Build]] = {}
-        for build in self._in_order:
-            repository = same_repository(build.repository or self._repository(build.component))
-            pushed = build.event == "push"
-            number = merged.get((repository, build.revision)) if pushed else None
-            owner = number or ((repository, build.pull_request) if build.pull_request else None)
-            if owner is not None and build.event != "merge_queue":
-                found.setdefault((build.component, owner, pushed), []).append(build)
-        return found
+
+    @cached_property
+    def _by_id(self) -> dict[PullRequestId, PullRequest]:
+        return {one.id: one for ones in self.by_repository.values() for one in ones}
+
+    def merge_of(self, build: Build) -> PullRequest | None:
+        """The pull request whose merge a push built, as far as that was observed."""
+        owner = self._owner(build) if build.event == "push" else None
+        return self._by_id.get(owner) if owner is not None else None
 
     def _repository(self, key: Key) -> str:
         component = self.components.get(key)
@@ -82,7 +97,7 @@ class History:
     def unobserved(self, key: Key) -> list[int]:
         """The numbers of pull requests of which builds gave an image, but which nobody observed."""
         observed = {one.number for one in self.of_repository(self._repository(key))}
-        built = {b.pull_request for b in self.by_component.get(key, ()) if b.event == "pull_request" and is_usable(b)}
+        built = {b.pull_request for b in self.by_component.get(key, ()) if b.event != "merge_queue" and is_usable(b)}
         return sorted(built - observed - {0})
 
     def promoted(self, key: Key) -> Build | None:

@@ -21,8 +21,13 @@ def _is_settled(planning: Planning, own: Own, ours: OfGroup, trigger: Trigger, g
         return False
     before = [one for one in ours.ended if one.names(trigger)]
     # Of what was closed by hand there is something to tell.
-    is_over = goes_on or trigger.state == "closed" or any(one.pull_request.state == "merged" for one in before)
+    is_over = goes_on or trigger.state == "closed" or any(_has_settled(one, trigger) for one in before)
     return bool(before) and is_over and not _needs_mending(planning, own, trigger)
+
+
+def _has_settled(one: Remembered, trigger: Trigger) -> bool:
+    """Whether it was merged in order: what was merged too early is brought again, though others came between."""
+    return one.pull_request.state == "merged" and not (trigger.state == "done" and one.is_before(trigger))
 
 
 def _is_live(trigger: Trigger) -> bool:
@@ -47,7 +52,7 @@ def is_worth_opening(
     _tell_early(planning, target, last, [one for one in live if one not in new])
     if not live and not any(_is_newest(planning, target, group, own, one) for one in triggers):
         return False
-    if last is not None and last.pull_request.state == "closed" and not new:
+    if last is not None and last.pull_request.state == "closed" and not last.told.closed and not new:
         message = f"{target}: {named(last.pull_request)} was closed by hand and stays closed; reopen it to go on"
         planning.tell("info", "R34", message, target.key)
         return False
@@ -84,7 +89,7 @@ def _is_newest(planning: Planning, target: Target, group: str, own: Own, trigger
 def _brought(planning: Planning, trigger: Trigger, promoted: Build) -> bool:
     """Whether a promoted build is of what triggers."""
     if trigger.pull_request is None:
-        return not promoted.pull_request
+        return True
     return promoted in planning.history.after_merge(trigger.component, trigger.pull_request)
 
 

@@ -87,5 +87,5 @@ class Own:
     @cached_property
     def _holders(self) -> dict[str, Remembered]:
         merged = [one for ours in self.by_group.values() for one in ours.ones if one.pull_request.state == "merged"]
-        merged.sort(key=lambda one: one.pull_request.number)
+        merged.sort(key=lambda one: (one.pull_request.merged_at, one.pull_request.number))
         return {name: one for one in merged for name in one.told.digests}

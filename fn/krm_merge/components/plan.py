@@ -138,9 +138,13 @@ class _Planner:
         synthetic = tuple(self._synthetic(target, triggers))
         ours = own.of_group(group)
         digests = tuple(digest_edit(planning, key, digest, group, own, ours) for key, digest in desired.items())
-        title, description = description_of(target, group, triggers, digests, waiting, synthetic)
         # Where it keeps what will not be merged, it names images that expire.
-        expires = planning.choices.on_closed == "keep" and all(one.state == "closed" for one in triggers)
+        expires = planning.choices.on_closed == "keep" and any(
+            all(one.state == "closed" for one in triggers if one.component == key) for key in desired
+        )
+        title, description = description_of(
+            target, group, triggers, digests, waiting, synthetic, kept=expires and not waiting
+        )
         existing = open_one.pull_request if open_one is not None else None
         made = Plan(
             target,

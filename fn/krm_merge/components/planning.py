@@ -35,12 +35,19 @@ class Planning:
         suffixes = {one.suffix for one in (*self.targets, *self.over) if self._has_branches(one)}
         self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
         self._groups: dict[str, str] = {}
+        self._by_place = {_place(one): one for one in self.targets}
 
     def group(self, branch: str) -> str:
         """The group of a branch."""
         if branch not in self._groups:
             self._groups[branch] = self.choices.branches.group(branch)
         return self._groups[branch]
+
+    def target_of(self, one: PullRequest) -> Target | None:
+        """To whom a pull request carries digests, None where it was not planned."""
+        suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
+        found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
+        return found if found is not None and told_by(one.description) is not None else None
 
     def tell(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
         """Tells of a Component what a rule says."""
@@ -64,8 +71,9 @@ class Planning:
             if choices.suffix == "component" or self._is_chained(dependants):
                 yield from (Target((one,), one.key.name) for one in dependants)
             else:
-                name = same_repository(ones[0].repository).rpartition("/")[2]
-                yield Target(tuple(dependants), name or ones[0].key.name)
+                name = same_repository(ones[0].repository).rpartition("/")[2] or ones[0].key.name
+                branch = ones[0].branch.replace("/", "-")
+                yield Target(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
 
     def _is_chained(self, dependants: Sequence[Component]) -> bool:
         """Whether what one of them is built to goes to another: one branch cannot be on both sides of a merge."""

@@ -34,7 +34,7 @@ def _of_pull_requests(
 ) -> Iterator[tuple[str, Trigger]]:
     history, key = planning.history, dependency.key
     for observed in history.of_repository(dependency.repository):
-        if observed.id in own.ids:
+        if observed.id in own.ids or not _may_trigger(planning, observed, dependency):
             continue
         # What the plan of another target closes is as good as closed.
         one = replace(observed, state="closed") if observed.id in planning.closing else observed
@@ -43,9 +43,10 @@ def _of_pull_requests(
         told = last.told if last is not None else _NOTHING
         built = latest(history.before_merge(key, one))
         # Builds are not kept for long: then what was told of them counts.
-        recorded = told.digests.get(key.name, "") if reference(one) in told.triggers else ""
+        recorded = told.digests.get(key.name, "") if key.name in told.built_as.get(reference(one), ()) else ""
         digest = built.digest if built is not None else recorded
-        merged = _merged(planning, dependency, one, told) if one.state == "merged" else ""
+        is_known = bool(digest) or bool(history.after_merge(key, one))
+        merged = _merged(planning, dependency, one, told) if one.state == "merged" and is_known else ""
         if merged:
             yield group, Trigger(key, one, "done", merged)
         elif digest:
@@ -53,6 +54,12 @@ def _of_pull_requests(
             yield group, Trigger(key, one, state, digest)
         else:
             _tell_unbuilt(planning, target, dependency, one)
+
+
+def _may_trigger(planning: Planning, one: PullRequest, dependency: Component) -> bool:
+    """Whether what one builds is news: beside another's digests it is what it was, unless these are for it."""
+    target = planning.target_of(one)
+    return target is None or any(dependant.key == dependency.key for dependant in target.dependants)
 
 
 def _merged(planning: Planning, dependency: Component, one: PullRequest, told: Told) -> str:
@@ -63,7 +70,7 @@ def _merged(planning: Planning, dependency: Component, one: PullRequest, told: T
         latest(after) is not None
         # What a later push built holds the merge, too.
         or (promoted is not None and bool(after) and promoted.started > after[-1].started)
-        or (one.merged_at != "" and _last_promoted(planning, dependency) >= one.merged_at)
+        or (one.merged_at != "" and _last_promoted(planning, dependency, one) >= one.merged_at)
         or (dependency.commit != "" and dependency.commit == one.merge_commit)
         or told.triggers.get(reference(one)) == "done"
     )
@@ -71,9 +78,15 @@ def _merged(planning: Planning, dependency: Component, one: PullRequest, told: T
     return history.promoted_digest(key) if is_built else ""
 
 
-def _last_promoted(planning: Planning, dependency: Component) -> str:
-    """When the build in the candidate list started, as far as that is known."""
+def _last_promoted(planning: Planning, dependency: Component, one: PullRequest) -> str:
+    """When the build in the candidate list started, as far as that is known.
+
+    '' where it is of an earlier merge: builds may wait for each other.
+    """
     promoted = planning.history.promoted(dependency.key)
+    merge = planning.history.merge_of(promoted) if promoted is not None else None
+    if merge is not None and merge.merged_at and merge.merged_at < one.merged_at:
+        return ""
     return max(promoted.started if promoted is not None else "", dependency.promoted)
 
 
@@ -81,14 +94,25 @@ def _of_pushes(planning: Planning, own: Own, dependency: Component) -> Iterator[
     """I12: nobody's branch gives these a name."""
     promoted = planning.history.promoted(dependency.key)
     group = f"component-update-{dependency.key.name}"
-    if promoted is not None and (not _is_of_merge(planning, dependency, promoted) or own.of_group(group).open):
-        yield group, Trigger(dependency.key, None, "done", promoted.digest)
+    digest = planning.history.promoted_digest(dependency.key)
+    if (digest and own.of_group(group).open) or (
+        promoted is not None and (not _is_of_merge(planning, promoted) or _is_built_again(planning, own, promoted))
+    ):
+        yield group, Trigger(dependency.key, None, "done", digest)
 
 
-def _is_of_merge(planning: Planning, dependency: Component, build: Build) -> bool:
-    return bool(build.pull_request) or any(
-        one.merge_commit == build.revision and one.state == "merged"
-        for one in planning.history.of_repository(dependency.repository)
+def _is_of_merge(planning: Planning, build: Build) -> bool:
+    return bool(build.pull_request) or planning.history.merge_of(build) is not None
+
+
+def _is_built_again(planning: Planning, own: Own, build: Build) -> bool:
+    """Whether it is another build of a merge that a pull request of ours has brought."""
+    merge, name = planning.history.merge_of(build), build.component.name
+    return merge is not None and any(
+        one.pull_request.state == "merged"
+        and one.told.triggers.get(reference(merge)) == "done"
+        and one.told.digests.get(name, build.digest) != build.digest
+        for one in own.of_group(planning.group(merge.source_branch)).ended
     )
 
 
