@@ -14,7 +14,10 @@ from krm_merge.components.fields import UnreadableError
 from krm_merge.components.graph import Nudge
 from krm_merge.components.history import History
 from krm_merge.components.model import Build, Component, Key, digest_of, image_name, same_repository
-from krm_merge.components.observed import is_component, read_build, read_component, read_nudges, read_pull_request
+from krm_merge.components.observed import read_build, read_component, read_nudges, read_pull_request
+from krm_merge.functions.component_items import read_items
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
 
 # --- Components ------------------------------------------------------------------------------------------------------
 
@@ -80,7 +83,8 @@ def test_both_models() -> None:
     ],
 )
 def test_is_component(version: str, kind: str, is_one: bool) -> None:
-    assert is_component({"apiVersion": version, "kind": kind}) is is_one
+    item = Resource.from_document(f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n")
+    assert bool(read_items([item], Results()).components) is is_one
 
 
 ANNOTATION = "components.krm-merge.dev/depends-on"

@@ -13,8 +13,7 @@ BEGIN = "<!-- krm-merge components: begin -->"
 END = "<!-- krm-merge components: end -->"
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}", re.DOTALL)
 _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
-_TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)", re.MULTILINE)
-_BUILT_AS = re.compile(r"^- ([^ ]+) \((?:open|waiting|done|closed)\):.*; built as (.*)$", re.MULTILINE)
+_TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
 _NAME = re.compile(r"`([^`]+)`")
 _CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
 _SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
@@ -46,11 +45,12 @@ def told_by(description: str) -> Told | None:
     if block is None:
         return None
     text = block[1]
+    triggers = _TRIGGER.findall(text)
     return Told(
         dict(_DIGEST.findall(text)),
-        dict(_TRIGGER.findall(text)),
+        {name: state for name, state, _ in triggers},
         dict(_SYNTHETIC.findall(text)),
-        {name: frozenset(_NAME.findall(names)) for name, names in _BUILT_AS.findall(text)},
+        {name: frozenset(_NAME.findall(built_as)) for name, _, built_as in triggers},
         _CLOSED.search(text) is not None,
     )
 

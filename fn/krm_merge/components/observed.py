@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from krm_merge.components.fields import Fields, Place, at, text
+from krm_merge.components.fields import Fields, Place, at
 from krm_merge.components.graph import Nudge
 from krm_merge.components.model import (
     Build,
@@ -39,18 +39,6 @@ _PAC = "pipelinesascode.tekton.dev"
 _BUILD = "build.appstudio.redhat.com"
 _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
-
-
-def kind_of(value: Value) -> tuple[str, str]:
-    """API group and kind."""
-    version = text(value, "apiVersion")
-    return version.rpartition("/")[0], text(value, "kind")
-
-
-def is_component(value: Value) -> bool:
-    """Whether it is a Component of Konflux."""
-    group, kind = kind_of(value)
-    return kind == "Component" and group in GROUPS
 
 
 def read_component(value: Value) -> Component:

@@ -113,11 +113,12 @@ def read_order(value: Value) -> Order:
 
 
 def _copy(fields: Fields, at: Place) -> Copy:
-    if not fields.commit(*at, "headSHA"):
+    head = fields.commit(*at, "headSHA")
+    if not head:
         fields.wrong("the whole id of a commit is expected", *at, "headSHA")
     return Copy(
         fields.needed(*at, "pullRequest"),
-        fields.commit(*at, "headSHA"),
+        head,
         _branch(fields, *at, "targetBranch"),
         fields.texts(*at, "paths") or (),
     )
