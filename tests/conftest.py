@@ -75,7 +75,9 @@ def needs_prerequisite(item: pytest.Item) -> bool:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test that asks for the image is a docker test, marked or not; first, so that `-m docker` selects it."""
     for item in items:
-        if "image" in getattr(item, "fixturenames", ()):
+        # A parameter may have the same name: then nobody builds one.
+        parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if "image" in getattr(item, "fixturenames", ()) and "image" not in parameters:
             item.add_marker("docker")
 
 
