@@ -17,11 +17,13 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 LOCAL_BASES = ("localhost/python-base:bookworm", "localhost/python-build:bookworm")
 ENGINE_REMEDY = 'install Docker and start it, or as root on Debian: eval "$(tools/local-engine bases)"'
 
-# A test that sets its own max_examples keeps it under every profile.
+# A test that sets its own max_examples keeps it under every profile. CI always tries the same examples, so that its
+# verdict is of the commit and not of luck; `fuzz` looks for new ones.
 settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)
 settings.register_profile(
-    "ci", deadline=None, print_blob=True, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
+    "fuzz", deadline=None, print_blob=True, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("ci", settings.get_profile("fuzz"), derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
 
 

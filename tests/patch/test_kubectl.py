@@ -14,9 +14,10 @@ import os
 import random
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pytest
 
@@ -43,6 +44,7 @@ SEED: Final = int(os.environ.get("KRM_MERGE_SEED") or random.SystemRandom().rand
 """New in every run; failures name it."""
 TYPES: Final = pytest.mark.parametrize("kind", KUBERNETES, ids=[kind for _, _, kind in KUBERNETES])
 Type = tuple[str, str, str]
+T = TypeVar("T")
 
 
 def kubectl(directory: Path, documents: list[Data], patch: Data) -> tuple[dict[str, Data], str]:
@@ -138,13 +140,17 @@ def test_long_lists(tmp_path: Path) -> None:
 def test_broken_patches(kind: Type, tmp_path: Path) -> None:
     """Merge keys missing, orders that do not match, fields that `$retainKeys` lacks, unknown directives."""
     rng, spec, seen = random.Random(f"{SEED} {kind} broken"), KUBERNETES[kind], Counter[str]()
-    calls = 0
-    while calls < 20:
-        patch, documents = Patches(rng, single=True, broken=0.4).record(spec), objects(rng, kind, spec)
-        # What is broken shows only where the document has something.
-        if calls % 2 or any(isinstance(ours(item, patch, kind), PatchError) for item in documents):
-            seen += compare(tmp_path, documents, patch, kind)
-            calls += 1
+
+    def drawn() -> tuple[Data, list[Data]]:
+        return Patches(rng, single=True, broken=0.4).record(spec), objects(rng, kind, spec)
+
+    def shows(case: tuple[Data, list[Data]]) -> bool:
+        """What is broken shows only where the document has something."""
+        patch, documents = case
+        return any(fails(item, patch, kind) for item in documents)
+
+    for patch, documents in islice(every_second(drawn, shows), 20):
+        seen += compare(tmp_path, documents, patch, kind)
     assert seen["failed"] >= 10
 
 
@@ -152,9 +158,33 @@ def test_broken_patches(kind: Type, tmp_path: Path) -> None:
 def test_odd_documents(kind: Type, tmp_path: Path) -> None:
     """Live elements without a merge key, and several with one."""
     rng, spec, seen = random.Random(f"{SEED} {kind} odd"), KUBERNETES[kind], Counter[str]()
-    for _ in range(15):
-        documents = [without_some_keys(rng, spec, with_doubles(rng, item)) for item in objects(rng, kind, spec)]
-        patch = Patches(rng, single=True).record(spec)
+
+    def drawn() -> tuple[Data, list[Data], list[Data]]:
+        plain = objects(rng, kind, spec)
+        odd = [without_some_keys(rng, spec, with_doubles(rng, item)) for item in plain]
+        return Patches(rng, single=True).record(spec), plain, odd
+
+    def shows(case: tuple[Data, list[Data], list[Data]]) -> bool:
+        """A patch that an odd document cannot take, and could take as it was before."""
+        patch, plain, odd = case
+        return any(
+            fails(now, patch, kind) and not fails(before, patch, kind) for before, now in zip(plain, odd, strict=True)
+        )
+
+    for patch, _, documents in islice(every_second(drawn, shows), 16):
         seen += compare(tmp_path, documents, patch, kind)
     assert seen["changed"]
-    assert seen["failed"]
+    assert seen["failed"] >= 8
+
+
+def every_second(drawn: Callable[[], T], shows: Callable[[T], bool]) -> Iterator[T]:
+    """Without end one case as it is drawn and one that shows something: what a test is about is not left to chance."""
+    while True:
+        yield drawn()
+        telling = next((case for case in (drawn() for _ in range(1000)) if shows(case)), None)
+        assert telling is not None, f"seed {SEED}: none of 1,000 cases shows what this test is about"
+        yield telling
+
+
+def fails(item: Data, patch: Data, kind: Type) -> bool:
+    return isinstance(ours(item, patch, kind), PatchError)
