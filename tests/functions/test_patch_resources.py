@@ -4,82 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-from textwrap import dedent, indent
+from textwrap import dedent
 from typing import Any
 
 import pytest
 import yaml
 
+from functions import streams
+from functions.streams import HEAD, ID, OTHER, PATH, SERVICE, Value, as_item, config_map, many
 from krm_merge.functions import process
 from krm_merge.krm import parallel
 
-PATH = "internal.config.kubernetes.io/path"
-ID = "internal.config.kubernetes.io/id"
-LEGACY_ID = "config.k8s.io/id"
-Value = dict[str, Any]
-
-DEPLOYMENT = f"""\
-# of the shop
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-  namespace: shop
-  labels: {{app: web, tier: front}}
-  annotations:
-    team: "red"
-    {PATH}: web.yaml
-    {ID}: '1'
-    {LEGACY_ID}: '1'
-spec:
-  replicas: 1 # few
-  template:
-    spec:
-      containers:
-      - name: log # reads it
-        image: fluent:1.0
-      # the server
-      - name: web
-        image: 'nginx:1.25'
-        args: [-a,   "-b"]
+DEPLOYMENT = (
+    streams.DEPLOYMENT
+    + """\
         env:
-        - {{name: A, value: "1"}}
+        - {name: A, value: "1"}
         - name: B # second
           value: "2"
 """
-SERVICE = f"""\
-apiVersion: v1
-kind: Service
-metadata:
-  name: dns
-  annotations:
-    {PATH}: dns.yaml
-    {ID}: '2'
-spec:
-  ports:
-  - port: 53 # for zones
-    name: tcp
-  - name: udp # for names
-    port: 53
-    protocol: UDP
-"""
-OTHER = f"""\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: other
-  annotations:
-    {PATH}: other.yaml
-    {ID}: '3'
-data:   {{a:   'b'}}
-"""
-
-
-def as_item(text: str) -> str:
-    return "-" + indent(text, "  ", lambda line: bool(line.strip()))[1:]
-
-
-HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+)
 
 
 def config_of(*patches: Value | str, **fields: Any) -> Value:
@@ -89,33 +33,8 @@ def config_of(*patches: Value | str, **fields: Any) -> Value:
     return {**head, "patches": entries, **fields}
 
 
-class Done:
-    """What came of items and a functionConfig."""
-
-    def __init__(self, items: list[str], config: Value, *, crlf: bool = False) -> None:
-        self.before = HEAD + "".join(map(as_item, items))
-        self.tail = f"functionConfig: {json.dumps(config)}\n"
-        source = self.before + self.tail
-        outcome = process((source.replace("\n", "\r\n") if crlf else source).encode())
-        self.exit_code, self.message = outcome.exit_code, outcome.message
-        self.output = outcome.output.decode()
-        if crlf:
-            assert self.output.count("\n") == self.output.count("\r\n")
-            self.output = self.output.replace("\r\n", "\n")
-        self.text, tail, _ = self.output.partition(self.tail)
-        assert tail
-        values = yaml.load(self.output, Loader=yaml.CSafeLoader)
-        self.items: list[Value] = values["items"]
-        self.results: list[Value] = values.get("results", [])
-        if self.exit_code:
-            # W4
-            assert self.text == self.before
-            assert self.said("error")
-        else:
-            assert not self.said("error")
-
-    def said(self, severity: str) -> list[str]:
-        return [result["message"] for result in self.results if result["severity"] == severity]
+class Done(streams.Done):
+    """What came of items and patches."""
 
     def patched(self) -> list[str]:
         """The names of the items with an annotation `hit`."""
@@ -317,7 +236,7 @@ def test_a_patch_that_is_an_item() -> None:
     assert as_item(PATCH_ITEM) + as_item(OTHER) in done.text
     assert done.items[0]["spec"]["replicas"] == 3
     annotations = done.items[0]["metadata"]["annotations"]
-    assert annotations == {"team": "red", PATH: "web.yaml", "note": "from the patch"}
+    assert annotations == {"team": "red", PATH: "apps/web.yaml", "note": "from the patch"}
 
 
 def test_an_item_that_is_a_patch_is_not_patched() -> None:
@@ -499,7 +418,7 @@ def test_a_namespace_is_not_given_to_what_has_none() -> None:
 def test_what_kpt_keeps_in_annotations_stays(patch: Value) -> None:
     """Without its path kpt would take the object for a new one, and delete its file."""
     done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
-    assert done.items[0]["metadata"]["annotations"] == {PATH: "web.yaml"}
+    assert done.items[0]["metadata"]["annotations"] == {PATH: "apps/web.yaml"}
     wanted = "".join(
         line for line in DEPLOYMENT.splitlines(keepends=True) if "/id: " not in line and "team:" not in line
     )
@@ -510,7 +429,11 @@ def test_what_kpt_keeps_in_annotations_stays(patch: Value) -> None:
 def test_the_name_cannot_be_removed(patch: Value) -> None:
     done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
     metadata = done.items[0]["metadata"]
-    assert (metadata["name"], metadata["namespace"], metadata["annotations"]) == ("web", "shop", {PATH: "web.yaml"})
+    assert (metadata["name"], metadata["namespace"], metadata["annotations"]) == (
+        "web",
+        "shop",
+        {PATH: "apps/web.yaml"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -552,7 +475,7 @@ def test_a_patch_that_removes_the_object() -> None:
         "Service dns: removed by patches[0]",
         "functionConfig: patches[0] matches 1 resource, changes 1: Service dns",
     ]
-    assert done.results[0]["file"] == {"path": "dns.yaml"}
+    assert done.results[0]["file"] == {"path": "dns.yaml", "index": 2}
 
 
 def test_the_last_item_may_go() -> None:
@@ -600,7 +523,7 @@ def test_what_the_order_moves_is_told() -> None:
         "Deployment shop/web: patches[0] moves A in spec.template.spec.containers[name=web].env:"
     )
     assert moved["field"] == {"path": "spec.template.spec.containers[name=web].env"}
-    assert moved["file"] == {"path": "web.yaml"}
+    assert moved["file"] == {"path": "apps/web.yaml"}
     assert '- name: B # second\n            value: "3"' in done.text
 
 
@@ -646,7 +569,7 @@ def test_merge_keys(patch: str, multi: Any, single: Any) -> None:
             assert error["message"].startswith("Service dns: patches[0]: spec.ports: ")
             assert "does not contain declared merge key: port" in error["message"]
             assert error["field"] == {"path": "spec.ports"}
-            assert error["file"] == {"path": "dns.yaml"}
+            assert error["file"] == {"path": "dns.yaml", "index": 2}
             assert error["resourceRef"] == {"apiVersion": "v1", "kind": "Service", "name": "dns"}
             continue
         ports = done.items[0]["spec"]["ports"]
@@ -810,7 +733,7 @@ def test_errors_of_all_resources_at_once() -> None:
     )
     assert done.exit_code == 1
     errors = [result for result in done.results if result["severity"] == "error"]
-    assert [error["file"]["path"] for error in errors] == ["web.yaml", "dns.yaml", "other.yaml"]
+    assert [error["file"]["path"] for error in errors] == ["apps/web.yaml", "dns.yaml", "other.yaml"]
     assert all(": patches[1]: operation 1, " in error["message"] for error in errors)
     assert "(and 2 more)" in done.message
 
@@ -840,15 +763,11 @@ def test_what_no_patch_is_for_passes_as_it_is() -> None:
 # ---- the functionConfig as a ConfigMap ---------------------------------------------------------------------------
 
 
-def config_map(**data: Any) -> Value:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "function-input"}, "data": data}
-
-
 NAMED_PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
 
 
 def test_a_config_map() -> None:
-    done = Done([DEPLOYMENT], config_map(function="PatchResources", patch=NAMED_PATCH + "spec: {replicas: 7}\n"))
+    done = Done([DEPLOYMENT], config_map("PatchResources", patch=NAMED_PATCH + "spec: {replicas: 7}\n"))
     assert done.exit_code == 0
     assert done.items[0]["spec"]["replicas"] == 7
 
@@ -870,17 +789,12 @@ def test_the_modes_in_a_config_map() -> None:
     ],
 )
 def test_wrong_config_maps(data: Value, path: str) -> None:
-    done = Done([DEPLOYMENT], config_map(function="PatchResources", **data))
+    done = Done([DEPLOYMENT], config_map("PatchResources", **data))
     assert done.exit_code == 1
     assert [result["field"]["path"] for result in done.results] == [path]
 
 
 # ---- many items --------------------------------------------------------------------------------------------------
-
-
-def many(count: int) -> list[str]:
-    kinds = (DEPLOYMENT, SERVICE, OTHER)
-    return [kinds[n % 3].replace("  name: ", f"  name: n{n}-", 1) for n in range(count)]
 
 
 MANY = config_of(
@@ -891,18 +805,11 @@ MANY = config_of(
 )
 
 
-@pytest.fixture
-def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not hasattr(os, "fork"):
-        pytest.skip("this system has no fork")
-    monkeypatch.setattr(parallel, "_processors", lambda: 3)
-
-
 @pytest.mark.usefixtures("three_processors")
 @pytest.mark.parametrize("extra", [None, {"target": {}, "patch": "- {op: remove, path: /data/a}"}])
 def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch, extra: Value | None) -> None:
     config = {**MANY, "patches": [*MANY["patches"], *([extra] if extra else [])]}
-    items = many(450)
+    items = many(450, DEPLOYMENT, SERVICE, OTHER)
     monkeypatch.setattr(parallel, "WORTH_IT", 10**9)
     alone = Done(items, config)
     monkeypatch.setattr(parallel, "WORTH_IT", 100)
@@ -914,7 +821,7 @@ def test_several_processes_give_what_one_gives(monkeypatch: pytest.MonkeyPatch, 
 def test_a_process_that_dies_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     from krm_merge.functions.patching import Patcher
 
-    items, edit, here = many(60), Patcher.edit, os.getpid()
+    items, edit, here = many(60, DEPLOYMENT, SERVICE, OTHER), Patcher.edit, os.getpid()
     alone = Done(items, MANY)
 
     def dying(patcher: Patcher, item: Any) -> Any:

@@ -7,77 +7,20 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from textwrap import indent
 from typing import Any, Final
 
 import pytest
 import yaml
 
-from krm_merge.functions import process
+from functions import streams
+from functions.streams import DEPLOYMENT, HEAD, ID, INDEX, LEGACY_ID, OTHER, PATH, SERVICE, Value, as_item, many
 from krm_merge.krm import parallel
 from krm_merge.transform import Metadata, Operation, OptionalField, PluginError, Response, entry_points
 from krm_merge.transform.directory import VARIABLE
 
-PATH = "internal.config.kubernetes.io/path"
-INDEX = "internal.config.kubernetes.io/index"
-ID = "internal.config.kubernetes.io/id"
-LEGACY_ID = "config.k8s.io/id"
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
-Value = dict[str, Any]
 Run = Callable[[Value, dict[str, str]], Response | Value]
 
-DEPLOYMENT = f"""\
-# of the shop
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: web
-  namespace: shop
-  labels: {{app: web, tier: front}}
-  annotations:
-    team: "red"
-    {PATH}: apps/web.yaml
-    {ID}: '1'
-    {LEGACY_ID}: '1'
-spec:
-  replicas: 1 # few
-  template:
-    spec:
-      containers:
-      - name: log # reads it
-        image: fluent:1.0
-      # the server
-      - name: web
-        image: 'nginx:1.25'
-        args: [-a,   "-b"]
-"""
-SERVICE = f"""\
-apiVersion: v1
-kind: Service
-metadata:
-  name: dns
-  annotations:
-    {PATH}: dns.yaml
-    {INDEX}: '2'
-    {ID}: '2'
-spec:
-  ports:
-  - port: 53 # for zones
-    name: tcp
-  - name: udp # for names
-    port: 53
-    protocol: UDP
-"""
-OTHER = f"""\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: other
-  annotations:
-    {PATH}: other.yaml
-    {ID}: '3'
-data:   {{a:   'b'}}
-"""
 BARE = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bare}\ndata: {}\n"
 KPTFILE = f"""\
 apiVersion: kpt.dev/v1
@@ -105,11 +48,6 @@ metadata: # of the database
     {PATH}: data.yaml
     {ID}: '5'
 """
-HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-
-
-def as_item(text: str) -> str:
-    return "-" + indent(text, "  ", lambda line: bool(line.strip()))[1:]
 
 
 def config_of(*plugins: Value, **fields: Any) -> Value:
@@ -118,10 +56,7 @@ def config_of(*plugins: Value, **fields: Any) -> Value:
 
 
 def config_map(**data: str) -> Value:
-    names = {name.replace("_", "-"): text for name, text in data.items()}
-    metadata = {"name": "function-input"}
-    data = {"function": "TransformResources", **names}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    return streams.config_map("TransformResources", **{name.replace("_", "-"): text for name, text in data.items()})
 
 
 def op(kind: str, path: str, value: Any = None, **more: Any) -> Value:
@@ -137,34 +72,8 @@ def sets(name: str, value: Any, path: str = "/spec/replicas", kind: str = "Deplo
     return patches(name, op("replace", path, value), target={"kind": kind})
 
 
-class Done:
-    """What came of items and a functionConfig."""
-
-    def __init__(self, items: list[str], config: Value, *, crlf: bool = False) -> None:
-        self.before = HEAD + "".join(map(as_item, items))
-        self.tail = f"functionConfig: {json.dumps(config)}\n"
-        source = self.before + self.tail
-        outcome = process((source.replace("\n", "\r\n") if crlf else source).encode())
-        self.exit_code, self.message = outcome.exit_code, outcome.message
-        self.output = outcome.output.decode()
-        if crlf:
-            assert self.output.count("\n") == self.output.count("\r\n")
-            self.output = self.output.replace("\r\n", "\n")
-        self.text, tail, self.told = self.output.partition(self.tail)
-        assert tail
-        values = yaml.load(self.output, Loader=yaml.CSafeLoader)
-        self.items: list[Value] = values["items"]
-        self.results: list[Value] = values.get("results", [])
-        assert bool(self.said("error")) == bool(self.exit_code), self.told
-        if self.exit_code:
-            # W4
-            assert self.text == self.before
-
-    def said(self, severity: str) -> list[str]:
-        return [result["message"] for result in self.results if result["severity"] == severity]
-
-    def events(self, event: str) -> list[Value]:
-        return [result for result in self.results if result.get("tags", {}).get("event") == event]
+class Done(streams.Done):
+    """What came of items and plugins."""
 
     def lost(self) -> list[tuple[str, str, str]]:
         """Who lost to whom, and why."""
@@ -1299,18 +1208,6 @@ def test_a_program_cannot_tell_values_of_secrets(programs: Programs) -> None:
 # ---- many items ----------------------------------------------------------------------------------------------------
 
 
-def many(count: int) -> list[str]:
-    kinds = (DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
-    return [kinds[n % 5].replace("  name: ", f"  name: n{n}-", 1) for n in range(count)]
-
-
-@pytest.fixture
-def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not hasattr(os, "fork"):
-        pytest.skip("this system has no fork")
-    monkeypatch.setattr(parallel, "_processors", lambda: 3)
-
-
 @pytest.mark.usefixtures("three_processors")
 @pytest.mark.parametrize(("fails", "action"), [(True, "annotate"), (False, "drop")])
 def test_several_processes_give_what_one_gives(
@@ -1327,7 +1224,7 @@ def test_several_processes_give_what_one_gives(
         *([patches("f", op("replace", "/data/a", 1), target={"name": "n4.*"})] if fails else []),
     ]
     config = config_of(*plugins, priorities=["b"], whiteout={"action": action})
-    items = many(500)
+    items = many(500, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
     monkeypatch.setattr(parallel, "WORTH_IT", 10**9)
     alone = Done(items, config)
     monkeypatch.setattr(parallel, "WORTH_IT", 100)
@@ -1341,7 +1238,7 @@ def test_several_processes_give_what_one_gives(
 def test_programs_in_several_processes(monkeypatch: pytest.MonkeyPatch, programs: Programs) -> None:
     answer = json.dumps({"patches": [op("add", "/metadata/labels/x", "y")]})
     plugin = programs.add("p", f"echo $$ >> {programs.notes}", f"echo '{answer}'")
-    items = many(12)
+    items = many(12, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
     alone = Done(items, config_of(plugin))
     monkeypatch.setattr(parallel, "WORTH_IT", 4)
     assert Done(items, config_of(plugin)).output == alone.output

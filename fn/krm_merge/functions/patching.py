@@ -82,7 +82,9 @@ class Patcher:
                 return SAME
             if after is None:
                 tally.changed.append(str(item.ref))
-                self.results.info(f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file)
+                self.results.info(
+                    f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file, file_index=item.index
+                )
                 return REMOVED
             if after is not now and not same(after, now):
                 tally.changed.append(str(item.ref))

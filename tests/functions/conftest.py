@@ -1,0 +1,16 @@
+"""What the tests of several kinds of functionConfig need of the machine."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from krm_merge.krm import parallel
+
+
+@pytest.fixture
+def three_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("this system has no fork")
+    monkeypatch.setattr(parallel, "_processors", lambda: 3)
