@@ -156,8 +156,8 @@ def text(seed: int, value: Any, column: int = 0, comments: float = 0.0) -> str:
                 out += f" {scalar(item)}{tail(key)}\n"
         return out
     for item in value:
-        label = str(next(iter(item.values()))) if isinstance(item, dict) else str(item)
-        if isinstance(item, dict | list):
+        label = str(next(iter(item.values()), item)) if isinstance(item, dict) else str(item)
+        if isinstance(item, dict | list) and item:
             out += f"{head(label)}{pad}- {text(seed, item, column + 2, comments).lstrip(' ')}"
         else:
             out += f"{head(label)}{pad}- {scalar(item)}{tail(label)}\n"
