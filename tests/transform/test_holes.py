@@ -416,6 +416,121 @@ def test_what_is_ignored_has_its_field_by_keys() -> None:
     assert str(lost.against) == "replace /spec/containers/0/image"
 
 
+LOG_INFO: Final[Data] = {"env": [{"name": "LOG", "value": "info"}]}
+LOG_DEBUG: Final = 'add /env/- {"name": "LOG", "value": "debug"}'
+
+
+@pytest.mark.parametrize(
+    ("other", "result"),
+    [
+        pytest.param("remove /env/[name=LOG]", [], id="removed"),
+        pytest.param('replace /env/[name=LOG]/value "error"', [{"name": "LOG", "value": "error"}], id="changed"),
+    ],
+)
+def test_an_element_that_is_added_again_is_the_one_that_is_there(other: str, result: list[Data]) -> None:
+    """T3: by its key. Else who has priority would change it, and the other one would put it back."""
+    again, other_plugin = wants("again", LOG_DEBUG), wants("other", other)
+    settlement = run(LOG_INFO, again, other_plugin, first="other", keys={("env",): ("name",)})
+    assert (settlement.value, ignored(settlement)) == ({"env": result}, ["again add /env/-"])
+    settlement = run(LOG_INFO, again, other_plugin, first="again", keys={("env",): ("name",)})
+    assert [one.operation.plugin for one in settlement.ignored] == ["other"]
+
+
+def test_a_plugin_may_put_an_element_in_the_place_of_another() -> None:
+    settlement = run(LOG_INFO, wants("a", "remove /env/0", LOG_DEBUG), keys={("env",): ("name",)})
+    assert settlement.value == {"env": [{"name": "LOG", "value": "debug"}]}
+
+
+@pytest.mark.parametrize(
+    ("start", "operations"),
+    [
+        pytest.param("--set a=1 --set b=2 run", [*["move /x/4 /x/0"] * 4, "move /x/4 /x/1"], id="moves"),
+        pytest.param("", [*['add /x/- "-v"'] * 3, "remove /x/0", 'add /x/0 "-v"'], id="additions"),
+        pytest.param("-v -v", ["copy /x/- /x/0", "remove /x/2", "copy /x/0 /x/1"], id="copies"),
+        pytest.param("a b", ["move /y /x/0", "move /x/- /y", 'add /x/- "a"'], id="there-and-back"),
+    ],
+)
+def test_elements_that_are_alike_are_not_mixed_up(start: str, operations: list[str]) -> None:
+    before: Data = {"x": start.split()}
+    values = [op(text).to_value() for text in operations]
+    assert run(before, wants("a", *operations)).value == jsonpatch.apply_patch(before, values)
+
+
+def test_elements_that_are_alike_and_move_are_not_taken_for_one() -> None:
+    start: Data = {"x": ["--set", "a", "--set", "b"]}
+    settlement = run(start, wants("a", "move /x/- /x/0"), wants("b", "move /x/0 /x/2"))
+    assert settlement.value == {"x": ["a", "b", "--set", "--set"]}
+    settlement = run({"x": [], "m": 1, "n": 1}, wants("a", "move /x/- /m"), wants("b", "move /x/- /n"))
+    assert settlement.value == {"x": [1, 1]}
+
+
+ROOM: Final = ("add /metadata/annotations {}", "add /metadata/annotations/")
+
+
+@DETECTS
+def test_two_plugins_make_the_same_room(detect: Detect) -> None:
+    """Plain RFC 6902 has no other way to set a first annotation. It says nothing of what else may be there."""
+    low, high = (wants(name, ROOM[0], f'{ROOM[1]}{name} "1"') for name in ("low", "high"))
+    for first in ("", "low", "high"):
+        settlement = run({"metadata": {}}, low, high, first=first, detect=detect)
+        assert settlement.value == {"metadata": {"annotations": {"low": "1", "high": "1"}}}
+        assert not settlement.ignored
+        (agreed,) = settlement.agreed
+        assert (agreed.operation.plugin, agreed.other) == (("high", "low") if first != "high" else ("low", "high"))
+
+
+def test_an_empty_map_that_stays_empty_is_a_wish() -> None:
+    empty, full = wants("empty", ROOM[0]), wants("full", ROOM[0], f"{ROOM[1]}x 1")
+    settlement = run({"metadata": {}}, empty, full)
+    assert settlement.value == {"metadata": {"annotations": {}}}
+    assert ignored(settlement) == ["full add /metadata/annotations", f"full {ROOM[1]}x"]
+
+
+def test_who_makes_room_falls_with_what_comes_into_it() -> None:
+    settlement = run({}, wants("a", "add /x/k 1"), wants("b", "add /x {}", "add /x/k 2", "add /x/l 3"))
+    assert settlement.value == {"x": {"k": 1}}
+    assert ignored(settlement) == ["b add /x", "b add /x/k", "b add /x/l"]
+
+
+@pytest.mark.parametrize("first", ["", "a", "b"])
+def test_a_list_and_a_map_in_one_place(first: str) -> None:
+    """What is missing on the way to a field is made as a map or as a list, and cannot be both."""
+    guarded = wants("a", "test /n 1", "add /x/y/k 1", "add /z 1")
+    settlement = run({"n": 1}, guarded, wants("b", "add /x/y/- 1"), first=first)
+    if first == "b":
+        assert settlement.value == {"n": 1, "x": {"y": [1]}}
+        assert ignored(settlement) == ["a add /x/y/k", "a add /z"]
+        assert {(one.winner, one.reason) for one in settlement.ignored} == {("b", "priority")}
+    else:
+        assert settlement.value == {"n": 1, "x": {"y": {"k": 1}}, "z": 1}
+        assert ignored(settlement) == ["b add /x/y/-"]
+
+
+# ---- by the text of the paths ------------------------------------------------------------------------------------
+
+
+def test_by_path_who_agreed_with_a_loser_loses_with_it() -> None:
+    plugins = (wants(name, f"add /x {value}") for name, value in (("a", 1), ("b", 1), ("c", 2)))
+    settlement = run({}, *plugins, first="c", detect="path")
+    assert settlement.value == {"x": 2}
+    assert [(named(one.operation), one.winner) for one in settlement.ignored] == [("a add /x", "c"), ("b add /x", "c")]
+    assert not settlement.agreed
+
+
+def test_by_path_what_is_written_over_is_told() -> None:
+    """T5: no path is the same here, so nothing is a conflict for crane; still one change is gone."""
+    below, above = wants("below", 'replace /x/k "mine"', "add /y 1"), wants("above", 'replace /x {"k": "other"}')
+    settlement = run({"x": {"k": "old"}}, below, above, detect="path")
+    assert settlement.value == {"x": {"k": "other"}, "y": 1}
+    assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
+        ("below replace /x/k", "above", "order")
+    ]
+    assert [named(one) for one in settlement.operations] == ["below add /y", "above replace /x"]
+    # The other way round both stand.
+    settlement = run({"x": {"k": "old"}}, above, below, detect="path")
+    assert (settlement.value, ignored(settlement)) == ({"x": {"k": "mine"}, "y": 1}, [])
+
+
 # ---- 6. half a plugin --------------------------------------------------------------------------------------------
 
 RENAMED: Final[Data] = {"metadata": {"name": "old"}, "spec": {"ref": "old", "size": 1}}

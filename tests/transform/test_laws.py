@@ -30,7 +30,7 @@ from krm_merge.transform import (
 )
 from krm_merge.transform.carrying_out import carry_out
 from krm_merge.transform.locations import Location, overlap
-from krm_merge.transform.operation import pointer_text, read_pointer
+from krm_merge.transform.operation import OperationError, pointer_text, read_pointer
 from krm_merge.transform.tracked import Tracked
 
 Data = dict[str, Any]
@@ -47,8 +47,10 @@ def some_value(rng: random.Random, depth: int) -> Any:
     chance = rng.random() if depth else 1.0
     if chance < 0.35:
         return {name: some_value(rng, depth - 1) for name in NAMES if rng.random() < 0.5}
-    if chance < 0.55:
+    if chance < 0.45:
         return [some_value(rng, depth - 1) for _ in range(rng.randrange(4))]
+    if chance < 0.55:
+        return [rng.choice("xy") for _ in range(rng.randrange(6))]
     if chance < 0.7:
         return [some_element(rng, name) for name in NAMES if rng.random() < 0.7]
     return rng.choice([0, 1, 2, "x", "y", True, None])
@@ -102,12 +104,32 @@ def some_operations(rng: random.Random, start: Data, fields: str, kinds: Sequenc
     """Operations that can be carried out one after the other, by RFC 6902 alone."""
     done: list[Data] = []
     value = copy.deepcopy(start)
-    for _ in range(rng.randrange(1, 6)):
+    for _ in range(rng.randrange(1, rng.choice([6, 9]))):
         operation = some_operation(rng, value, fields, kinds)
         if operation is not None:
             try:
                 value = jsonpatch.apply_patch(value, [operation])
             except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException):
+                continue
+            done.append(operation)
+    return done
+
+
+def some_loose_operations(rng: random.Random, start: Data) -> list[Data]:
+    """Operations as crane carries them out: an add makes what is missing on its way, or another one did before."""
+    done: list[Data] = []
+    tracked = Tracked(start, keys_of)
+    for _ in range(rng.randrange(1, 7)):
+        if rng.random() < 0.5:
+            place = [rng.choice(FIELDS), *(rng.choice([*NAMES, "-", "0"]) for _ in range(rng.randrange(3)))]
+            value = rng.choice([{}, [], "x", "y", some_element(rng, rng.choice(NAMES))])
+            operation: Data | None = {"op": "add", "path": pointer_text(tuple(place)), "value": value}
+        else:
+            operation = some_operation(rng, cast(Data, tracked.value), FIELDS, ALL_KINDS)
+        if operation is not None:
+            try:
+                carry_out(tracked, Operation.read(operation))
+            except OperationError:
                 continue
             done.append(operation)
     return done
@@ -128,15 +150,22 @@ class Says:
 def some_plugin(
     rng: random.Random, name: str, start: Data, fields: str = FIELDS, kinds: Sequence[str] = ALL_KINDS
 ) -> Says:
+    return in_patches(rng, name, some_operations(rng, start, fields, kinds))
+
+
+def in_patches(rng: random.Random, name: str, operations: list[Data]) -> Says:
     """Its operations are in one patch or in several."""
-    operations = some_operations(rng, start, fields, kinds)
     ends = [at for at in range(1, len(operations)) if rng.random() < 0.3]
     parts = [operations[a:b] for a, b in itertools.pairwise([0, *ends, len(operations)])]
     return Says(name, operations, tuple(Patch(tuple(map(Operation.read, part))) for part in parts))
 
 
 def some_plugins(rng: random.Random, start: Data) -> list[Says]:
-    return [some_plugin(rng, name, start) for name in "pqr"[: rng.randrange(1, 4)]]
+    loose = rng.random() < 0.5
+    return [
+        in_patches(rng, name, some_loose_operations(rng, start)) if loose else some_plugin(rng, name, start)
+        for name in "pqr"[: rng.randrange(1, 4)]
+    ]
 
 
 def keys_of(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -250,12 +279,14 @@ def test_all_of_the_winner_stands(rng: random.Random, keep: Keep) -> None:
     settlement = run(start, plugins, {winner.name: 0}, keep)
     standing = [recorded(one) for one in settlement.operations if one.plugin == winner.name]
     assert standing == [in_json(winner.name, one) for one in winner.operations if one["op"] != "test"]
-    own, merged = Tracked(start, keys_of), Tracked(start, keys_of)
+    own = Tracked(start, keys_of)
     writes = [
         location for operation in winner.operations for location in carry_out(own, Operation.read(operation)).writes
     ]
+    merged = own.copy()
     for one in settlement.patch:
-        carry_out(merged, one.operation)
+        if one.plugin != winner.name:
+            carry_out(merged, one.operation)
     assert same(cast(Any, merged.value), settlement.value)
     for location in writes:
         mine, theirs = own.at(location), merged.at(location)

@@ -1,22 +1,25 @@
 """Settles conflicts as crane did, by the text of the paths alone (`detect: path`).
 
-Source: the specification of plugin priorities. Beyond it, operations keep their order, and those of one plugin do not
-conflict with each other (T2).
+Source: the specification of plugin priorities. Beyond it, operations keep their order, those of one plugin do not
+conflict with each other (T2), and what another operation writes over is told (T5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from krm_merge.text.values import Value
 from krm_merge.transform.carrying_out import carry_out
-from krm_merge.transform.locations import KeysOf
-from krm_merge.transform.operation import Operation, OperationError, PluginOperation, Pointer, agree
+from krm_merge.transform.changes import Effect
+from krm_merge.transform.locations import ABSENT, Absent, KeysOf, Location
+from krm_merge.transform.operation import Operation, OperationError, PluginOperation, Pointer, agree, equal
 from krm_merge.transform.plugin import Object
 from krm_merge.transform.settle import (
     Agreed,
     Ignored,
     Proposal,
+    Reason,
     Refused,
     Settlement,
     carried_out,
@@ -26,77 +29,104 @@ from krm_merge.transform.settle import (
 from krm_merge.transform.tracked import Tracked
 
 
-@dataclass(slots=True)
-class _Holder:
-    """The plugin whose operations on a path stand so far, each with its number among all."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An operation that a plugin asks for, with what it does to the resource as it came."""
 
     plugin: str
     rank: tuple[int, int]
-    operations: dict[int, Operation] = field(default_factory=dict)
+    effect: Effect
+
+    @property
+    def operation(self) -> Operation:
+        return self.effect.operation
+
+    @property
+    def provenance(self) -> PluginOperation:
+        return PluginOperation(self.plugin, self.operation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """An operation that does not stand for another one; `at` is where, in the object as it came."""
+
+    loser: _Asked
+    winner: _Asked
+    at: Location
 
 
 def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf) -> Settlement:
     """Puts together what all plugins want; each saw the original (T1). Raises Refused.
 
-    The first operation on a path stands, unless one of a plugin with a higher priority comes; an equal one agrees.
+    The operations of the strongest plugin on a path stand; an equal one of another plugin agrees.
     """
     settlement = Settlement(original)
-    holders: dict[Pointer, _Holder] = {}
-    lost: list[tuple[tuple[int, int], PluginOperation]] = []
-    number = 0
+    asked: list[_Asked] = []
     for rank, proposal in zip(ranks(proposals), proposals, strict=True):
         steps, _, skipped = carried_out(proposal, original, keys_of)
         settlement.skipped += skipped
-        for operation in (step.effect.operation for step in steps):
-            number += 1
-            holder = holders.get(operation.path)
-            if holder is None or holder.rank == rank:
-                holders.setdefault(operation.path, _Holder(proposal.plugin, rank)).operations[number] = operation
-                continue
-            same = any(agree(operation, other) for other in holder.operations.values())
-            if rank > holder.rank:
-                own = PluginOperation(proposal.plugin, operation)
-                if same:
-                    settlement.agreed.append(Agreed(own, holder.plugin))
-                else:
-                    lost.append((rank, own))
-                continue
-            holders[operation.path] = _Holder(proposal.plugin, rank, {number: operation})
-            for other in holder.operations.values():
-                theirs = PluginOperation(holder.plugin, other)
-                if agree(operation, other):
-                    settlement.agreed.append(Agreed(theirs, proposal.plugin))
-                else:
-                    lost.append((holder.rank, theirs))
-    standing = sorted(
-        (number, PluginOperation(holder.plugin, operation))
-        for holder in holders.values()
-        for number, operation in holder.operations.items()
-    )
-    settlement.operations = [operation for _, operation in standing]
-    _apply(settlement, keys_of)
-    before, after = Tracked(original, keys_of), Tracked(settlement.value, keys_of)
-    for rank, loser in lost:
-        path = loser.operation.path
-        settlement.ignored.append(placed(_lost(loser, rank, holders[path]), before.whereabouts(path), before, after))
+        asked += (_Asked(proposal.plugin, rank, step.effect) for step in steps)
+    holders: dict[Pointer, list[_Asked]] = {}
+    for one in sorted(asked, key=lambda one: one.rank):
+        holder = holders.setdefault(one.operation.path, [])
+        if not holder or holder[0].rank == one.rank:
+            holder.append(one)
+    before = Tracked(original, keys_of)
+    standing: list[_Asked] = []
+    losses: list[_Loss] = []
+    for one in asked:
+        holder = holders[one.operation.path]
+        if holder[0].rank == one.rank:
+            standing.append(one)
+        elif any(agree(one.operation, other.operation) for other in holder):
+            settlement.agreed.append(Agreed(one.provenance, holder[0].plugin))
+        else:
+            losses.append(_Loss(one, holder[0], before.whereabouts(one.operation.path)))
+    overwritten = _apply(settlement, standing, keys_of)
+    lost = {id(loss.loser) for loss in overwritten}
+    settlement.operations = [one.provenance for one in standing if id(one) not in lost]
+    after = Tracked(settlement.value, keys_of)
+    settlement.ignored = [placed(_ignored(loss), loss.at, before, after) for loss in (*losses, *overwritten)]
     return settlement
 
 
-def _lost(loser: PluginOperation, rank: tuple[int, int], winner: _Holder) -> Ignored:
-    against = next(iter(winner.operations.values()))
-    return Ignored(loser, winner.plugin, "priority" if rank[0] != winner.rank[0] else "order", against)
+def _ignored(loss: _Loss) -> Ignored:
+    # What writes over another path does so by its place alone.
+    by_priority = loss.winner.operation.path == loss.loser.operation.path and loss.winner.rank[0] != loss.loser.rank[0]
+    reason: Reason = "priority" if by_priority else "order"
+    return Ignored(loss.loser.provenance, loss.winner.plugin, reason, loss.winner.operation)
 
 
-def _apply(settlement: Settlement, keys_of: KeysOf) -> None:
-    """Carries out what stands, one after the other."""
+def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) -> list[_Loss]:
+    """Carries out what stands, one after the other. Tells what is written over by another plugin."""
     working, merged = Tracked(settlement.value, keys_of), Tracked(settlement.value, keys_of)
-    for standing in settlement.operations:
+    written: list[tuple[_Asked, Location, Value | Absent]] = []
+    for one in standing:
         try:
-            effect = carry_out(working, standing.operation)
+            if one.effect.room and isinstance(working.at(working.whereabouts(one.operation.path)), dict | list):
+                continue  # another plugin made the room, and may have put something there
+            effect = carry_out(working, one.operation)
         except OperationError as error:
-            raise Refused(standing.plugin, f"with the operations of other plugins, {error}") from None
+            raise Refused(one.plugin, f"with the operations of other plugins, {error}") from None
+        written += ((one, location, working.at(location)) for location in effect.writes)
         for change in effect.changes:
-            settlement.patch += (PluginOperation(standing.plugin, done) for done in merged.apply(change))
+            settlement.patch += (PluginOperation(one.plugin, done) for done in merged.apply(change))
     if not isinstance(merged.value, dict):
-        raise Refused(settlement.operations[-1].plugin, "with the operations of other plugins, they leave no object")
+        raise Refused(standing[-1].plugin, "with the operations of other plugins, they leave no object")
     settlement.value = merged.value
+    return list(_overwritten(written, merged))
+
+
+def _overwritten(written: Sequence[tuple[_Asked, Location, Value | Absent]], merged: Tracked) -> Iterator[_Loss]:
+    """The operations whose outcome is not there any more, since another plugin wrote to the same place or above."""
+    last = {location: at for at, (_, location, _) in enumerate(written)}
+    told: set[int] = set()
+    for at, (one, location, value) in enumerate(written):
+        now = merged.at(location)
+        if id(one) in told or now is value or (now is not ABSENT and value is not ABSENT and equal(now, value)):
+            continue
+        above = (last.get(location[:depth], -1) for depth in range(len(location), -1, -1))
+        winner = next((written[later][0] for later in above if later > at), one)
+        if winner.rank != one.rank:
+            told.add(id(one))
+            yield _Loss(one, winner, location)

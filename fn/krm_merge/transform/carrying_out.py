@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from itertools import count
+from typing import TypeAlias
 
 from krm_merge.text.values import Value, copied
 from krm_merge.transform.changes import Change, Effect, Insert, Put, Take, written
 from krm_merge.transform.locations import ABSENT, Added, Element, Location, index_of
 from krm_merge.transform.operation import Operation, OperationError, Pointer, equal, pointer_text
 from krm_merge.transform.tracked import Tracked
+
+Read: TypeAlias = tuple[Location, Value]
+Reads: TypeAlias = tuple[Read, ...]
 
 
 class TestFailed(OperationError):
@@ -37,11 +42,11 @@ def carry_out(tracked: Tracked, operation: Operation) -> Effect:
             location, rest = tracked.follow(path)
             if rest:
                 return Effect(operation, (), ((*location, *rest),))
-            return _done(tracked, operation, [_take(location)])
+            return _done(tracked, operation, [_take(location)], ())
         case "replace":
-            return _done(tracked, operation, [Put(tracked.locate(path), operation.value)])
+            return _done(tracked, operation, [Put(tracked.locate(path), operation.value)], ())
         case "add":
-            return _done(tracked, operation, _add(tracked, path, operation.value))
+            return _done(tracked, operation, *_add(tracked, path, operation.value))
         case "copy" | "move":
             return _transferred(tracked, operation)
 
@@ -51,7 +56,7 @@ def _transferred(tracked: Tracked, operation: Operation) -> Effect:
     value = tracked.at(source)
     assert value is not ABSENT
     if operation.kind == "copy":
-        return _done(tracked, operation, _add(tracked, path, copied(value)), (source, value))
+        return _done(tracked, operation, *_add(tracked, path, copied(value)), (source, value))
     if operation.source == path:
         return Effect(operation, (), (source,), ((source, value),))
     if path[: len(operation.source)] == operation.source:
@@ -59,15 +64,15 @@ def _transferred(tracked: Tracked, operation: Operation) -> Effect:
     take = _take(source)
     without = tracked.copy()
     without.apply(take)
-    changes = _add(without, path, value)
-    return _done(tracked, operation, [take, *changes], (source, value))
+    changes, reads = _add(without, path, value, source)
+    return _done(tracked, operation, [take, *changes], reads, (source, value))
 
 
-def _done(tracked: Tracked, operation: Operation, changes: list[Change], *reads: tuple[Location, Value]) -> Effect:
+def _done(tracked: Tracked, operation: Operation, changes: list[Change], reads: Reads, *more: Read) -> Effect:
     for change in changes:
         tracked.apply(change)
     writes = tuple(written(change) for change in changes if not (isinstance(change, Put) and change.parent))
-    return Effect(operation, tuple(changes), writes, reads)
+    return Effect(operation, tuple(changes), writes, (*reads, *more))
 
 
 def _take(location: Location) -> Take:
@@ -76,9 +81,10 @@ def _take(location: Location) -> Take:
     return Take(location)
 
 
-def _add(tracked: Tracked, path: Pointer, value: Value) -> list[Change]:
+def _add(tracked: Tracked, path: Pointer, value: Value, source: Location = ()) -> tuple[list[Change], Reads]:
+    """What an add changes and what it relies on; `source` is where the value was taken away, if it moves."""
     if not path:
-        return [Put((), value)]
+        return [Put((), value)], ()
     parents: list[Change] = []
     location, rest = tracked.follow(path[:-1])
     holder = tracked.at(location)
@@ -93,7 +99,7 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> list[Change]:
         parents.append(Put(location, holder, parent=True))
     token = path[-1]
     if isinstance(holder, dict):
-        return [*parents, Put((*location, token), value)]
+        return [*parents, Put((*location, token), value)], ()
     if not isinstance(holder, list):
         raise OperationError(f"{pointer_text(path[:-1])} is neither a map nor a list")
     at_end = token == "-" or token == str(len(holder))
@@ -101,15 +107,25 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> list[Change]:
     if index is None:
         raise OperationError(f"{pointer_text(path[:-1])} has {len(holder)} elements; {token} is no place among them")
     known = tuple(tracked.elements(location)) if not rest and holder else ()
-    return [*parents, Insert(location, _added(tracked, location, known, value), value, known[index:])]
+    name = _name(value, tracked.keys_at(location))
+    # Who adds an element that is there already relies on the other one to be as it is.
+    like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
+    reads = () if like is None else (((*location, known[like]), holder[like]),)
+    moved = source[-1] if source and source[:-1] == location else None
+    element = moved if isinstance(moved, int | Added) else _new(known, name or value, () if name else source)
+    return [*parents, Insert(location, element, value, known[index:])], reads
 
 
-def _added(tracked: Tracked, location: Location, known: tuple[Element, ...], value: Value) -> Added:
-    keys = tracked.keys_at(location)
-    named = isinstance(value, dict) and bool(keys) and all(key in value for key in keys)
-    own = {key: value[key] for key in keys} if named and isinstance(value, dict) else value
-    key = json.dumps(own, sort_keys=True)
-    return Added(key, sum(isinstance(other, Added) and other.key == key for other in known))
+def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
+    """The key fields of an element, none where it lacks one."""
+    return {key: value[key] for key in keys} if isinstance(value, dict) and all(key in value for key in keys) else {}
+
+
+def _new(known: tuple[Element, ...], name: Value, source: Location) -> Added:
+    """A new element. Two that were moved here from different places are two, even if they are alike."""
+    key = json.dumps([name, *source], sort_keys=True)
+    taken = {other.number for other in known if isinstance(other, Added) and other.key == key}
+    return Added(key, next(number for number in count() if number not in taken))
 
 
 def _empty_for(token: str) -> Value:

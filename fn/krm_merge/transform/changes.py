@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from krm_merge.text.values import Value
-from krm_merge.transform.locations import Added, Element, Location
+from krm_merge.transform.locations import Element, Location
 from krm_merge.transform.operation import Operation
 
 
@@ -21,10 +21,10 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """A new element of the list at a location, in front of the first of its `followers` that is there."""
+    """An element comes into the list at a location, in front of the first of its `followers` that is there."""
 
     location: Location
-    element: Added
+    element: Element
     value: Value
     followers: tuple[Element, ...]
 
@@ -43,13 +43,20 @@ Change: TypeAlias = Put | Insert | Take
 class Effect:
     """What one operation did: its changes, the locations that it wrote, and the values that it relied on.
 
-    A write counts even where it changed nothing: who sets a field to what it is wants it to be that.
+    A write counts even where it changed nothing: who sets a field to what it is wants it to be that. `room` are
+    locations that it made for what its plugin puts there.
     """
 
     operation: Operation
     changes: tuple[Change, ...]
     writes: tuple[Location, ...]
     reads: tuple[tuple[Location, Value], ...] = ()
+    room: tuple[Location, ...] = ()
+
+    @property
+    def places(self) -> tuple[Location, ...]:
+        """Where it wrote or made room."""
+        return (*self.writes, *self.room)
 
 
 def written(change: Change) -> Location:

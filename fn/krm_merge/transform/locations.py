@@ -7,10 +7,9 @@ by locations: an element of the object as it came is known by its index there, a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from krm_merge.text.values import Value
 
@@ -24,8 +23,7 @@ class Absent(Enum):
 ABSENT: Final = Absent.ABSENT
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+class Added(NamedTuple):
     """A list element that an operation added: its key fields or else its value, and which of its like it is."""
 
     key: Hashable
@@ -42,6 +40,38 @@ def overlap(first: Location, second: Location) -> bool:
     """Whether two locations are the same, or one lies under the other."""
     shorter = min(len(first), len(second))
     return first[:shorter] == second[:shorter]
+
+
+Holder = TypeVar("Holder")
+
+
+class Firsts(Generic[Holder]):
+    """Who came first to a location, to one below it, or to one above it."""
+
+    def __init__(self) -> None:
+        """Nobody came yet."""
+        self._count = 0
+        self._at: dict[Location, tuple[int, Holder]] = {}
+        self._under: dict[Location, tuple[int, Holder]] = {}
+
+    def add(self, location: Location, holder: Holder) -> None:
+        """Somebody comes to a location."""
+        self._count += 1
+        first = (self._count, holder)
+        self._at.setdefault(location, first)
+        for depth in range(len(location) + 1):
+            self._under.setdefault(location[:depth], first)
+
+    def overlapping(self, locations: Iterable[Location]) -> tuple[Holder, Location] | None:
+        """The first one whose location overlaps any of these, and which."""
+        found: tuple[int, Holder] | None = None
+        place: Location = ()
+        for location in locations:
+            met = [self._at.get(location[:depth]) for depth in range(len(location))]
+            for first in (self._under.get(location), *met):
+                if first is not None and (found is None or first[0] < found[0]):
+                    found, place = first, location
+        return None if found is None else (found[1], place)
 
 
 def index_of(token: str, items: list[Value]) -> int | None:

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.text.values import Value
 from krm_merge.transform.carrying_out import TestFailed, carry_out
-from krm_merge.transform.changes import Effect, Take, written
-from krm_merge.transform.locations import ABSENT, Absent, KeysOf, Location, overlap
+from krm_merge.transform.changes import Effect, Put, Take, written
+from krm_merge.transform.locations import ABSENT, Absent, Firsts, KeysOf, Location, overlap
 from krm_merge.transform.operation import Operation, OperationError, PluginOperation, equal
 from krm_merge.transform.plugin import Object, Patch
 from krm_merge.transform.tracked import Tracked
@@ -141,7 +141,21 @@ def carried_out(proposal: Proposal, original: Object, keys_of: KeysOf) -> tuple[
         steps += (Step(effect, number, patch.is_guarded) for effect in effects)
     if not isinstance(copy.value, dict):
         raise Refused(proposal.plugin, "the operations leave no object")
-    return steps, copy, skipped
+    before = Tracked(original, keys_of)
+    return [replace(step, effect=_with_room(step.effect, before, copy)) for step in steps], copy, skipped
+
+
+def _with_room(effect: Effect, before: Tracked, after: Tracked) -> Effect:
+    """An empty map or list that was added only to put something into it is as good as one made on the way there."""
+    operation = effect.operation
+    if operation.kind != "add" or not (operation.value == {} or operation.value == []):
+        return effect
+    match effect.changes:
+        case (Put(parent=False, location=location),) if before.at(location) in (None, ABSENT):
+            filled = after.at(location)
+            if filled and isinstance(filled, type(operation.value)):
+                return Effect(operation, (Put(location, operation.value, parent=True),), (), (), (location,))
+    return effect
 
 
 def placed(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
@@ -157,7 +171,10 @@ class _Settling:
         self._merged = Tracked(original, keys_of)
         self._keep: Keep = keep
         self._keys_of = keys_of
-        self._accepted: list[_Accepted] = []
+        # The operations that stand, by what they wrote, by where they made room as well, and by what they relied on.
+        self._writers: Firsts[_Accepted] = Firsts()
+        self._makers: Firsts[_Accepted] = Firsts()
+        self._readers: Firsts[_Accepted] = Firsts()
         self._settlement = Settlement(original)
         self._lost: list[tuple[Ignored, Location]] = []
 
@@ -182,7 +199,13 @@ class _Settling:
             for at in sorted(standing)
             if self._stand(proposal.plugin, steps[at].effect, at, standing[at])
         ]
-        self._accepted += accepted
+        for one in accepted:
+            for location in one.effect.writes:
+                self._writers.add(location, one)
+            for location in one.effect.places:
+                self._makers.add(location, one)
+            for location, _ in one.effect.reads:
+                self._readers.add(location, one)
 
     def _outcome(self, effect: Effect, location: Location, own: Tracked) -> Value | Absent:
         """What a plugin wants a location to be: in the end, or where operations fall alone, after this one."""
@@ -196,8 +219,7 @@ class _Settling:
 
     def _is_settled(self, location: Location, wanted: Value | Absent) -> bool:
         """Whether others made a location what it is wanted to be."""
-        others = any(overlap(location, theirs) for other in self._accepted for theirs in other.effect.writes)
-        return others and self._is_same(location, wanted)
+        return self._writers.overlapping((location,)) is not None and self._is_same(location, wanted)
 
     def result(self) -> Settlement:
         """What came of it."""
@@ -216,15 +238,19 @@ class _Settling:
         changed = [location for location, wanted in outcomes.items() if not self._is_same(location, wanted)]
         reads = (read for effect in effects for read in effect.reads)
         relied_on = [location for location, value in reads if not self._is_same(location, value)]
-        for other in self._accepted:
-            for mine in (*changed, *relied_on):
-                if any(overlap(mine, theirs) for theirs in other.effect.writes):
-                    return _Clash(other, mine)
-        for other in self._accepted:
-            for mine in changed:
-                if any(overlap(mine, theirs) for theirs, _ in other.effect.reads):
-                    return _Clash(other, mine)
-        return None
+        unfit = [location for effect in effects for location in self._unfit(effect)]
+        clash = self._writers.overlapping((*changed, *relied_on, *unfit)) or self._readers.overlapping(changed)
+        return None if clash is None else _Clash(*clash)
+
+    def _unfit(self, effect: Effect) -> list[Location]:
+        """Where others put something that cannot hold what an operation puts into it: a list for a map, say."""
+        parents = (change for change in effect.changes if isinstance(change, Put) and change.parent)
+        there = ((parent, self._merged.at(parent.location)) for parent in parents)
+        return [
+            parent.location
+            for parent, now in there
+            if now is not None and now is not ABSENT and type(now) is not type(parent.value)
+        ]
 
     def _is_same(self, location: Location, wanted: Value | Absent) -> bool:
         """Whether a location has this outcome already."""
@@ -237,34 +263,36 @@ class _Settling:
             if effect.operation.kind == "test":
                 continue  # it changes nothing
             operation = PluginOperation(plugin, effect.operation)
-            at = next((location for location in effect.writes if overlap(location, clash.at)), effect.writes[0])
+            at = next((place for place in effect.places if overlap(place, clash.at)), effect.places[0])
             self._lost.append((Ignored(operation, clash.other.plugin, reason, clash.other.effect.operation, unit), at))
 
     def _stand(self, plugin: str, effect: Effect, step: int, settled: frozenset[Location]) -> bool:
         """Makes the changes of an operation, but for what others did already; whether it could be."""
         operation = PluginOperation(plugin, effect.operation)
         before = self._merged.copy()
-        agrees = bool(effect.writes) and settled.issuperset(effect.writes)
-        changes = () if agrees else (change for change in effect.changes if written(change) not in settled)
+        other = self._agrees(effect, settled)
+        changes = () if other else (change for change in effect.changes if written(change) not in settled)
         try:
             made = [done for change in changes for done in self._merged.apply(change)]
         except OperationError:
             # Only where operations are lost one by one can that be missing which this one builds on.
             self._merged = before
-            self._lost.append((Ignored(operation, plugin, "dependency", unit=step), effect.writes[0]))
+            self._lost.append((Ignored(operation, plugin, "dependency", unit=step), effect.places[0]))
             return False
         if effect.operation.kind != "test":
-            if agrees:
-                self._settlement.agreed.append(Agreed(operation, self._agrees(effect)))
+            if other:
+                self._settlement.agreed.append(Agreed(operation, other))
             else:
                 self._settlement.operations.append(operation)
         self._settlement.patch += (PluginOperation(plugin, done) for done in made)
         return True
 
-    def _agrees(self, effect: Effect) -> str:
-        """The plugin that did already what an operation wants."""
-        return next(
-            other.plugin
-            for other in self._accepted
-            if any(overlap(mine, theirs) for mine in effect.writes for theirs in other.effect.writes)
-        )
+    def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str:
+        """The plugin that did already what an operation wants, if one did."""
+        if not settled.issuperset(effect.writes) or not all(map(self._holds_something, effect.room)):
+            return ""
+        first = self._makers.overlapping(effect.places)
+        return "" if first is None else first[0].plugin
+
+    def _holds_something(self, location: Location) -> bool:
+        return isinstance(self._merged.at(location), dict | list)

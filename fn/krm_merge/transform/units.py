@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.transform.changes import Effect
-from krm_merge.transform.locations import overlap
+from krm_merge.transform.locations import Location
 
 Keep: TypeAlias = Literal["unit", "operation", "plugin"]
 """What a plugin loses with an operation: its unit, the operation alone, or all that it wants of the resource."""
@@ -23,34 +23,73 @@ class Step:
 
 
 def units(steps: Sequence[Step], keep: Keep) -> list[list[int]]:
-    """The numbers of the steps that belong together, each list in order, the lists by their first step."""
+    """The numbers of the steps that belong together, each list in order, the lists by their first step.
+
+    They do if they share a `test`, or if one reads, writes or makes room where the other writes or makes room.
+    """
     if keep == "plugin":
         return [list(range(len(steps)))] if steps else []
-    leader = list(range(len(steps)))
-
-    def lead(at: int) -> int:
-        while leader[at] != at:
-            at = leader[at]
-        return at
-
+    united = _United(len(steps))
     if keep == "unit":
-        for later, step in enumerate(steps):
-            for earlier in range(later):
-                if lead(earlier) != lead(later) and _belong(steps[earlier], step):
-                    # The lowest number leads.
-                    first, second = sorted((lead(earlier), lead(later)))
-                    leader[second] = first
+        writers, readers = _Places(united), _Places(united)
+        patches: dict[int, int] = {}
+        for at, step in enumerate(steps):
+            written = step.effect.places
+            read = [location for location, _ in step.effect.reads]
+            for location in (*written, *read):
+                writers.unite(location, at)
+            for location in written:
+                readers.unite(location, at)
+            for location in written:
+                writers.add(location, at)
+            for location in read:
+                readers.add(location, at)
+            if step.guarded:
+                united.unite(patches.setdefault(step.patch, at), at)
     found: dict[int, list[int]] = {}
     for at in range(len(steps)):
-        found.setdefault(lead(at), []).append(at)
+        found.setdefault(united.lead(at), []).append(at)
     return list(found.values())
 
 
-def _belong(earlier: Step, later: Step) -> bool:
-    if earlier.patch == later.patch and earlier.guarded:
-        return True
-    first, second = earlier.effect, later.effect
-    written = [(a, b) for a in first.writes for b in second.writes]
-    read = [(a, b) for a in first.writes for b, _ in second.reads]
-    overwritten = [(a, b) for a, _ in first.reads for b in second.writes]
-    return any(overlap(a, b) for a, b in (*written, *read, *overwritten))
+class _United:
+    """Numbers that form groups; the lowest one leads."""
+
+    def __init__(self, count: int) -> None:
+        self._leaders = list(range(count))
+
+    def lead(self, number: int) -> int:
+        while (leader := self._leaders[number]) != number:
+            self._leaders[number] = number = self._leaders[leader]
+        return number
+
+    def unite(self, one: int, other: int) -> None:
+        first, second = sorted((self.lead(one), self.lead(other)))
+        self._leaders[second] = first
+
+
+class _Places:
+    """The steps that came to locations."""
+
+    def __init__(self, united: _United) -> None:
+        self._united = united
+        self._at: dict[Location, list[int]] = {}
+        self._under: dict[Location, list[int]] = {}
+
+    def add(self, location: Location, step: int) -> None:
+        self._at.setdefault(location, []).append(step)
+        for depth in range(len(location) + 1):
+            self._under.setdefault(location[:depth], []).append(step)
+
+    def unite(self, location: Location, step: int) -> None:
+        """Makes one of a step and all that came to a location, to one below it, or to one above it."""
+        for others in self._overlapping(location):
+            for other in others:
+                self._united.unite(other, step)
+            # One of them is enough for all that come later: else many steps at one place would take quadratic time.
+            others[:] = [step]
+
+    def _overlapping(self, location: Location) -> Iterator[list[int]]:
+        yield self._under.get(location, [])
+        for depth in range(len(location)):
+            yield self._at.get(location[:depth], [])
