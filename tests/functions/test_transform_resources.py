@@ -686,6 +686,22 @@ def test_a_guard_of_what_is_not_there_does_not_hold(path: str) -> None:
     assert refused([DEPLOYMENT], patches("a", *guarded, onTestFailure="error"))
 
 
+@pytest.mark.parametrize("kind", ["program", "dict", "Response"])
+def test_a_guard_of_a_plugin_with_code(programs: Programs, points: Points, kind: str) -> None:
+    """As with patches: one resource that is different is no failure, and a second run finds nothing to do."""
+    guarded = [op("test", "/spec/replicas", 1), op("replace", "/spec/replicas", 3)]
+    answer = {"patches": guarded}
+    if kind == "program":
+        plugin = programs.add("a", f"echo '{json.dumps(answer)}'")
+    else:
+        plugin = points.add("a", answer if kind == "dict" else Response.of(*map(Operation.read, guarded)))
+    done = transformed([DEPLOYMENT, SERVICE], plugin)
+    assert done.items[0]["spec"]["replicas"] == 3
+    (told,) = done.events("test-skipped")
+    assert told["message"] == "Service dns: a patch of a is left out: test /spec/replicas found another value"
+    assert done.events("not-idempotent") == []
+
+
 def test_a_guard_may_be_an_error() -> None:
     guarded = [op("test", "/spec/replicas", 2), op("replace", "/spec/replicas", 3)]
     second = DEPLOYMENT.replace("name: web\n  namespace", "name: api\n  namespace")
