@@ -499,8 +499,10 @@ def test_any_whiteout_wins(points: Points, priorities: list[str]) -> None:
     assert done.items[0]["metadata"]["annotations"][LOCAL_CONFIG] == "true"
     assert [one["tags"]["plugin"] for one in done.events("whiteout")] == ["b", "c"]
     assert [one["tags"]["reason"] for one in done.events("whiteout")] == ["old", ""]
-    assert done.lost() == [("a", "b", "whiteout"), ("c", "b", "whiteout")]
-    lost = done.events("ignored")[0]
+    # Who wants it gone loses nothing.
+    assert done.lost() == [("a", "b", "whiteout")]
+    (lost,) = done.events("ignored")
+    assert lost["field"] == {"path": "spec.replicas", "currentValue": "1", "proposedValue": "1"}
     assert lost["tags"]["value"] == "5"
     assert lost["message"] == "Deployment shop/web: a's replace /spec/replicas is ignored: b whites the resource out"
 

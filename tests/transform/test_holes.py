@@ -624,13 +624,27 @@ def test_what_falls_with_a_whiteout_is_recorded(detect: Detect) -> None:
     white = Says("w", Response((Patch((op("add /y 1"),)),), is_whiteout=True, reason="not wanted"))
     outcome: Outcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}, detect=detect).run({"x": 1})
     assert [(one.plugin, one.reason) for one in outcome.whiteouts] == [("w", "not wanted")]
-    assert [(named(one.operation), one.winner, one.reason) for one in outcome.settlement.ignored] == [
-        ("a replace /x", "w", "whiteout"),
-        ("w add /y", "w", "whiteout"),
-    ]
+    (lost,) = outcome.settlement.ignored
+    assert (named(lost.operation), lost.winner, lost.reason) == ("a replace /x", "w", "whiteout")
+    # The resource stays as it came, whatever becomes of it.
+    assert (lost.path, lost.current, lost.proposed) == (("x",), 1, 1)
     assert outcome.settlement.value == {"x": 1}
     assert not outcome.settlement.operations
     assert not outcome.settlement.patch
+
+
+@DETECTS
+def test_what_is_no_loss_does_not_fall_with_a_whiteout(detect: Detect) -> None:
+    """Tests, removals of nothing, and patches whose test fails; what cannot be carried out is lost."""
+    white = Says("w", Response(is_whiteout=True))
+    failing = Patch((op("test /x 2"), op("replace /x 3")), skips=True)
+    guarded = Says("b", Response((Patch((op("test /x 1"), op("remove /y"), op("add /z 1"))), failing)))
+    impossible = wants("c", "test /x 1", "replace /none/a 1")
+    holder = wants("d", "add /m {}", "add /m/n 1")
+    outcome = Runner([guarded, impossible, holder, white], detect=detect).run({"x": 1})
+    assert ignored(outcome.settlement) == ["b add /z", "c replace /none/a", "d add /m", "d add /m/n"]
+    assert [one.plugin for one in outcome.settlement.skipped] == ["b"]
+    assert not outcome.failures
 
 
 @DETECTS

@@ -11,8 +11,9 @@ from krm_merge.transform.by_path import settle_by_path
 from krm_merge.transform.locations import KeysOf
 from krm_merge.transform.operation import PluginOperation
 from krm_merge.transform.plugin import Object, Options, Plugin, PluginError, Response, checked, close, only_reads
-from krm_merge.transform.settle import Ignored, Proposal, Refused, Settlement, settle
-from krm_merge.transform.units import Keep
+from krm_merge.transform.settle import Ignored, Proposal, Refused, Settlement, carried_out, placed, settle
+from krm_merge.transform.tracked import Tracked
+from krm_merge.transform.units import Keep, units
 
 Detect: TypeAlias = Literal["effect", "path"]
 """What makes a conflict: what operations do, or the text of their paths."""
@@ -81,26 +82,29 @@ class Runner:
                 continue
             if response.is_whiteout:
                 outcome.whiteouts.append(Whiteout(plugin.name, response.reason))
+            else:
+                proposals.append(Proposal(plugin.name, self.priorities.get(plugin.name), response.patches))
             outcome.new_resources += (NewResource(plugin.name, created) for created in response.new_resources)
-            proposals.append(Proposal(plugin.name, self.priorities.get(plugin.name), response.patches))
         if outcome.failures:
             return outcome
-        if outcome.whiteouts:
-            # Priorities do not matter: any whiteout wins (T5).
-            outcome.settlement.ignored = _dropped(proposals, outcome.whiteouts[0].plugin)
-            return outcome
         try:
-            outcome.settlement = (
-                settle_by_path(resource, proposals, keys_of)
-                if self.detect == "path"
-                else settle(resource, proposals, self.keep, keys_of)
-            )
+            outcome.settlement = self._settlement(resource, proposals, outcome.whiteouts, keys_of)
         except Refused as error:
             outcome.failures.append(Failure(error.plugin, str(error)))
         except RecursionError:
             names = ", ".join(dict.fromkeys(proposal.plugin for proposal in proposals if proposal.patches))
             outcome.failures.append(Failure(names, "the values are nested too deeply"))
         return outcome
+
+    def _settlement(
+        self, resource: Object, proposals: Sequence[Proposal], whiteouts: Sequence[Whiteout], keys_of: KeysOf
+    ) -> Settlement:
+        if whiteouts:
+            # Priorities do not matter: any whiteout wins (T5).
+            return _dropped(resource, proposals, whiteouts[0].plugin, self.keep, keys_of)
+        if self.detect == "path":
+            return settle_by_path(resource, proposals, keys_of)
+        return settle(resource, proposals, self.keep, keys_of)
 
     def close(self) -> None:
         """Lets all plugins end what they keep running; they may be run again after it."""
@@ -124,10 +128,27 @@ class Runner:
         return response
 
 
-def _dropped(proposals: Sequence[Proposal], winner: str) -> list[Ignored]:
-    return [
-        Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")
-        for proposal in proposals
-        for patch in proposal.patches
-        for operation in patch.operations
-    ]
+def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep: Keep, keys_of: KeysOf) -> Settlement:
+    """What plugins wanted changed of a resource that another one wants gone."""
+    settlement, original = Settlement(resource), Tracked(resource, keys_of)
+    for proposal in proposals:
+        try:
+            steps, _, skipped = carried_out(proposal, resource, keys_of)
+        except Refused:
+            # It need not be possible, since nothing of it is done; it is told all the same (T5).
+            settlement.ignored += (
+                Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")
+                for patch in proposal.patches
+                for operation in patch.operations
+                if operation.kind != "test"
+            )
+            continue
+        settlement.skipped += skipped
+        for number, unit in enumerate(units(steps, keep)):
+            for effect in (steps[at].effect for at in unit):
+                if effect.changes:  # a test, or a removal of nothing, is no loss
+                    ignored = Ignored(
+                        PluginOperation(proposal.plugin, effect.operation), winner, "whiteout", unit=number
+                    )
+                    settlement.ignored.append(placed(ignored, effect.places[0], original, original))
+    return settlement
