@@ -329,6 +329,40 @@ def test_new_resources_in_a_file_that_is_there(place: Place, there: str) -> None
     assert after.count("\r\n") in (0, after.count("\n"))
 
 
+OLD = "apiVersion: apps/v1beta1\nkind: Deployment\nmetadata:\n  name: old\nspec:\n  replicas: 1\n"
+CONVERTED = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "old"}, "spec": {"replicas": 7}}
+
+
+@pytest.mark.parametrize("how", [["--whiteout", "drop"], ["--whiteout", "annotate"], ["--transform-dir", "out"]])
+@pytest.mark.parametrize("file", ["old.yaml", "deployment_old.yaml"])
+def test_a_resource_may_be_replaced(place: Place, how: list[str], file: str) -> None:
+    """T7: of one that is whited out there may be a new one with its names, as here of a newer version."""
+    place.write(**{f"pkg/{file}": OLD})
+    place.program(
+        "a",
+        "#!/bin/sh",
+        'case "$(cat)" in',
+        """'{}') echo '{"requestVersion": ["v1"], "responseVersion": ["v1"]}' ;;""",
+        f"""*apps/v1beta1*) echo '{json.dumps({"isWhiteOut": True, "newResources": [CONVERTED]})}' ;;""",
+        "*) echo '{}' ;;",
+        "esac",
+    )
+    _, err = place.transform(*how)
+    assert "Deployment old: added by a for Deployment old" in err
+    in_place = "--transform-dir" not in how
+    added = f"{'pkg/' if in_place else 'out/new-'}deployment_old.yaml"
+    assert list(yaml.safe_load_all(place.read(added)))[-1] == CONVERTED
+    if not in_place:
+        assert place.read(f"out/.wh.{file}") == ""
+        return
+    kept = [one for text in place.files("pkg").values() if "v1beta1" in text for one in yaml.safe_load_all(text)]
+    assert bool(kept) is ("annotate" in how)
+    assert all(one["metadata"]["annotations"] for one in kept if one != CONVERTED)
+    before = place.files("pkg")
+    place.transform(*how)
+    assert place.files("pkg") == before
+
+
 # ---- crane's files -----------------------------------------------------------------------------------------------
 
 

@@ -848,6 +848,27 @@ def test_what_a_whiteout_leaves_behind(points: Points) -> None:
     assert [item["kind"] for item in done.items] == ["Widget"]
 
 
+@pytest.mark.parametrize("action", ["drop", "annotate"])
+@pytest.mark.usefixtures("three_processors")
+def test_a_whiteout_makes_room_for_what_replaces_it(
+    monkeypatch: pytest.MonkeyPatch, points: Points, action: str
+) -> None:
+    """The new resource may have the names of the old one; what the package has besides stands."""
+    monkeypatch.setattr(parallel, "WORTH_IT", 2)
+    new = (created("old", data={"n": "1"}), created("other", data={"n": "1"}))
+    answer = Response(is_whiteout=True, new_resources=new)
+    plugin = points.add("a", lambda resource, _: answer if resource["metadata"]["name"] == "old" else Response())
+    old = OTHER.replace("name: other", "name: old")
+    items = [old, *many(6, DEPLOYMENT, SERVICE), OTHER]
+    done = transformed(items, plugin, whiteout={"action": action})
+    found = [item for item in done.items if item["metadata"]["name"] == "old"]
+    assert [item["data"] for item in found][-1] == {"n": "1"}
+    assert len(found) == (2 if action == "annotate" else 1)
+    assert LOCAL_CONFIG not in found[-1]["metadata"]["annotations"]
+    assert [one["resourceRef"]["name"] for one in done.events("created")] == ["old"]
+    assert [one["resourceRef"]["name"] for one in done.events("ignored")] == ["other"]
+
+
 @pytest.mark.parametrize("missing", ["apiVersion", "kind", "metadata"])
 def test_new_resources_that_are_none(points: Points, missing: str) -> None:
     new = created()

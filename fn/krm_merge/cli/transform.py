@@ -278,7 +278,7 @@ def _new(told: Summary, run: Transformation, documents: dict[str, Documents], re
     """The documents that are added, by the file that kpt would give them, beside what they were made for."""
     strongest = strongest_of(told.created, run.runner, run.choices.on_conflict, results) if told.created else []
     items = [item for one in documents.values() for item in one.resources] if strongest else []
-    existing = existing_in(items, {new.subject.kind for new in strongest})
+    existing = existing_in(items, {new.subject.kind for new in strongest}, told.whited_out)
     added: dict[str, list[str]] = {}
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from posixpath import basename, dirname, join
 from typing import TypeAlias
 
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
-from krm_merge.functions.transforming import Created, second_run, without_bookkeeping
+from krm_merge.functions.transforming import Created, Key, key_of, second_run, without_bookkeeping
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import ResourceRef, Result, Results, Severity
@@ -56,11 +56,17 @@ class New:
         return join(dirname(place or ""), basename(default_place(self.subject)))
 
 
-def add_new(resource_list: ResourceList, created: Iterable[Created], runner: Runner, on_conflict: Severity) -> None:
+def add_new(
+    resource_list: ResourceList,
+    created: Iterable[Created],
+    whited_out: Container[Key],
+    runner: Runner,
+    on_conflict: Severity,
+) -> None:
     """Adds new resources, each once, beside the ones that they were made for; what the package has stands."""
     results = resource_list.results
     strongest = strongest_of(created, runner, on_conflict, results)
-    existing = existing_in(resource_list.items, {new.subject.kind for new in strongest})
+    existing = existing_in(resource_list.items, {new.subject.kind for new in strongest}, whited_out)
     root = root_package(resource_list)
     free = FreeIndexes(resource_list, root)
     for new in strongest:
@@ -112,12 +118,14 @@ def tell_existing(new: New, item: Resource, results: Results) -> None:
         results.info(message, resource=new.ref, file=item.file, tags=tags)
 
 
-def existing_in(items: Iterable[Resource], kinds: set[str]) -> dict[Identity, Resource]:
-    """The resources of these kinds."""
+def existing_in(
+    items: Iterable[Resource], kinds: Container[str], whited_out: Container[Key]
+) -> dict[Identity, Resource]:
+    """The resources of these kinds; one that was whited out makes room for what replaces it."""
     found: dict[Identity, Resource] = {}
     for item in items:
         try:
-            if item.kind in kinds:
+            if item.kind in kinds and key_of(item) not in whited_out:
                 found[item.api_version.rpartition("/")[0], item.kind, item.namespace, item.name] = item
         except ResourceError:
             continue  # told when it was to be transformed

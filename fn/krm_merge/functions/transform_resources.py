@@ -31,7 +31,8 @@ def transform_resources(resource_list: ResourceList) -> None:
     tell_failures(summaries, results)
     created = [one for summary in summaries for one in summary.created]
     if created and not results.errors:
-        add_new(resource_list, created, runner, transformation.choices.on_conflict)
+        whited_out = set().union(*(summary.whited_out for summary in summaries))
+        add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict)
     if not results.errors:
         tell_idle(runner, summaries, results)
 

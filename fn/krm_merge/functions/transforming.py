@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
 from krm_merge.functions.shapes import Definitions, Shapes
@@ -22,6 +23,15 @@ from krm_merge.transform.runner import Outcome, Runner
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
+Key: TypeAlias = "tuple[ResourceRef, str | None, int]"
+"""Which of a package's resources it is: its names, and its place."""
+
+
+def key_of(item: Resource) -> Key:
+    """The key of a resource."""
+    return item.ref, item.file, item.index
+
+
 @dataclass(frozen=True, slots=True)
 class Created:
     """A resource that a plugin wants added, and the one that it is for, with its file and annotations."""
@@ -35,9 +45,13 @@ class Created:
 
 @dataclass(slots=True)
 class Summary:
-    """What there is to tell of many resources: new ones, what plugins failed at with the resources, who was `busy`."""
+    """What there is to tell of many resources.
+
+    New ones, the keys of those that were whited out, what plugins failed at with the resources, who was `busy`.
+    """
 
     created: list[Created] = field(default_factory=list)
+    whited_out: set[Key] = field(default_factory=set)
     failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
 
@@ -103,6 +117,8 @@ class Transformer:
         for new in outcome.new_resources:
             resource = without_bookkeeping(new.resource)
             self._summary.created.append(Created(new.plugin, resource, item.ref, item.file, annotations))
+        if outcome.whiteouts:
+            self._summary.whited_out.add(key_of(item))
         self._summary.busy |= _busy(outcome)
         return Decided(before, outcome, keys_at, Teller(self.results, item, self._choices.on_conflict))
 
