@@ -447,6 +447,55 @@ def test_new_resources_among_the_files_of_crane(place: Place) -> None:
     assert set(place.files("pkg")) == set(FILES)
 
 
+BOOKS = {"internal.kpt.dev/upstream-identifier": "apps|Deployment|default|web", "config.kubernetes.io/index": "3"}
+IDENTIFIER = "/metadata/annotations/internal.kpt.dev~1upstream-identifier"
+ABOUT_BOOKS = [
+    [{"op": "replace", "path": "/metadata", "value": {"name": "z"}}],
+    [{"op": "replace", "path": "/metadata", "value": {"name": "z", "annotations": {"a": "b", **dict.fromkeys(BOOKS)}}}],
+    [{"op": "remove", "path": "/metadata"}, {"op": "add", "path": "/metadata/name", "value": "z"}],
+    [{"op": "add", "path": IDENTIFIER, "value": "mine"}],
+    [
+        {"op": "add", "path": IDENTIFIER, "value": "mine"},
+        {"op": "add", "path": "/metadata/annotations/a", "value": "b"},
+    ],
+    [{"op": "remove", "path": IDENTIFIER}],
+    [{"op": "remove", "path": "/metadata/annotations"}],
+    [{"op": "move", "path": "/metadata/labels", "from": "/metadata/annotations"}],
+    [{"op": "add", "path": "/metadata/annotations", "value": {**BOOKS, "a": "b"}}],
+    [{"op": "add", "path": "/metadata/annotations/a", "value": "b"}],
+    [{"op": "replace", "path": "", "value": {"apiVersion": "v1", "kind": "Other", "metadata": {"name": "z"}}}],
+]
+
+
+@pytest.mark.parametrize("patch", ABOUT_BOOKS, ids=json.dumps)
+@pytest.mark.parametrize("books", [BOOKS, {}], ids=["books", "none"])
+@pytest.mark.parametrize("own", [{"team": "red"}, {}], ids=["own", "none"])
+def test_patches_keep_what_kpt_keeps(place: Place, patch: list[Value], books: Value, own: Value) -> None:
+    """T1: carried out by another library, they do what is done in place."""
+    metadata = {"name": "web", **({"annotations": {**books, **own}} if books or own else {})}
+    item = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+    if any("from" in one for one in patch) and not own:
+        return  # there is nothing to move
+    place.write(**{"pkg/web.yaml": yaml.safe_dump(item)})
+    plugins = [{"name": "a", "patches": [{"target": {"name": "web"}, "ops": patch}]}]
+    head = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "TransformResources", "metadata": {"name": "x"}}
+    place.write(**{"config.yaml": yaml.safe_dump({**head, "plugins": plugins})})
+    run = ("pkg", "--config", "config.yaml")
+    _, told = place.run(*run, "--transform-dir", "out", "--ignored-patches-dir", "lost")
+    patched = jsonpatch.apply_patch(item, json.loads(place.read("out/transform-web.yaml")))
+    _, err = place.run(*run)
+    assert patched == yaml.safe_load(place.read("pkg/web.yaml"))
+    kept = patched["metadata"].get("annotations", {})
+    assert {name: text for name, text in kept.items() if name in BOOKS} == books
+    assert {line for line in told.splitlines() if "kpt keeps" in line} == {
+        line for line in err.splitlines() if "kpt keeps" in line
+    }
+    meddling = [one for one in patch if one["path"] == IDENTIFIER]
+    lost = place.files("lost").get("ignored-web.yaml", "[]")
+    assert [one["Operation"] for one in json.loads(lost)] == meddling
+    assert bool(meddling) <= ("kpt keeps its books" in told)
+
+
 def test_each_resource_needs_a_file_of_its_own(exported: Place) -> None:
     """There is one patch for each file; a document that is no resource does not count."""
     exported.write(**{"pkg/names/dns.yml": f"# nothing\n---\n{DNS}"})

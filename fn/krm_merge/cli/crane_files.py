@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from krm_merge.cli.documents import Documents
-from krm_merge.functions.transforming import Transformer, hidden_in
+from krm_merge.functions.bookkeeping import patch_of
+from krm_merge.functions.transforming import Transformer
 from krm_merge.packages.directory import PackageError, reason
 from krm_merge.packages.tree import File
 from krm_merge.packages.write import write_file
@@ -16,7 +17,6 @@ from krm_merge.transform.layout import (
     ignored_operations,
     ignored_path,
     new_path,
-    patch_of,
     transform_path,
     whiteout_path,
 )
@@ -71,11 +71,11 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
             if settlement.operations:
                 decided.tell.applied(settlement)
             files.kept[whiteout_path(path)] = b"" if whiteouts else None
-            files.kept[transform_path(path)] = (
-                None if whiteouts else _json(patch_of(settlement, hidden_in(decided.before)))
-            )
-            lost = ignored_operations(settlement)
-            files.ignored[ignored_path(path)] = _json(lost) if lost else None
+            patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
+            files.kept[transform_path(path)] = None if whiteouts else _json(patch)
+            lost = [one.operation for one in settlement.ignored]
+            lost += (one.operation for one in decided.meddling if one.whole)
+            files.ignored[ignored_path(path)] = _json(ignored_operations(lost)) if lost else None
     return files
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from krm_merge.functions.bookkeeping import without_bookkeeping
 from krm_merge.functions.edit_items import REMOVED, SAME, ItemEditor
-from krm_merge.functions.transforming import without_bookkeeping
 from krm_merge.krm.program import Function
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import InputError, ResourceList

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from posixpath import basename, dirname, join
 from typing import TypeAlias
 
+from krm_merge.functions.bookkeeping import without_bookkeeping
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
-from krm_merge.functions.transforming import Created, Key, key_of, second_run, without_bookkeeping
+from krm_merge.functions.transforming import Created, Key, key_of, second_run
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import ResourceRef, Result, Results, Severity

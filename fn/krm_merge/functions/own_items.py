@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from posixpath import join
 
+from krm_merge.functions.bookkeeping import without_bookkeeping
 from krm_merge.functions.places import FreeIndexes, root_package
-from krm_merge.functions.transforming import without_bookkeeping
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.member import subject_of

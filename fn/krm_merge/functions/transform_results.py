@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from krm_merge.functions.bookkeeping import Meddling
 from krm_merge.functions.transform_config import WhiteoutAction
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
@@ -14,6 +15,7 @@ from krm_merge.krm.result import Result, Results, Severity
 from krm_merge.text.values import Value
 from krm_merge.transform.locations import ABSENT, Absent
 from krm_merge.transform.operation import pointer_text
+from krm_merge.transform.plugin import Object
 from krm_merge.transform.runner import Whiteout
 from krm_merge.transform.settle import Ignored, Reason, Settlement
 
@@ -75,6 +77,29 @@ class Teller:
             current=self._text(one.current),
             proposed=self._text(one.proposed),
         )
+
+    def bookkeeping(self, meddling: Sequence[Meddling], annotations: Object) -> None:
+        """Reports what plugins would do to kpt's annotations, which stay as they are (T1, T5)."""
+        for one in meddling:
+            plugin, operation = one.operation.plugin, one.operation.operation
+            part = "" if one.whole else f" for {one.annotation}"
+            tags = {
+                "rule": "T5",
+                "event": "ignored",
+                "plugin": plugin,
+                "reason": "bookkeeping",
+                "op": operation.kind,
+                "pointer": pointer_text(operation.path),
+            }
+            stands = self._text(annotations.get(one.annotation, ABSENT))
+            self._add(
+                self._on_conflict,
+                f"{self._ref}: {plugin}'s {operation} is ignored{part}: in this annotation kpt keeps its books",
+                tags,
+                path=format_path(("metadata", "annotations", one.annotation)),
+                current=stands,
+                proposed=stands,
+            )
 
     def whiteouts(self, whiteouts: Sequence[Whiteout], action: WhiteoutAction | Literal["exclude"]) -> None:
         """Reports who wants the resource gone, and what becomes of it."""

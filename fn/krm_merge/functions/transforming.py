@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from krm_merge.functions.bookkeeping import Meddling, annotations_of, set_apart, with_bookkeeping, without_bookkeeping
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.functions.transform_config import Transformation
@@ -13,8 +14,7 @@ from krm_merge.functions.transform_results import Teller
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import ResourceRef, Results
 from krm_merge.merge.member import KPTFILE, flaw_of
-from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.values import Value, same, to_value
+from krm_merge.text.values import same, to_value
 from krm_merge.transform.locations import KeysOf
 from krm_merge.transform.operation import pointer_text
 from krm_merge.transform.plugin import Object
@@ -58,10 +58,11 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What was decided about a resource whose value was `before`."""
+    """What was decided about a resource whose value was `before`. `meddling` is with kpt's annotations, and ignored."""
 
     before: Object
     outcome: Outcome
+    meddling: list[Meddling]
     keys_of: KeysOf
     tell: Teller
 
@@ -111,6 +112,10 @@ class Transformer:
             self._fail(failure.plugin, failure.problem, item)
         if outcome.failures:
             return None
+        self._summary.busy |= _busy(outcome)
+        tell = Teller(self.results, item, self._choices.on_conflict)
+        meddling = set_apart(outcome.settlement, shown)
+        tell.bookkeeping(meddling, annotations_of(before))
         if problem := _flaw(outcome.settlement.value, shown):
             self._fail(", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch)), problem, item)
             return None
@@ -119,8 +124,7 @@ class Transformer:
             self._summary.created.append(Created(new.plugin, resource, item.ref, item.file, annotations))
         if outcome.whiteouts:
             self._summary.whited_out.add(key_of(item))
-        self._summary.busy |= _busy(outcome)
-        return Decided(before, outcome, keys_at, Teller(self.results, item, self._choices.on_conflict))
+        return Decided(before, outcome, meddling, keys_at, tell)
 
     def edit(self, item: Resource) -> Fate:
         """Transforms a resource as edits of its text."""
@@ -137,7 +141,7 @@ class Transformer:
         if same(after, without_bookkeeping(before)):
             return SAME
         self._check_second_run(after, decided)
-        item.change(before, _with_bookkeeping(after, before), decided.keys_of)
+        item.change(before, with_bookkeeping(after, before), decided.keys_of)
         tell.applied(outcome.settlement)
         return CHANGED
 
@@ -162,6 +166,7 @@ class Transformer:
 def second_run(runner: Runner, after: Object, keys_of: KeysOf = lambda _: ()) -> Iterator[tuple[str, str]]:
     """What plugins would do to a resource that they made (T8): each with what it would do."""
     again = runner.run(after, keys_of)
+    set_apart(again.settlement, after)
     if again.failures:
         failure = again.failures[0]
         yield failure.plugin, f"fails: {failure.problem}"
@@ -185,48 +190,10 @@ def _busy(outcome: Outcome) -> set[str]:
     return plugins | {one.plugin for one in outcome.new_resources}
 
 
-def without_bookkeeping(value: Object) -> Object:
-    """A resource as plugins see it: without what kpt keeps in its annotations (T1)."""
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or not any(map(is_bookkeeping, annotations)):
-        return value
-    kept: Object = {name: text for name, text in annotations.items() if not is_bookkeeping(name)}
-    shown = {name: kept if name == "annotations" else inner for name, inner in metadata.items()}
-    if not kept:
-        del shown["annotations"]
-    return {**value, "metadata": shown}
-
-
-def _with_bookkeeping(after: Object, before: Object) -> Object:
-    """The transformed resource with what kpt keeps in the annotations of the one that came, at its place."""
-    had, hidden = _annotations(before), hidden_in(before)
-    # A plugin cannot know what belongs there.
-    now = _annotations(without_bookkeeping(after))
-    if not hidden:
-        return without_bookkeeping(after)
-    merged: Object = {name: hidden.get(name, now.get(name)) for name in had if name in hidden or name in now}
-    merged |= now
-    metadata = after.get("metadata")
-    assert isinstance(metadata, dict)
-    return {**after, "metadata": {**metadata, "annotations": merged}}
-
-
-def hidden_in(value: Object) -> Object:
-    """The annotations that plugins do not see."""
-    return {name: text for name, text in _annotations(value).items() if is_bookkeeping(name)}
-
-
 def _annotated(before: Object) -> Object:
     metadata = before.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    return {**before, "metadata": {**metadata, "annotations": {**_annotations(before), LOCAL_CONFIG: "true"}}}
-
-
-def _annotations(value: Object) -> dict[str, Value]:
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return annotations if isinstance(annotations, dict) else {}
+    return {**before, "metadata": {**metadata, "annotations": {**annotations_of(before), LOCAL_CONFIG: "true"}}}
 
 
 def _flaw(value: Object, before: Object) -> str:

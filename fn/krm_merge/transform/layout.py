@@ -5,11 +5,11 @@ Source: crane's internal/file, 2022.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from posixpath import dirname, join
 
-from krm_merge.transform.operation import Operation
+from krm_merge.transform.operation import PluginOperation
 from krm_merge.transform.plugin import Object
-from krm_merge.transform.settle import Settlement
 
 
 def transform_path(path: str) -> str:
@@ -32,28 +32,9 @@ def new_path(path: str) -> str:
     return _beside(path, "new-")
 
 
-def patch_of(settlement: Settlement, hidden: Object) -> list[Object]:
-    """What stands as a JSON patch for the resource with the annotations that no plugin saw."""
-    return [_with_hidden(one.operation, hidden).to_value() for one in settlement.patch]
-
-
-def _with_hidden(operation: Operation, hidden: Object) -> Operation:
-    if (
-        not hidden
-        or operation.path != ("metadata", "annotations")
-        or operation.kind not in ("add", "replace", "remove")
-    ):
-        return operation
-    value = operation.value if isinstance(operation.value, dict) else {}
-    return Operation("replace", operation.path, value={**hidden, **value})
-
-
-def ignored_operations(settlement: Settlement) -> list[Object]:
+def ignored_operations(operations: Iterable[PluginOperation]) -> list[Object]:
     """The form in which crane writes them."""
-    return [
-        {"PluginName": one.operation.plugin, "Operation": one.operation.operation.to_value()}
-        for one in settlement.ignored
-    ]
+    return [{"PluginName": one.plugin, "Operation": one.operation.to_value()} for one in operations]
 
 
 def _beside(path: str, prefix: str) -> str:
