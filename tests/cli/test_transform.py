@@ -21,6 +21,9 @@ import yaml
 from krm_merge.cli.app import main
 from krm_merge.cli.transform import options_by_plugin
 from krm_merge.functions.transform_config import options_of_crane
+from krm_merge.packages.directory import PackageError
+from krm_merge.packages.journal import Journal
+from krm_merge.packages.tree import Changes, Tree
 from krm_merge.transform import Operation, Response
 from krm_merge.transform.directory import VARIABLE
 from krm_merge.transform.layout import ignored_path, new_path, transform_path, whiteout_path
@@ -443,8 +446,95 @@ def test_a_dry_run_writes_none_of_them(exported: Place) -> None:
 def test_new_resources_among_the_files_of_crane(place: Place) -> None:
     place.plugin("a", {"Service": {"newResources": [EXTRA]}})
     place.transform("--transform-dir", "out")
-    assert place.read("out/names/new-configmap_extra.yaml") == EXTRA_TEXT
+    made_for = '# Added by krm-merge transform for ["names/dns.yml"]\n'
+    assert place.read("out/names/new-configmap_extra.yaml") == made_for + EXTRA_TEXT
     assert set(place.files("pkg")) == set(FILES)
+
+
+def test_stale_new_resources_go(place: Place) -> None:
+    """What no plugin wants any more; neither what others wrote nor what was made for another package."""
+    place.plugin("a", {"Service": {"newResources": [EXTRA]}})
+    place.transform("--transform-dir", "out")
+    mine = {
+        "names/new-mine.yaml": EXTRA_TEXT,
+        "names/new-other.yaml": '# Added by krm-merge transform for ["names/api.yaml"]\n' + EXTRA_TEXT,
+        "names/new-broken.yaml": "# Added by krm-merge transform for nobody\n",
+        "names/new-number.yaml": "# Added by krm-merge transform for 5\n",
+        "names/new-binary.yaml": "\0",
+    }
+    place.write(**{f"out/{name}": text for name, text in mine.items()})
+    (place.directory / "out/names/new-folder").mkdir()
+    before = place.files("out")
+    place.transform("--transform-dir", "out")
+    assert place.files("out") == before
+    place.transform("--transform-dir", "out", "--skip-plugins", "a")
+    gone = {name: text for name, text in before.items() if name not in place.files("out")}
+    assert list(gone) == ["names/new-configmap_extra.yaml"]
+    assert mine.items() <= place.files("out").items()
+
+
+def test_files_of_what_became_local_config_go(exported: Place) -> None:
+    run = ("--transform-dir", "out", "--ignored-patches-dir", "lost")
+    exported.transform(*run)
+    exported.write(**{"out/transform-Kptfile": "mine"})
+    mark = "annotations: {config.kubernetes.io/local-config: 'true'}"
+    exported.write(**{"pkg/web.yaml": WEB.replace("uid: abc", mark)})
+    exported.transform(*run)
+    assert "transform-web.yaml" not in exported.files("out")
+    assert {".wh.claim.yaml", "names/transform-api.yaml", "transform-Kptfile"} <= set(exported.files("out"))
+    assert exported.files("lost") == {}
+
+
+@pytest.mark.parametrize("folder", ["out/transform-web.yaml", "lost/ignored-web.yaml"])
+def test_the_files_of_crane_are_written_together(exported: Place, folder: str) -> None:
+    """T10: all of them or none, wherever one cannot be written."""
+    (exported.directory / folder).mkdir(parents=True)
+    stale = {"out/.wh.web.yaml": "", "lost/names/ignored-dns.yml": "[]"}
+    exported.write(**stale)
+    before = {name: exported.files(name) for name in ("pkg", "out", "lost")}
+    run = ("--transform-dir", "out", "--ignored-patches-dir", "lost")
+    _, err = exported.transform(*run, code=1)
+    assert err == f"error {exported.directory / folder}: Is a directory; nothing was written\n"
+    assert {name: exported.files(name) for name in before} == before
+    assert (exported.directory / folder).is_dir()
+
+
+@pytest.mark.parametrize("fails", ["out", "below"])
+def test_both_directories_of_crane_are_written_or_none(
+    exported: Place, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    commit = Journal.commit
+
+    def fail(journal: Journal, changes: Changes, before: Tree) -> None:
+        if journal.package.name == fails:
+            raise PackageError("the disk is full")
+        commit(journal, changes, before)
+
+    monkeypatch.setattr(Journal, "commit", fail)
+    run = ("--transform-dir", "out", "--ignored-patches-dir", "lost/below")
+    _, err = exported.transform(*run, code=1)
+    assert err == "error the disk is full\n"
+    assert sorted(os.listdir(exported.directory)) == ["pkg", "plugins"]
+
+
+@pytest.mark.parametrize(("name", "says"), [("a\0b", "leads out of the package"), ("a" * 300, "File name too long")])
+def test_names_that_are_none_write_nothing(place: Place, name: str, says: str) -> None:
+    place.plugin("a", {"Service": {"newResources": [{**EXTRA, "metadata": {"name": name}}]}})
+    for how in ([], ["--transform-dir", "out"]):
+        _, err = place.transform(*how, code=1)
+        assert says in err
+        assert place.files("pkg") == FILES
+        assert not (place.directory / "out").exists()
+
+
+@pytest.mark.parametrize("directory", ["pkg", ".", "pkg/names/below"])
+def test_files_of_crane_where_they_are_hardly_wanted(exported: Place, directory: str) -> None:
+    """In the package itself, around it, and in it."""
+    exported.transform("--transform-dir", directory, "--ignored-patches-dir", "pkg")
+    assert "transform-web.yaml" in exported.files(directory)
+    assert exported.read("pkg/web.yaml") == WEB
+    assert "ignored-web.yaml" in exported.files("pkg")
+    assert not [name for name in os.listdir(exported.directory) if name.endswith(".krm-merge")]
 
 
 BOOKS = {"internal.kpt.dev/upstream-identifier": "apps|Deployment|default|web", "config.kubernetes.io/index": "3"}

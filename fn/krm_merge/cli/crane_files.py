@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from posixpath import dirname, join
 
 from krm_merge.cli.documents import Documents
+from krm_merge.cli.show import opened_journal
 from krm_merge.functions.bookkeeping import patch_of
+from krm_merge.functions.new_resources import New
 from krm_merge.functions.transforming import Transformer
-from krm_merge.packages.directory import PackageError, reason
-from krm_merge.packages.tree import File
-from krm_merge.packages.write import write_file
+from krm_merge.packages.directory import PackageError, read_file, reason
+from krm_merge.packages.journal import Journal
+from krm_merge.packages.tree import Changes, File, Tree, is_kptfile
+from krm_merge.text.document import written
 from krm_merge.transform.layout import (
     ignored_operations,
     ignored_path,
@@ -22,33 +27,115 @@ from krm_merge.transform.layout import (
 )
 from krm_merge.transform.plugin import Object
 
+_MADE_FOR = "# Added by krm-merge transform for "
+
 
 @dataclass(slots=True)
 class CraneFiles:
-    """Files to be written, None for those of an earlier run that must go: what stands, and what was ignored."""
+    """Files to be written, None for those of an earlier run that must go: what stands, and what was ignored.
 
+    `sources` are the files whose resources were transformed.
+    """
+
+    sources: Collection[str]
     kept: dict[str, bytes | None] = field(default_factory=dict)
     ignored: dict[str, bytes | None] = field(default_factory=dict)
 
-    def add_new(self, documents: Mapping[str, Sequence[str]]) -> None:
+    def add_new(self, added: Mapping[str, Sequence[New]]) -> None:
         """Adds new resources, by the files that they would have in place."""
-        for path, texts in documents.items():
-            self.kept[new_path(path)] = "---\n".join(texts).encode()
+        for path, new in added.items():
+            texts = "---\n".join(written(one.tree) for one in new)
+            made_for = sorted({one.created.file or "" for one in new})
+            self.kept[new_path(path)] = f"{_MADE_FOR}{json.dumps(made_for)}\n{texts}".encode()
 
-    def write(self, directory: Path, ignored: Path | None) -> None:
-        """Writes the files to a directory, the ignored ones to another if there is one. Raises PackageError."""
-        places = {directory / path: data for path, data in self.kept.items()}
+    def write(self, directory: Path, ignored: Path | None, held: Journal) -> None:
+        """Writes the files to a directory, the ignored ones to another if there is one: all of them or none.
+
+        `held` is the journal of a package, which may be one of the two. Raises PackageError.
+        """
+        files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.kept}
         if ignored is not None:
-            places |= {ignored / path: data for path, data in self.ignored.items()}
+            files.setdefault(ignored.resolve(), {}).update(self.ignored)
+        places = [_Place(place, wanted) for place, wanted in files.items()]
+        with ExitStack() as stack:
+            journals = [
+                (held if place.directory == held.package else stack.enter_context(place.journal()), place)
+                for place in places
+                if place.changes
+            ]
+            done: list[tuple[Journal, _Place]] = []
+            try:
+                for journal, place in journals:
+                    journal.commit(place.changes, place.before)
+                    done.append((journal, place))
+            except PackageError:
+                for journal, place in done:
+                    journal.commit(place.undone, place.after)
+                raise
+
+    def _stale(self, directory: Path) -> Iterator[str]:
+        """New resources of an earlier run, made for what was transformed now; other files are not ours."""
+        for folder in {dirname(path) for path in self.sources}:
+            for place in (directory / folder).glob(new_path("*")):
+                with suppress(OSError, ValueError, TypeError), place.open(encoding="utf-8") as opened:
+                    first = opened.readline()
+                    if first.startswith(_MADE_FOR) and set(json.loads(first[len(_MADE_FOR) :])) <= set(self.sources):
+                        yield join(folder, place.name)
+
+
+class _Place:
+    """A directory that is written to, with its files as they are and shall be. Raises PackageError."""
+
+    def __init__(self, directory: Path, wanted: Mapping[str, bytes | None]) -> None:
+        self.directory = directory
+        there = {path: _file_at(directory / path) for path in wanted}
+        self.before = {path: file for path, file in there.items() if file is not None}
+        self.changes: dict[str, File | None] = {}
+        for path, data in wanted.items():
+            file = None if data is None else File(data)
+            if file != there[path]:
+                self.changes[path] = file
+
+    @property
+    def after(self) -> Tree:
+        """The files that are there when the changes are made."""
+        return {path: file for path, file in self.changes.items() if file is not None}
+
+    @property
+    def undone(self) -> Changes:
+        """What undoes the changes."""
+        return {path: self.before.get(path) for path in self.changes}
+
+    @contextmanager
+    def journal(self) -> Iterator[Journal]:
+        """The journal of the directory, which is made for it where it is missing, and goes with what fails."""
+        made = [folder for folder in (self.directory, *self.directory.parents) if not folder.exists()]
         try:
-            for place, data in places.items():
-                if data is None:
-                    place.unlink(missing_ok=True)
-                else:
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    write_file(place, File(data))
-        except OSError as error:
-            raise PackageError(f"{error.filename}: {reason(error)}") from None
+            try:
+                self.directory.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise PackageError(f"{error.filename}: {reason(error)}; nothing was written") from None
+            with opened_journal(self.directory) as journal:
+                yield journal
+        except PackageError:
+            with suppress(OSError):  # what others put there meanwhile stays
+                for folder in made:
+                    folder.rmdir()
+            raise
+
+
+def _file_at(place: Path) -> File | None:
+    try:
+        if place.is_symlink():
+            return read_file(place, "link")
+        if place.is_dir():
+            # The journal would take an empty one away for the file.
+            raise PackageError(f"{place}: Is a directory; nothing was written")
+        if not place.is_file():
+            return None
+        return read_file(place, "executable" if place.stat().st_mode & 0o100 else "file")
+    except OSError as error:
+        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
 
 
 def crane_files(documents: Mapping[str, Documents], transformer: Transformer) -> CraneFiles:
@@ -56,13 +143,17 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
 
     Raises PackageError for a file of several resources: there is one patch file for each file.
     """
-    files = CraneFiles()
+    files = CraneFiles(documents.keys())
     for path, one in documents.items():
         if len(one.resources) > 1:
             raise PackageError(f"{path} holds several resources; with --transform-dir each has a file of its own")
         for item in one.resources:
             decided = transformer.decide(item)
             if decided is None:
+                if not is_kptfile(path):
+                    # No plugin is shown it any more, as it became local-config.
+                    files.kept |= dict.fromkeys((whiteout_path(path), transform_path(path)))
+                    files.ignored[ignored_path(path)] = None
                 continue
             settlement, whiteouts = decided.outcome.settlement, decided.outcome.whiteouts
             if whiteouts:

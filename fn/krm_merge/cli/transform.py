@@ -19,7 +19,7 @@ from krm_merge.cli.crane_files import crane_files
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import Documents, configured, with_document
 from krm_merge.cli.show import as_json, opened_journal, show_results, summary
-from krm_merge.functions.new_resources import existing_in, strongest_of, tell_added, tell_existing
+from krm_merge.functions.new_resources import New, existing_in, strongest_of, tell_added, tell_existing
 from krm_merge.functions.transform_config import (
     Choices,
     Transformation,
@@ -143,7 +143,7 @@ def run_command(
                 changes = _changes(edited, new, tree)
             elif not results.errors and not dry_run:
                 patches.add_new(new)
-                patches.write(transform_dir, ignored_patches_dir)
+                patches.write(transform_dir, ignored_patches_dir, journal)
             if with_diff and form == "text" and not results.errors:
                 show_diff(tree, changes)
             if not dry_run and not results.errors:
@@ -274,33 +274,33 @@ def _running(run: Transformation, documents: dict[str, Documents], results: Resu
         tell_idle(run.runner, [told], results)
 
 
-def _new(told: Summary, run: Transformation, documents: dict[str, Documents], results: Results) -> dict[str, list[str]]:
-    """The documents that are added, by the file that kpt would give them, beside what they were made for."""
+def _new(told: Summary, run: Transformation, documents: dict[str, Documents], results: Results) -> dict[str, list[New]]:
+    """What is added, by the file that kpt would give them, beside what they were made for."""
     strongest = strongest_of(told.created, run.runner, run.choices.on_conflict, results) if told.created else []
     items = [item for one in documents.values() for item in one.resources] if strongest else []
     existing = existing_in(items, {new.subject.kind for new in strongest}, told.whited_out)
-    added: dict[str, list[str]] = {}
+    added: dict[str, list[New]] = {}
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:
             tell_existing(new, item, results)
         else:
             path = new.path_beside(new.created.file)
-            added.setdefault(path, []).append(written(new.tree))
+            added.setdefault(path, []).append(new)
             tell_added(new, path, run.runner, results)
     run.runner.close()
     return added
 
 
-def _changes(edited: dict[str, bytes], added: dict[str, list[str]], tree: Tree) -> Changes:
+def _changes(edited: dict[str, bytes], added: dict[str, list[New]], tree: Tree) -> Changes:
     """What becomes of the files; one whose resources are all dropped goes."""
     changes: dict[str, File | None] = {
         path: File(data, tree[path].mode) if data.strip() else None
         for path, data in edited.items()
         if data != tree[path].data
     }
-    for path, texts in added.items():
+    for path, new in added.items():
         there = changes.get(path, tree.get(path))
-        for text in texts:
-            there = with_document(there, text)
+        for one in new:
+            there = with_document(there, written(one.tree))
         changes[path] = there
     return changes
