@@ -177,8 +177,9 @@ class _Run:
         order, policy = self._order, self._order.policy
         files = {
             path: entry
-            for path, entry in self._git.files(commit).items()
-            if any(selected(path, context, policy.files, policy.exclude) for context in order.contexts)
+            for path, entry in self._git.entries(commit).items()
+            if entry.is_file
+            and any(selected(path, context, policy.files, policy.exclude) for context in order.contexts)
         }
         contents = self._git.contents(files.values())
         changes: dict[str, Entry | None] = {}

@@ -19,20 +19,25 @@ NAME = "krm-merge"
 MAIL = "krm-merge@users.noreply.github.com"
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
-_MODES = frozenset((b"100644", b"100755"))
+_REGULAR = frozenset(("100644", "100755"))
 _HEADS = "refs/heads/"
 _REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file in a tree: its mode and the id of its content."""
+    """What stands at a path in a tree: its mode and the id of its content, of a submodule that of its commit."""
 
     mode: str
     blob: str
 
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file, no symbolic link and no submodule."""
+        return self.mode in _REGULAR
 
-Files = dict[str, Entry]
+
+Entries = dict[str, Entry]
 
 
 class Conflict(GitError):
@@ -110,13 +115,14 @@ class Repository:
         """The tree of a commit."""
         return self._local(["rev-parse", f"{commit}^{{tree}}"]).decode().strip()
 
-    def files(self, tree: str) -> Files:
-        """The files of a tree or commit; links and submodules are left out."""
-        found: Files = {}
+    def entries(self, tree: str) -> Entries:
+        """All that is in a tree or commit, by path: files, symbolic links and submodules."""
+        found: Entries = {}
         for line in self._local(["ls-tree", "-r", "-z", "--full-tree", tree]).split(b"\0"):
             head, _, path = line.partition(b"\t")
-            if path and head[:6] in _MODES:
-                found[os.fsdecode(path)] = Entry(head[:6].decode(), head.split()[2].decode())
+            if path:
+                mode, _, name = head.decode().split()
+                found[os.fsdecode(path)] = Entry(mode, name)
         return found
 
     def contents(self, entries: Iterable[Entry]) -> dict[str, bytes]:
@@ -150,7 +156,7 @@ class Repository:
 
         Raises Conflict where the tree has other changes at a path that do not go together with these.
         """
-        before, after, here = self.files(since), self.files(commit), self.files(tree)
+        before, after, here = self.entries(since), self.entries(commit), self.entries(tree)
         changes: dict[str, Entry | None] = {}
         for path in paths:
             old, new, mine = before.get(path), after.get(path), here.get(path)
@@ -162,6 +168,8 @@ class Repository:
     def _merged(self, path: str, old: Entry | None, new: Entry | None, mine: Entry | None) -> Entry:
         if old is None or new is None or mine is None:
             raise Conflict(f"{path} was changed on both sides, and is missing on one")
+        if not (old.is_file and new.is_file and mine.is_file):
+            raise Conflict(f"{path} was changed on both sides, and is a symbolic link or submodule on one")
         contents = self.contents((mine, old, new))
         with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
             places = [Path(directory, name) for name in ("mine", "old", "new")]
