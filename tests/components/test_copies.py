@@ -63,3 +63,80 @@ def test_a_link_that_the_target_changed_is_not_merged(world: World, capsys: pyte
     world.plan("mono")
     assert world.apply() == 1
     assert "bundle/x was changed on both sides, and is a symbolic link or submodule on one" in capsys.readouterr().err
+
+
+# --- What is copied already ------------------------------------------------------------------------------------------
+
+
+def bundle(world: World) -> dict[str, str]:
+    """The files of the bundle on its branch."""
+    return {path: text for path, text in world.files("mono", "feat@bundle").items() if path.startswith("bundle/")}
+
+
+def test_what_is_copied_already_is_left_alone(world: World) -> None:
+    """C4: the digest stands beside what was copied, and the same commit is built again."""
+    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/Dockerfile": dockerfile("0", label=2)})
+    number = world.open("mono", "feat")
+    world.build("ctrl", "mono", "1", number)
+    world.go_on("mono")
+    world.build("ctrl", "mono", "2", number)
+    world.go_on("mono")
+    assert bundle(world)["bundle/Dockerfile"] == dockerfile("2", label=2).strip()
+    updates = [f"Update ctrl to {digest(letter)[:19]}" for letter in "12"]
+    assert world.subjects("mono", "feat@bundle")[1:] == updates
+
+
+def test_what_the_target_has_already_is_left_alone(world: World) -> None:
+    """C4: nothing was copied then, and no commit tells of it."""
+    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/Dockerfile": dockerfile("0", label=2)})
+    world.commit("mono", "main", {"bundle/Dockerfile": dockerfile("0", label=2)})
+    number = world.open("mono", "feat")
+    for letter in "12":
+        world.build("ctrl", "mono", letter, number)
+        world.go_on("mono")
+    assert bundle(world)["bundle/Dockerfile"] == dockerfile("2", label=2).strip()
+
+
+def test_later_changes_are_copied_beside_commits_of_people(world: World) -> None:
+    """R28: only what changed since the copy, also what is as it was before."""
+    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n", "bundle/d/e": "f\n"})
+    world.build("ctrl", "mono", "1", world.open("mono", "feat"))
+    world.go_on("mono")
+    world.commit("mono", "feat@bundle", {"bundle/fix": "fix\n"})
+    world.commit("mono", "feat", {"bundle/x": "z\n", "bundle/d/e": "e\n", "bundle/new": "new\n"})
+    world.go_on("mono")
+    expected = {"Dockerfile": dockerfile("1").strip(), "x": "z", "d/e": "e", "new": "new", "fix": "fix"}
+    assert bundle(world) == {f"bundle/{path}": text for path, text in expected.items()}
+    assert len(world.subjects("mono", "feat@bundle")) == 4
+
+
+def test_what_cannot_be_copied_is_copied_by_hand(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R28: the line that the error names tells the next run that it is done."""
+    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
+    world.build("ctrl", "mono", "1", world.open("mono", "feat"))
+    world.go_on("mono")
+    world.commit("mono", "feat@bundle", {"bundle/x": "mine\n"})
+    head = world.commit("mono", "feat", {"bundle/x": "z\n"})
+    world.plan("mono")
+    before = world.heads()
+    assert world.apply() == 1
+    assert world.heads() == before
+    line = f"Synthetic-From: {world.root.name}/mono#1 at {head}"
+    told = capsys.readouterr().err
+    assert "people added commits to feat@bundle, and what " in told
+    assert f"bundle/x was changed on both sides; copy it by hand, in a commit with the line: {line}\n" in told
+    world.commit("mono", "feat@bundle", {"bundle/x": "mine and z\n"})
+    world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
+    world.in_clone("mono", "push", "--quiet", "--force", "origin", "HEAD:feat@bundle")
+    world.go_on("mono")
+    assert bundle(world)["bundle/x"] == "mine and z"
+
+
+def test_what_conflicts_with_the_target_names_the_remedy(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R28."""
+    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
+    world.commit("mono", "main", {"bundle/x": "z\n"})
+    world.build("ctrl", "mono", "1", world.open("mono", "feat"))
+    world.plan("mono")
+    assert world.apply() == 1
+    assert "cannot be copied: bundle/x was changed on both sides; rebase it on main\n" in capsys.readouterr().err

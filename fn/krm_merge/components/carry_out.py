@@ -10,15 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from krm_merge.components.copies import NotCopied, copied_before, with_copy
 from krm_merge.components.description import is_described, told_by, with_block
 from krm_merge.components.digests import Policy, Problem, is_candidate, references, replace_digests, selected
 from krm_merge.components.forge import Forge, ForgeError, ForgePullRequest
-from krm_merge.components.git import TRAILER, Conflict, Entry, Repository
+from krm_merge.components.git import TRAILER, Entry, Repository
 from krm_merge.components.groups import branch_names, is_possible
-from krm_merge.components.orders import Copy, Edit, Order
+from krm_merge.components.orders import Edit, Order
 from krm_merge.git_program import GitError
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
+_ANEW = frozenset(("create", "regenerate", "rebase"))
+"""The actions for which a branch is made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class _Run:
         branch = own.source_branch if own is not None else self._free_branch(pulls, base)
         here = self._git.branches.get(branch, "")
         self._git.fetch(base, here)
-        commit = self._with_digests(self._with_copies(self._start(branch, base, here), base))
+        commit = self._with_digests(self._start(branch, base, here))
         if commit == base or self._git.tree(commit) == self._git.tree(base):
             self.tell("info", "C5", f"there is nothing to update in {order.repository}")
             if own is None:
@@ -137,35 +140,35 @@ class _Run:
     # ---- the branch --------------------------------------------------------------------------------------------
 
     def _start(self, branch: str, base: str, here: str) -> str:
-        """The commit to build on: the branch, or to make it anew the base."""
+        """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
+        if not here:
+            return self._made_anew(base)
         actions = self._order.actions
-        if not here or not actions & {"create", "regenerate", "rebase"}:
-            return here or base
-        if self._git.is_ours(self._git.merge_base(base, here), here):
-            return base
-        if "rebase" in actions and not self._git.is_ancestor(base, here):
+        is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
+        if is_ours and actions & _ANEW:
+            return self._made_anew(base)
+        if "rebase" in actions and not is_ours and not self._git.is_ancestor(base, here):
             self.tell("warning", "R23", f"people added commits to {branch}: it is not rebased; rebase it by hand")
-        return here
-
-    def _with_copies(self, start: str, base: str) -> str:
-        """With a commit of what pull requests change in the dependant's directory (R28)."""
-        commit = start
-        for copy in self._order.copies:
-            commit = self._with_copy(commit, copy)
-        return commit
-
-    def _with_copy(self, commit: str, copy: Copy) -> str:
-        target = self._git.branches.get(copy.target_branch, "")
-        self._git.fetch(copy.head, target)
-        since = self._git.merge_base(target, copy.head) if target else copy.head
         try:
-            tree = self._git.copied(self._git.tree(commit), since, copy.head, copy.paths)
-        except Conflict as conflict:
-            raise _Stopped("R28", f"what {copy.pull_request} changes cannot be copied: {conflict}") from None
-        if tree == self._git.tree(commit):
-            return commit
-        message = f"Copy changes of {copy.pull_request}\n\nSynthetic-From: {copy.head}\n{TRAILER}\n"
-        return self._git.commit(tree, commit, message)
+            return self._with_copies(here, base)
+        except NotCopied as problem:
+            if is_ours:
+                return self._made_anew(base)
+            remedy = f"copy it by hand, in a commit with the line: {problem.trailer}"
+            raise _Stopped("R28", f"people added commits to {branch}, and {problem}; {remedy}") from None
+
+    def _made_anew(self, base: str) -> str:
+        try:
+            return self._with_copies(base, base)
+        except NotCopied as problem:
+            raise _Stopped("R28", f"{problem}; rebase it on {self._order.base}") from None
+
+    def _with_copies(self, commit: str, base: str) -> str:
+        """With a commit of what each pull request changes in the dependants' directories. Raises NotCopied."""
+        before = copied_before(self._git, self._git.merge_base(base, commit), commit)
+        for copy in self._order.copies:
+            commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._order.contexts)
+        return commit
 
     def _with_digests(self, commit: str) -> str:
         """With a commit for each component whose digest changes, on top of all else (R29)."""

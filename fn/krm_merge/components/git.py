@@ -111,6 +111,16 @@ class Repository:
         made = [one.partition("\n") for one in listed.split("\0") if one]
         return all(mail == MAIL and TRAILER in message.splitlines() for mail, _, message in made)
 
+    def messages(self, since: str, commit: str) -> list[str]:
+        """What the commits say that are in one and not in the other, the oldest first."""
+        listed = self._local(["log", "-z", "--reverse", "--topo-order", "--format=%B", f"{since}..{commit}"])
+        return listed.decode(errors="replace").split("\0")
+
+    def changes(self, since: str, commit: str) -> list[str]:
+        """The paths that differ between two commits; of a renamed file both."""
+        listed = self._local(["diff-tree", "-r", "-z", "--name-only", "--no-renames", since, commit])
+        return [os.fsdecode(path) for path in listed.split(b"\0") if path]
+
     def tree(self, commit: str) -> str:
         """The tree of a commit."""
         return self._local(["rev-parse", f"{commit}^{{tree}}"]).decode().strip()
