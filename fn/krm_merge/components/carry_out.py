@@ -147,8 +147,14 @@ class _Run:
         is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
         if is_ours and actions & _ANEW:
             return self._made_anew(base)
-        if "rebase" in actions and not is_ours and not self._git.is_ancestor(base, here):
-            self.tell("warning", "R23", f"people added commits to {branch}: it is not rebased; rebase it by hand")
+        # R23: what merges cleanly is left alone, so that a target that moves on causes no pushes.
+        conflict = self._git.conflict(base, here)
+        if is_ours and conflict:
+            return self._made_anew(base)
+        if conflict or ("rebase" in actions and not is_ours and not self._git.is_ancestor(base, here)):
+            why = f" and conflicts with {self._order.base} ({conflict})" if conflict else ""
+            message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
+            self.tell("warning", "R23", message)
         try:
             return self._with_copies(here, base)
         except NotCopied as problem:

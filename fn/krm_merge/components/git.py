@@ -175,6 +175,20 @@ class Repository:
             changes[path] = new if mine == old else self._merged(path, old, new, mine)
         return self.changed(tree, changes)
 
+    def conflict(self, target: str, commit: str) -> str:
+        """Why a commit cannot be merged into the target, '' if it can.
+
+        Renames are not followed: what was renamed on one side and changed on the other is a conflict.
+        """
+        if self.is_ancestor(target, commit):
+            return ""
+        since = self.merge_base(target, commit)
+        try:
+            self.copied(self.tree(target), since, commit, self.changes(since, commit))
+        except Conflict as conflict:
+            return str(conflict)
+        return ""
+
     def _merged(self, path: str, old: Entry | None, new: Entry | None, mine: Entry | None) -> Entry:
         if old is None or new is None or mine is None:
             raise Conflict(f"{path} was changed on both sides, and is missing on one")
