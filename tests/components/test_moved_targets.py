@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from components.world import World, digest
+from krm_merge.components.local_forge import LocalForge
 
 
 @pytest.fixture
@@ -62,3 +63,58 @@ def test_a_branch_of_people_that_conflicts_is_told(world: World, capsys: pytest.
         "(Dockerfile was changed on both sides); rebase it by hand"
     )
     assert message in capsys.readouterr().err
+
+
+# --- The target has it already ---------------------------------------------------------------------------------------
+
+
+def test_what_a_person_brought_is_closed(world: World) -> None:
+    """R22: the target is not pushed over the branch, which would count as a merge."""
+    before = head(world)
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
+    world.go_on("op1", "op2", "bundle")
+    assert head(world) == before
+    assert [one.state for one in world.pulls("bundle")] == ["open", "closed"]
+    assert world.forge.comments(world.url("bundle"), 2)[-1].text == "Closed: nothing is left to update in main."
+    assert "\nClosed: nothing is left to update in main.\n<!--" in world.pull("bundle", 2).body
+    world.build("op2", "op2", "3", event="push", commit="3" * 40)
+    world.go_on("op1", "op2", "bundle")
+    assert [one.state for one in world.pulls("bundle")] == ["open", "closed", "open"]
+    assert world.files("bundle", "component-update-op2/bundle")["Dockerfile"] == dockerfile("0", "3").strip()
+
+
+def test_a_draft_that_brings_nothing_is_closed(world: World) -> None:
+    """R22: what triggered it is still open, and opens another one with its next digest."""
+    world.commit("op2", "feat", {"a": "b\n"})
+    number = world.open("op2", "feat")
+    world.build("op2", "op2", "4", number)
+    world.go_on("op1", "op2", "bundle")
+    assert world.pull("bundle", 3).draft
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "4")})
+    world.go_on("op1", "op2", "bundle")
+    assert world.pull("bundle", 3).state == "closed"
+    world.build("op2", "op2", "5", number)
+    world.go_on("op1", "op2", "bundle")
+    (own,) = (one for one in world.pulls("bundle") if one.source_branch == "feat/bundle" and one.state == "open")
+    assert own.draft
+    assert world.files("bundle", "feat/bundle")["Dockerfile"] == dockerfile("0", "5").strip()
+
+
+@pytest.mark.parametrize("step", ["edit", "close"])
+def test_closing_that_was_interrupted_goes_on(world: World, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """C4."""
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object, **__: object) -> None:
+        raise Killed
+
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
+    world.plan("op1", "op2", "bundle")
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalForge, step, killed)
+        with pytest.raises(Killed):
+            world.apply()
+    world.go_on("op1", "op2", "bundle")
+    assert [one.state for one in world.pulls("bundle")] == ["open", "closed"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.components.copies import NotCopied, copied_before, with_copy
-from krm_merge.components.description import is_described, told_by, with_block
+from krm_merge.components.description import closed_description, is_described, told_by, with_block
 from krm_merge.components.digests import Policy, Problem, is_candidate, references, replace_digests, selected
 from krm_merge.components.forge import Forge, ForgeError, ForgePullRequest
 from krm_merge.components.git import TRAILER, Entry, Repository
@@ -74,7 +74,7 @@ class _Run:
         own = next((one for one in pulls if self._is_own(one)), None)
         if order.closed:
             if own is not None:
-                self._close(own)
+                self._close(own, order.closed, order.description)
             return
         if own is None:
             self._check_whether_over(pulls)
@@ -88,8 +88,11 @@ class _Run:
         commit = self._with_digests(self._start(branch, base, here))
         if commit == base or self._git.tree(commit) == self._git.tree(base):
             self.tell("info", "C5", f"there is nothing to update in {order.repository}")
-            if own is None:
-                return
+            if own is not None:
+                # The base pushed to its branch would count as a merge.
+                reason = f"nothing is left to update in {order.base}"
+                self._close(own, reason, closed_description(order.description, reason))
+            return
         if commit != here:
             self._git.push(commit, branch)
             self.tell("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
@@ -232,12 +235,12 @@ class _Run:
 
     # ---- the pull request --------------------------------------------------------------------------------------
 
-    def _close(self, own: ForgePullRequest) -> None:
+    def _close(self, own: ForgePullRequest, reason: str, description: str) -> None:
         order = self._order
-        self._describe(own)
+        self._describe(own, own.title, description)
         self._forge.close(order.repository, own.number)
-        self._forge.comment(order.repository, own.number, f"Closed: {order.closed}.")
-        self.tell("info", "C4", f"closed #{own.number}: {order.closed}")
+        self._forge.comment(order.repository, own.number, f"Closed: {reason}.")
+        self.tell("info", "C4", f"closed #{own.number}: {reason}")
 
     def _settle(self, own: ForgePullRequest | None, branch: str) -> None:
         order = self._order
@@ -247,14 +250,12 @@ class _Run:
             )
             self.tell("info", "R21", f"opened #{made.number}{' as a draft' if order.draft else ''}")
             return
-        self._describe(own)
+        self._describe(own, order.title, order.description)
         if own.draft != order.draft:
             self._forge.set_draft(order.repository, own.number, draft=order.draft)
             self.tell("info", "R30", f"#{own.number} {'is a draft again' if order.draft else 'left draft'}")
 
-    def _describe(self, own: ForgePullRequest) -> None:
-        order = self._order
-        title = own.title if order.closed else order.title
-        if own.title != title or not is_described(own.body, order.description):
-            self._forge.edit(order.repository, own.number, title, with_block(own.body, order.description))
+    def _describe(self, own: ForgePullRequest, title: str, description: str) -> None:
+        if own.title != title or not is_described(own.body, description):
+            self._forge.edit(self._order.repository, own.number, title, with_block(own.body, description))
             self.tell("info", "R23", f"described #{own.number} anew")

@@ -108,8 +108,16 @@ def description_of(
     if synthetic:
         lines += ["", "It holds the changes to this directory of:", ""]
         lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
-    lines += ["", f"Closed: {closed}." if closed else _order(waiting, bool(digests), kept=kept), END]
+    lines += ["", _closed(closed) if closed else _order(waiting, bool(digests), kept=kept), END]
     return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
+
+
+def closed_description(description: str, reason: str) -> str:
+    """A description whose block ends in why it is closed, in place of what it waits for."""
+    block = _BLOCK.search(description)
+    assert block is not None
+    lines = block[1].rstrip("\n").split("\n")[:-1]
+    return "\n".join([BEGIN, *lines[1:], _closed(reason), END]) + "\n"
 
 
 def reference(one: PullRequest) -> str:
@@ -123,6 +131,10 @@ def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, list[Trigger]]:
         if one.pull_request is not None:
             found.setdefault(reference(one.pull_request), []).append(one)
     return found
+
+
+def _closed(reason: str) -> str:
+    return f"Closed: {reason}."
 
 
 def _order(waiting: Sequence[Waiting], brings: bool, *, kept: bool) -> str:
