@@ -188,7 +188,7 @@ class TestKnown:
     def test_the_only_digest_is_replaced_at_first(self) -> None:
         edited = replace_digests(f"a\n{APP}@{FIRST} {APP}@{FIRST}".encode(), [APP], {OLD}, NEW)
         assert edited.data == f"a\n{APP}@{NEW} {APP}@{NEW}".encode()
-        assert lines(edited) == [("info", 2)]
+        assert lines(edited) == [("warning", 2)]
         assert FIRST in edited.problems[0].message
 
     def test_any_digest_is_replaced_where_that_is_wanted(self) -> None:

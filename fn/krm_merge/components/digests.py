@@ -149,7 +149,7 @@ def _choose(
         message = (
             f"{file} had {old[0].digest} of {repository}, which is not known; replaced, since it is the only one there"
         )
-        return old, [Problem(RULE, "info", message, old[0].line)]
+        return old, [Problem(RULE, "warning", message, old[0].line)]
     replaceable = [one for one in old if one.digest in known]
     if policy.multiple == "refuse" and (new not in digests or replaceable or policy.match == "any"):
         message = (
