@@ -140,3 +140,92 @@ def test_what_conflicts_with_the_target_names_the_remedy(world: World, capsys: p
     world.plan("mono")
     assert world.apply() == 1
     assert "cannot be copied: bundle/x was changed on both sides; rebase it on main\n" in capsys.readouterr().err
+
+
+# --- What is not to be copied any more -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(world: World) -> World:
+    """A group of two pull requests, one in the bundle's repository; a person added a commit to the planned one, #2."""
+    files = {"bundle/Dockerfile": f"{dockerfile('0')}RUN a\nRUN b\nRUN c\nENV OP=quay.io/o/op@{digest('a')}\n"}
+    world.commit("mono", "main", files)
+    world.repository("op", {"a": "a\n"})
+    world.component("op", "op", at="a")
+    world.component("bundle", "mono", "ctrl", "op", context="bundle", at="b")
+    world.commit("mono", "feat/1", {"ctrl/a": "1\n", "bundle/x": "y\n", "bundle/new": "new\n"})
+    world.build("ctrl", "mono", "1", world.open("mono", "feat/1"))
+    world.commit("op", "feat/1", {"a": "b\n"})
+    world.build("op", "op", "5", world.open("op", "feat/1"))
+    world.go_on("mono", "op")
+    world.commit("mono", "feat/bundle", {"bundle/fix": "fix\n"})
+    return world
+
+
+def differing(world: World) -> list[str]:
+    """What merging the planned one would change."""
+    return world.git("--git-dir", world.url("mono"), "diff", "--name-only", "main...feat/bundle").split()
+
+
+def test_what_is_closed_is_taken_out_beside_commits_of_people(two: World) -> None:
+    """R28, S7: it must not leave draft with what was turned down."""
+    world = two
+    world.forge.close(world.url("mono"), 1)
+    world.go_on("mono", "op")
+    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
+    world.merged("op", "op", 1, "6", "squash")
+    world.go_on("mono", "op")
+    assert not world.pull("mono", 2).draft
+    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
+
+
+def test_what_is_merged_stays(two: World) -> None:
+    """R28: the target has it, and it must not go from there."""
+    world = two
+    world.merged("ctrl", "mono", 1, "2", "squash")
+    world.in_clone("mono", "fetch", "--quiet", "origin")
+    world.in_clone("mono", "checkout", "--quiet", "-B", "feat/bundle", "origin/feat/bundle")
+    world.in_clone("mono", "merge", "--quiet", "--no-edit", "origin/main")
+    world.in_clone("mono", "push", "--quiet", "origin", "feat/bundle")
+    world.commit("mono", "main", {"bundle/x": "later\n"})
+    world.merged("op", "op", 1, "6", "squash")
+    world.go_on("mono", "op")
+    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
+    assert world.files("mono", "feat/bundle")["bundle/x"] == "y"
+
+
+def test_what_somebody_else_merged_stays(two: World) -> None:
+    """R28: also where the pull request was closed in favour of another."""
+    world = two
+    world.commit("mono", "main", {"bundle/x": "y\n"})
+    world.forge.close(world.url("mono"), 1)
+    world.in_clone("mono", "fetch", "--quiet", "origin")
+    world.in_clone("mono", "checkout", "--quiet", "-B", "feat/bundle", "origin/feat/bundle")
+    world.in_clone("mono", "merge", "--quiet", "--no-edit", "origin/main")
+    world.in_clone("mono", "push", "--quiet", "origin", "feat/bundle")
+    world.go_on("mono", "op")
+    assert differing(world) == ["bundle/Dockerfile", "bundle/fix"]
+    assert world.files("mono", "feat/bundle")["bundle/x"] == "y"
+
+
+def test_what_cannot_be_taken_out_keeps_the_draft(two: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R28, R30: until a person takes it out."""
+    world = two
+    fork = world.git("--git-dir", world.url("mono"), "rev-parse", "main")
+    world.commit("mono", "feat/bundle", {"bundle/x": "mine\n"})
+    world.forge.close(world.url("mono"), 1)
+    world.merged("op", "op", 1, "6", "squash")
+    for _ in range(2):
+        world.plan("mono", "op")
+        assert world.apply() == 0
+        assert world.pull("mono", 2).draft
+    line = f"Synthetic-From: {world.root.name}/mono#1 at {fork}"
+    told = capsys.readouterr().err
+    assert "cannot be taken out: bundle/x was changed on both sides; it stays a draft until you " in told
+    assert f"take it out by hand, in a commit with the line: {line}\n" in told
+    world.commit("mono", "feat/bundle", {"bundle/new": None})
+    world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
+    world.in_clone("mono", "push", "--quiet", "--force", "origin", "HEAD:feat/bundle")
+    world.go_on("mono", "op")
+    assert not world.pull("mono", 2).draft
+    assert world.files("mono", "feat/bundle")["bundle/x"] == "mine"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from krm_merge.components.copies import NotCopied, copied_before, with_copy
+from krm_merge.components.copies import NotCopied, copied_before, with_copy, without_copy
 from krm_merge.components.description import closed_description, is_described, told_by, with_block
 from krm_merge.components.digests import Policy, Problem, is_candidate, references, replace_digests, selected
 from krm_merge.components.forge import Forge, ForgeError, ForgePullRequest
@@ -62,6 +62,8 @@ class _Run:
         self._git = repository
         self._forge = forge
         self.steps: list[Step] = []
+        self._is_fit = True
+        """Whether the branch holds nothing that it should not."""
 
     def tell(self, severity: Severity, rule: str, message: str) -> None:
         """Adds a step."""
@@ -85,7 +87,7 @@ class _Run:
         branch = own.source_branch if own is not None else self._free_branch(pulls, base)
         here = self._git.branches.get(branch, "")
         self._git.fetch(base, here)
-        commit = self._with_digests(self._start(branch, base, here))
+        commit = self._with_digests(self._start(branch, base, here, pulls))
         if commit == base or self._git.tree(commit) == self._git.tree(base):
             self.tell("info", "C5", f"there is nothing to update in {order.repository}")
             if own is not None:
@@ -142,7 +144,7 @@ class _Run:
 
     # ---- the branch --------------------------------------------------------------------------------------------
 
-    def _start(self, branch: str, base: str, here: str) -> str:
+    def _start(self, branch: str, base: str, here: str, pulls: Iterable[ForgePullRequest]) -> str:
         """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
         if not here:
             return self._made_anew(base)
@@ -159,7 +161,7 @@ class _Run:
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
             self.tell("warning", "R23", message)
         try:
-            return self._with_copies(here, base)
+            return self._with_copies(self._without_copies(here, base, pulls), base)
         except NotCopied as problem:
             if is_ours:
                 return self._made_anew(base)
@@ -177,6 +179,24 @@ class _Run:
         before = copied_before(self._git, self._git.merge_base(base, commit), commit)
         for copy in self._order.copies:
             commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._order.contexts)
+        return commit
+
+    def _without_copies(self, commit: str, base: str, pulls: Iterable[ForgePullRequest]) -> str:
+        """Without what was copied of pull requests that it is not for any more; what was merged may stay."""
+        git, order = self._git, self._order
+        by_number = {str(one.number): one for one in pulls if one.state != "merged"}
+        wanted = {copy.pull_request for copy in order.copies}
+        for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
+            one = by_number.get(name.rpartition("#")[2])
+            if one is None or name in wanted:
+                continue
+            target = git.branches.get(one.target_branch) or base
+            try:
+                commit = without_copy(git, commit, name, head, target, base, order.contexts)
+            except NotCopied as problem:
+                self._is_fit = False
+                remedy = f"take it out by hand, in a commit with the line: {problem.trailer}"
+                self.tell("warning", "R28", f"{problem}; it stays a draft until you {remedy}")
         return commit
 
     def _with_digests(self, commit: str) -> str:
@@ -251,9 +271,10 @@ class _Run:
             self.tell("info", "R21", f"opened #{made.number}{' as a draft' if order.draft else ''}")
             return
         self._describe(own, order.title, order.description)
-        if own.draft != order.draft:
-            self._forge.set_draft(order.repository, own.number, draft=order.draft)
-            self.tell("info", "R30", f"#{own.number} {'is a draft again' if order.draft else 'left draft'}")
+        draft = order.draft or not self._is_fit
+        if own.draft != draft:
+            self._forge.set_draft(order.repository, own.number, draft=draft)
+            self.tell("info", "R30", f"#{own.number} {'is a draft again' if draft else 'left draft'}")
 
     def _describe(self, own: ForgePullRequest, title: str, description: str) -> None:
         if own.title != title or not is_described(own.body, description):

@@ -13,12 +13,12 @@ _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", r
 
 
 class NotCopied(Exception):
-    """Changes that do not go together with what is on the branch. `trailer` tells git that they were copied by hand."""
+    """Changes that do not go together with what is on the branch. `trailer` tells that it was done by hand."""
 
-    def __init__(self, pull_request: str, head: str, why: Conflict) -> None:
-        """Takes whose changes at which commit cannot be copied."""
-        super().__init__(f"what {pull_request} changes cannot be copied: {why}")
-        self.trailer = _trailer(pull_request, head)
+    def __init__(self, message: str, trailer: str) -> None:
+        """Takes what cannot be done."""
+        super().__init__(message)
+        self.trailer = trailer
 
 
 def copied_before(git: Repository, since: str, commit: str) -> dict[str, str]:
@@ -44,19 +44,43 @@ def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: I
     if before:
         # What it changed then may be as it was, now.
         paths |= dict.fromkeys(_copied_paths(git, target, before, contexts))
+    trailer = _trailer(copy.pull_request, copy.head)
     try:
         tree = git.copied(git.tree(commit), before or fork, copy.head, paths)
     except Conflict as conflict:
-        raise NotCopied(copy.pull_request, copy.head, conflict) from None
-    if tree == git.tree(commit):
-        return commit
-    trailers = f"{_trailer(copy.pull_request, copy.head)}\n{TRAILER}\n"
-    return git.commit(tree, commit, f"Copy changes of {copy.pull_request}\n\n{trailers}")
+        raise NotCopied(f"what {copy.pull_request} changes cannot be copied: {conflict}", trailer) from None
+    return _committed(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
+
+
+def without_copy(
+    git: Repository, commit: str, pull_request: str, head: str, target: str, base: str, contexts: Iterable[str]
+) -> str:
+    """With a commit that takes out what was copied of a pull request at `head`, which was for the commit `target`.
+
+    What the target of the branch, the commit `base`, has as well stays. Raises NotCopied.
+    """
+    git.fetch(head, target)
+    # Nothing is changed where it was branched off: a copy of that is none.
+    fork = git.merge_base(target, head)
+    differing = set(git.changes(base, commit))
+    paths = [path for path in _copied_paths(git, target, head, contexts) if path in differing]
+    trailer = _trailer(pull_request, fork)
+    try:
+        tree = git.copied(git.tree(commit), head, fork, paths)
+    except Conflict as conflict:
+        raise NotCopied(f"what {pull_request} changes cannot be taken out: {conflict}", trailer) from None
+    return _committed(git, commit, tree, f"Take out changes of {pull_request}", trailer)
 
 
 def _copied_paths(git: Repository, target: str, head: str, contexts: Iterable[str]) -> list[str]:
     changed = git.changes(git.merge_base(target, head), head) if target else []
     return [path for path in changed if any(touches(context, [path]) for context in contexts)]
+
+
+def _committed(git: Repository, commit: str, tree: str, subject: str, trailer: str) -> str:
+    if tree == git.tree(commit):
+        return commit
+    return git.commit(tree, commit, f"{subject}\n\n{trailer}\n{TRAILER}\n")
 
 
 def _trailer(pull_request: str, head: str) -> str:
