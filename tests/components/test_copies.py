@@ -65,6 +65,22 @@ def test_a_link_that_the_target_changed_is_not_merged(world: World, capsys: pyte
     assert "bundle/x was changed on both sides, and is a symbolic link or submodule on one" in capsys.readouterr().err
 
 
+def test_a_later_conflict_with_the_target_is_told(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R28: the pull request conflicts as well; until it is rebased, what it builds is brought."""
+    world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/x": "y\n"})
+    number = world.open("mono", "feat")
+    world.build("ctrl", "mono", "1", number)
+    world.go_on("mono")
+    world.commit("mono", "main", {"bundle/x": "z\n"})
+    world.build("ctrl", "mono", "2", number)
+    world.go_on("mono")
+    told = capsys.readouterr().err
+    assert "warning bundle.feat: feat@bundle conflicts with main, and what " in told
+    assert "cannot be copied: bundle/x was changed on both sides; rebase it on main\n" in told
+    assert world.files("mono", "feat@bundle")["bundle/x"] == "y"
+    assert world.files("mono", "feat@bundle")["bundle/Dockerfile"] == dockerfile("2").strip()
+
+
 # --- What is copied already ------------------------------------------------------------------------------------------
 
 

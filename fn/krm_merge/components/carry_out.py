@@ -155,8 +155,13 @@ class _Run:
         # R23: what merges cleanly is left alone, so that a target that moves on causes no pushes.
         conflict = self._git.conflict(base, here)
         if is_ours and conflict:
-            return self._made_anew(base)
-        if conflict or ("rebase" in actions and not is_ours and not self._git.is_ancestor(base, here)):
+            try:
+                return self._with_copies(base, base)
+            except NotCopied as problem:
+                # It is for the pull request to be rebased; until then its builds are brought as before.
+                message = f"{branch} conflicts with {self._order.base}, and {problem}; rebase it on {self._order.base}"
+                self.tell("warning", "R28", message)
+        elif conflict or ("rebase" in actions and not is_ours and not self._git.is_ancestor(base, here)):
             why = f" and conflicts with {self._order.base} ({conflict})" if conflict else ""
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
             self.tell("warning", "R23", message)
