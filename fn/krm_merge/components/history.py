@@ -14,7 +14,10 @@ PullRequestId = tuple[str, int]
 
 @dataclass(frozen=True)
 class History:
-    """Builds and pull requests as observed; what was observed twice counts once."""
+    """Builds and pull requests as observed; what was observed twice counts once.
+
+    Builds for another branch than the one that their Component is built from do not count: they are of another version.
+    """
 
     builds: Sequence[Build] = ()
     pull_requests: Sequence[PullRequest] = ()
@@ -23,7 +26,36 @@ class History:
     @cached_property
     def _in_order(self) -> list[Build]:
         """From the oldest to the newest; of builds that started together the name decides."""
-        return sorted(set(self.builds), key=lambda build: (build.started, build.name))
+        ours = {build for build in self.builds if self.is_built_from(build.component, self._branch(build))}
+        return sorted(ours, key=lambda build: (build.started, build.name))
+
+    def is_built_from(self, key: Key, branch: str) -> bool:
+        """Whether a Component is built from a branch, as far as that is known; '' is a branch that nobody tells."""
+        component = self.components.get(key)
+        return component is None or not component.branch or branch in ("", component.branch)
+
+    def other_branches(self, key: Key) -> list[str]:
+        """The branches of which there are builds that do not count."""
+        return sorted(self._other_branches.get(key, ()))
+
+    @cached_property
+    def _other_branches(self) -> dict[Key, set[str]]:
+        found: dict[Key, set[str]] = {}
+        for build in self.builds:
+            branch = self._branch(build)
+            if not self.is_built_from(build.component, branch):
+                found.setdefault(build.component, set()).add(branch)
+        return found
+
+    def _branch(self, build: Build) -> str:
+        """The branch that a build is for, '' where that was not observed."""
+        if build.event == "merge_queue":
+            return ""  # it has branches of its own
+        if build.target_branch:
+            return build.target_branch
+        owner = self._owner(build)
+        pull_request = self._by_id.get(owner) if owner is not None else None
+        return pull_request.target_branch if pull_request is not None else ""
 
     @cached_property
     def by_component(self) -> dict[Key, list[Build]]:

@@ -37,6 +37,7 @@ DERIVED_NUDGES: Final = f"{OWN_GROUP}/derived-nudges"
 _LABELS = ("appstudio.openshift.io", "build.konflux-ci.dev")
 _PAC = "pipelinesascode.tekton.dev"
 _BUILD = "build.appstudio.redhat.com"
+_HEADS = "refs/heads/"
 _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
 
@@ -56,7 +57,7 @@ def read_component(value: Value) -> Component:
         Key(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
         fields.text("spec", "application"),
         _first([fields.url(*place, "url") for place in (places[0], source)]),
-        _first([fields.branch(*place, "revision") for place in places]),
+        _first([fields.branch(*place, "revision") for place in places]).removeprefix(_HEADS),
         _first([fields.directory(*place, "context") for place in places]) or ".",
         image_name(image or promoted),
         digest_of(promoted) or digest_of(image),
@@ -134,15 +135,19 @@ def read_build(value: Value) -> Build | None:
     number = next(filter(None, [fields.pull_request_number(*place) for place in numbers]), 0)
     results = _results(fields)
     digest = results.get("IMAGE_DIGEST", "")
+    source = told("source-branch").removeprefix(_HEADS)
+    event = _event(told("event-type"), source, bool(number))
+    # A push goes to the branch that it comes from.
+    pushed = source if event == "push" else ""
     build = Build(
         fields.text("metadata", "name"),
         Key(fields.text("metadata", "namespace"), component),
-        _event(told("event-type"), told("source-branch"), bool(number)),
+        event,
         _outcome(fields),
         told("repo-url") or results.get("CHAINS-GIT_URL", ""),
         told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or results.get("CHAINS-GIT_COMMIT", ""),
-        told("source-branch").removeprefix("refs/heads/"),
-        (told("branch") or fields.text(*annotations, f"{_BUILD}/target_branch")).removeprefix("refs/heads/"),
+        source,
+        _branch(told("branch") or fields.text(*annotations, f"{_BUILD}/target_branch") or pushed),
         number,
         image_name(results.get("IMAGE_URL", "")),
         digest if digest.startswith("sha256:") else "",
@@ -163,8 +168,14 @@ def _results(fields: Fields) -> dict[str, str]:
     return found
 
 
+def _branch(ref: str) -> str:
+    """The branch that a ref is of, '' for a tag: that may be of any."""
+    branch = ref.removeprefix(_HEADS)
+    return "" if branch.startswith("refs/") else branch
+
+
 def _event(told: str, source: str, has_number: bool) -> Event:
-    if source.removeprefix("refs/heads/").startswith("gh-readonly-queue/"):
+    if source.startswith("gh-readonly-queue/"):
         return "merge_queue"
     if told.lower() in ("push", "incoming") or not has_number:
         return "push"

@@ -31,8 +31,8 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     planning = Planning(graph, history, choices)
     planner = _Planner(planning)
     for key in graph.order:
-        if graph.dependants(key) and (numbers := history.unobserved(key)):
-            _tell_unobserved(planning, key, numbers)
+        if graph.dependants(key):
+            _tell_unused(planning, key)
     for target in planning.targets:
         planner.plan_target(target)
     for target in planning.over:
@@ -41,10 +41,20 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     return plans, planning.findings
 
 
-def _tell_unobserved(planning: Planning, key: Key, numbers: Sequence[int]) -> None:
-    shown = ", ".join(f"#{number}" for number in numbers[:5]) + (", …" if len(numbers) > 5 else "")
-    message = f"{key}: builds of {shown} bring nothing: there is no PullRequest of that number; observe the repository"
-    planning.tell("info", "R21", message, key)
+def _tell_unused(planning: Planning, key: Key) -> None:
+    """Tells which builds of a dependency bring nothing."""
+    if numbers := planning.history.unobserved(key):
+        shown, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
+        message = f"{key}: builds of {shown} bring nothing: there is no PullRequest of that number; {remedy}"
+        planning.tell("info", "R21", message, key)
+    if others := planning.history.other_branches(key):
+        branch = planning.graph.components[key].branch
+        message = f"{key}: builds for {_some(others)} bring nothing: the Component is built from {branch}"
+        planning.tell("info", "R15", message, key)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 class _Planner:

@@ -57,7 +57,12 @@ def _of_pull_requests(
 
 
 def _may_trigger(planning: Planning, one: PullRequest, dependency: Component) -> bool:
-    """Whether what one builds is news: beside another's digests it is what it was, unless these are for it."""
+    """Whether what one builds is news: it is for the branch that the dependency is built from.
+
+    Beside another's digests the dependency is what it was, unless these are for it.
+    """
+    if not planning.history.is_built_from(dependency.key, one.target_branch):
+        return False
     target = planning.target_of(one)
     return target is None or any(dependant.key == dependency.key for dependant in target.dependants)
 

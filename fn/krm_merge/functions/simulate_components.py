@@ -9,7 +9,6 @@ from krm_merge.components.fields import at, items, text
 from krm_merge.components.graph import Finding, Graph
 from krm_merge.components.groups import group_label
 from krm_merge.components.history import History
-from krm_merge.components.model import Key
 from krm_merge.components.observed import OWN_GROUP
 from krm_merge.components.planned import Plan
 from krm_merge.components.planning import Planning
@@ -43,7 +42,7 @@ def simulate_components(
     history = History(found.builds, found.pull_requests, graph.components)
     branches = Planning(graph, history, choices_of(config)).choices.branches
     simulation, findings = simulate(graph, history, branches, _world(found, plans))
-    _promote(found, simulation)
+    _promote(found, simulation, history)
     snapshots = [_snapshot(one, config.applySnapshots) for one in simulation.snapshots]
     releases = [_release(one, config.applySnapshots) for one in simulation.releases]
     for kind, wanted in (("Snapshot", snapshots), ("Release", releases)):
@@ -93,17 +92,14 @@ def _has_passed(item: Resource) -> bool:
     return any(text(one, "type") == "AppStudioTestSucceeded" and text(one, "status") == "True" for one in conditions)
 
 
-def _promote(found: ComponentItems, simulation: Simulation) -> None:
+def _promote(found: ComponentItems, simulation: Simulation, history: History) -> None:
     """R15: the global candidate list is kept in the Components."""
     for key, image in simulation.candidates.items():
         item = found.resources[key]
-        if at(item.value, "status", "lastPromotedImage") != image and _is_promoted(found, key):
+        # Else only the Component itself says what is promoted.
+        is_built = history.promoted(key) is not None
+        if at(item.value, "status", "lastPromotedImage") != image and is_built:
             item.set("status.lastPromotedImage", image)
-
-
-def _is_promoted(found: ComponentItems, key: Key) -> bool:
-    """Whether a build says so, rather than the Component itself."""
-    return any(build.component == key and build.event == "push" for build in found.builds)
 
 
 def _snapshot(one: Snapshot, applied: bool) -> Object:

@@ -1,0 +1,152 @@
+"""Builds and pull requests for other branches than the one that a Component is built from: of another version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from components.observations import Observations, digest, run
+from components.test_plan import parent
+from krm_merge.components.observed import read_build, read_component
+
+PAC = "pipelinesascode.tekton.dev"
+
+
+def for_branch(made: Observations, branch: str) -> None:
+    """The last build is for that branch."""
+    made.builds[-1] = replace(made.builds[-1], target_branch=branch)
+
+
+def test_a_push_to_another_branch_is_not_promoted() -> None:
+    """R15: the newest push of the Component's branch counts, though another one was pushed to later."""
+    made = parent()
+    made.push("parent", "2")
+    made.push("parent", "1")
+    for_branch(made, "release-1")
+    assert made.step()[0] == ["component-update-parent/child ready parent=2 [create]"]
+    _, findings = made.plan()
+    told = "team/parent: builds for release-1 bring nothing: the Component is built from main"
+    assert told in [one.message for one in findings]
+
+
+def test_what_was_built_for_another_branch_is_not_known_as_older() -> None:
+    """C5: a file may name both versions."""
+    made = parent()
+    made.push("parent", "1")
+    for_branch(made, "release-1")
+    made.push("parent", "2")
+    (plan,), _ = made.plan()
+    assert [edit.known for edit in plan.digests] == [(digest("0"),)]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["the build tells", "only the pull request tells"])
+def test_a_pull_request_for_another_branch_brings_nothing(*, told: bool) -> None:
+    """R20, R30: neither before its merge nor after."""
+    made = parent()
+    made.open("parent", "fix")
+    made.edit("parent", 1, target_branch="release-1")
+    branch = "release-1" if told else ""
+    made.build("parent", "1", 1)
+    for_branch(made, branch)
+    assert made.step()[0] == []
+    made.merged("parent", 1, "2")
+    for_branch(made, branch)
+    assert made.step()[0] == []
+
+
+def test_a_pull_request_that_was_planned_for_before() -> None:
+    """R20: what its planned pull request tells of it does not count either, once it is for another branch."""
+    made = parent()
+    made.open("parent", "fix")
+    made.build("parent", "1", 1)
+    made.step()
+    made.edit("parent", 1, target_branch="release-1")
+    made.builds.clear()
+    plans, findings = made.plan()
+    assert (plans, [one.rule for one in findings]) == ([], ["R6"])
+
+
+@pytest.mark.parametrize("branch", ["", "main"])
+def test_the_branch_is_not_told_on_both_sides(branch: str) -> None:
+    """R15: who does not say its branch is of every one."""
+    made = parent()
+    made.push("parent", "1")
+    for_branch(made, "")
+    if not branch:
+        made.components["parent"] = replace(made.components["parent"], branch="")
+        for_branch(made, "release-1")
+    assert made.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
+
+
+def push(name: str, letter: str, at: int, **annotations: str) -> str:
+    about = {
+        "name": name,
+        "namespace": "team",
+        "labels": {"appstudio.openshift.io/component": "parent", f"{PAC}/event-type": "push"},
+        "annotations": {f"{PAC}/{field.replace('_', '-')}": value for field, value in annotations.items()},
+    }
+    status = {
+        "startTime": f"2024-06-01T00:00:0{at}Z",
+        "conditions": [{"type": "Succeeded", "status": "True"}],
+        "results": [{"name": "IMAGE_DIGEST", "value": digest(letter)}],
+    }
+    return yaml.safe_dump({"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": about, "status": status})
+
+
+VERSIONS = f"""apiVersion: konflux-ci.dev/v1alpha1
+kind: Component
+metadata: {{name: parent, namespace: team}}
+spec:
+  application: app
+  containerImage: quay.io/acme/parent@{digest("0")}
+  source:
+    url: https://github.com/acme/parent
+    versions: [{{name: main, revision: refs/heads/main}}, {{name: r1, revision: release-1}}]
+"""
+CHILD = f"""apiVersion: konflux-ci.dev/v1alpha1
+kind: Component
+metadata: {{name: child, namespace: team}}
+spec:
+  application: app
+  containerImage: quay.io/acme/child@{digest("0")}
+  source: {{git: {{url: https://github.com/acme/child}}}}
+  dependsOn: [parent]
+"""
+
+
+def test_of_several_versions_the_first_counts() -> None:
+    """R15: as resources, in plan and in simulate."""
+    items = [VERSIONS, CHILD, push("a", "2", 1, branch="main"), push("b", "1", 2, branch="release-1")]
+    (plan,) = (yaml.safe_load(one) for one in run(items, "plan").items if "kind: PullRequestPlan" in one)
+    assert [commit["to"] for commit in plan["spec"]["commits"]] == [digest("2")]
+    simulated = run(items, "simulate").items[0]
+    assert f"lastPromotedImage: quay.io/acme/parent@{digest('2')}" in simulated
+
+
+def test_a_push_to_another_branch_leaves_what_the_component_says() -> None:
+    """R15: nothing of it is written back."""
+    promoted = VERSIONS + f"status: {{lastPromotedImage: 'quay.io/acme/parent:v1@{digest('0')}'}}\n"
+    assert run([promoted, CHILD, push("b", "1", 2, branch="release-1")], "simulate").items[0] == promoted
+
+
+@pytest.mark.parametrize(
+    ("annotations", "branch"),
+    [
+        ({"branch": "refs/heads/release-1"}, "release-1"),
+        ({"branch": "main", "source_branch": "other"}, "main"),
+        # A push comes from the branch that it goes to.
+        ({"source_branch": "refs/heads/release-1"}, "release-1"),
+        # A tag may be of any branch.
+        ({"branch": "refs/tags/v1", "source_branch": "refs/tags/v1"}, ""),
+    ],
+)
+def test_the_branch_of_a_push(annotations: dict[str, str], branch: str) -> None:
+    build = read_build(yaml.safe_load(push("a", "1", 1, **annotations)))
+    assert build is not None
+    assert build.target_branch == branch
+
+
+def test_a_revision_may_be_a_whole_ref() -> None:
+    assert read_component(yaml.safe_load(VERSIONS)).branch == "main"
