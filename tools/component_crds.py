@@ -124,6 +124,9 @@ PLAN_SCHEMA = {
             **{"from": texts("Of a digest: those that may be replaced.")},
             to=text("Of a digest: the new one."),
             manifests=texts("Of a digest: those of its images for single architectures, which files should not name."),
+            tags=texts("Of a digest: tags that only this dependency has, of several whose images have one name."),
+            otherDigests=texts("Of a digest: those of other Components whose images have that name; they stay."),
+            otherTags=texts("Of a digest: tags that only these other Components have."),
         ),
         digest=fields(
             "Which digests are replaced, and where.",

@@ -73,13 +73,17 @@ def test_schemas_are_structural(kind: str) -> None:
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """An operator whose controller and bundle share a repository, and a base image in another one."""
+    """An operator whose controller and bundle share a repository, and two base images of one name in another one."""
     monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
     world = World(tmp_path)
     world.repository("base", {"Dockerfile": "FROM scratch\n"})
     bundle = f"a: quay.io/o/controller@{digest('0')}\nb: quay.io/o/base@{digest('0')}\n"
     world.repository("op", {"controller/main.go": "package main\n", "bundle/csv.yaml": bundle})
     world.component("base", "base")
+    world.component("base9", "base", at="9")
+    for name, tag in (("base", "rhel8"), ("base9", "rhel9")):
+        place = world.package / f"components/{name}.yaml"
+        place.write_text(place.read_text(encoding="utf-8").replace(f"quay.io/o/{name}@", f"quay.io/o/base:{tag}@"))
     world.component("controller", "op", context="controller")
     world.component("bundle", "op", "controller", "base", context="bundle", at="b")
     return world

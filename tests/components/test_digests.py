@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,9 +24,9 @@ from krm_merge.components.digests import (
     Replacement,
     is_candidate,
     references,
-    replace_digests,
     selected,
 )
+from krm_merge.components.known import Known
 from krm_merge.components.references import spellings
 
 DATA: Final = Path(__file__).parents[2] / "testdata" / "components" / "digests"
@@ -96,6 +97,21 @@ LOOKALIKES: Final = {
     "spaces": f"{APP} @{OTHER} {APP}@ {OTHER}",
     "other capitals": f"Quay.io/org/app@{OTHER}",
 }
+
+
+MATCH_KNOWN: Final = Policy()
+
+
+def replace_digests(
+    data: bytes,
+    repositories: Sequence[str],
+    known: Iterable[str],
+    new: str,
+    policy: Policy = MATCH_KNOWN,
+    path: str = "",
+) -> Edited:
+    """Of an image whose name no other component has."""
+    return digests.replace_digests(data, repositories, Known(frozenset(known)), new, policy, path)
 
 
 def before_and_after() -> list[str]:

@@ -69,7 +69,9 @@ def test_both_models() -> None:
         "2024-03-04T16:00:00Z",
         nudges=("bundle",),
     )
-    assert new == Component(old.key, "app", old.repository, "release-1", "op", "quay.io/acme/op", digest("1"))
+    assert new == Component(
+        old.key, "app", old.repository, "release-1", "op", "quay.io/acme/op", digest("1"), tags=("latest",)
+    )
 
 
 @pytest.mark.parametrize(

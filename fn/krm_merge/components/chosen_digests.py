@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from krm_merge.components.description import told_by
 from krm_merge.components.history import is_usable, latest
 from krm_merge.components.model import Key
-from krm_merge.components.own import OfGroup, Own, Remembered
-from krm_merge.components.planned import DigestEdit, Trigger
+from krm_merge.components.own import Own, Remembered
+from krm_merge.components.planned import DigestEdit, Target, Trigger
 from krm_merge.components.planning import Planning
 
 
@@ -48,20 +48,37 @@ def _newest(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> Trigge
     return max(triggers, key=started)
 
 
-def digest_edit(planning: Planning, key: Key, digest: str, group: str, own: Own, ours: OfGroup) -> DigestEdit:
+def digest_edit(
+    planning: Planning, target: Target, key: Key, desired: Mapping[Key, str], group: str, own: Own
+) -> DigestEdit:
     """The commit that brings a digest, and what it may replace: what this or another plan brought before."""
-    component = planning.graph.components[key]
+    component, digest, ours = planning.graph.components[key], desired[key], own.of_group(group)
     before = (ours.last, own.holder(key.name))
     known = {component.digest, *(one.told.digests.get(key.name, "") for one in before if one is not None)}
     for build in planning.history.by_component.get(key, ()):
         if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
             known.add(build.digest)
-    repositories = tuple(dict.fromkeys((component.image, *component.released_as)))
     manifests = {one for build in planning.history.by_component.get(key, ()) for one in build.manifests}
+    tags, others, other_tags = set(component.tags), set[str](), set[str]()
+    # C5: what is of another Component is left alone, though its image has the same name.
+    sharing = planning.sharing(key)
+    for other in sharing:
+        is_meant = any(other in planning.graph.dependencies(one.key) for one in target.dependants)
+        others |= _all_digests(planning, other, desired, own) - (set() if is_meant else {*known, digest})
+        other_tags |= set(planning.graph.components[other].tags)
     return DigestEdit(
         key,
-        tuple(filter(None, repositories)),
+        planning.image_names(key),
         tuple(sorted(known - {"", digest})),
         digest,
         tuple(sorted(manifests - {digest})),
+        tuple(sorted(tags - other_tags)) if sharing else (),
+        tuple(sorted(others)),
+        tuple(sorted(other_tags - tags)),
     )
+
+
+def _all_digests(planning: Planning, key: Key, desired: Mapping[Key, str], own: Own) -> set[str]:
+    """All digests that are known to be of a Component, of whichever group."""
+    built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
+    return (built | own.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
@@ -12,6 +12,7 @@ from posixpath import normpath
 from typing import Literal
 
 from krm_merge.components.graph import Severity
+from krm_merge.components.known import Known
 from krm_merge.components.references import DIGEST_LENGTH, Reference, is_digest, references
 
 __all__ = [
@@ -93,15 +94,16 @@ class Edited:
 def replace_digests(
     data: bytes,
     repositories: Sequence[str],
-    known: Collection[str],
+    known: Known,
     new: str,
     policy: Policy = Policy(),
     path: str = "",
 ) -> Edited:
     """Gives all references to an image the digest `new`.
 
-    `repositories` are the names of the image, without tag and digest. `known` are the digests that are known to be of
-    it: the promoted one, those of earlier builds and plans. `path` is how messages name the file.
+    `repositories` are the names of the image, without tag and digest. `known` has the digests that are known to be of
+    it: the promoted one, those of earlier builds and plans; where other components have an image of that name, it tells
+    whose a reference is. `path` is how messages name the file.
     """
     file = path or "the file"
     if not is_digest(new):
@@ -109,13 +111,14 @@ def replace_digests(
             data, problems=(Problem(RULE, "error", f"{new!r} is no sha256 digest; {file} is left as it is", 0),)
         )
     found = references(data, repositories)
+    ours = [one for one in found if known.is_of(one)]
     going: list[Reference] = []
-    problems: list[Problem] = []
+    problems = list(_unclear(found, known, file))
     if not found:
         message = f"nothing to update in {file}: no reference with a digest to {' or '.join(repositories)}"
         problems.append(Problem(RULE, "info", message, 0))
-    for repository, group in groupby(sorted(found, key=lambda one: one.repository), key=lambda one: one.repository):
-        chosen, told = _choose(repository, list(group), known, new, policy, file)
+    for repository, group in groupby(sorted(ours, key=lambda one: one.repository), key=lambda one: one.repository):
+        chosen, told = _choose(repository, list(group), known.digests, new, policy, file)
         going += chosen
         problems += told
     if errors := [problem for problem in problems if problem.severity == "error"]:
@@ -123,7 +126,7 @@ def replace_digests(
     edited = _with_digest(data, going, new)
     if flaw := _flaw(data, edited, references(edited, repositories), found, going, new):
         return Edited(data, problems=(Problem(RULE, "error", f"{flaw}; {file} is left as it is", 0),))
-    problems += _elsewhere(edited, found, {*known, *(one.digest for one in going)} - {new}, file)
+    problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in going)} - {new}, file)
     return Edited(
         edited,
         tuple(Replacement(one.line, one.repository, one.digest, new) for one in sorted(going, key=_place)),
@@ -133,6 +136,20 @@ def replace_digests(
 
 def _place(reference: Reference) -> int:
     return reference.digest_start
+
+
+def _unclear(found: Sequence[Reference], known: Known, file: str) -> Iterator[Problem]:
+    """The references of which it cannot be told whose they are: of each digest the first."""
+    unclear = dict[str, Reference]()
+    for one in found:
+        if known.is_of(one) is None:
+            unclear.setdefault(one.digest, one)
+    for one in unclear.values():
+        message = (
+            f"{one.digest} of {one.repository} in {file} may be of another Component whose image has this name; it is "
+            f"left. Give it the digest or the tag of the one that is meant"
+        )
+        yield Problem(RULE, "warning", message, one.line)
 
 
 def _choose(

@@ -30,8 +30,9 @@ class Component:
 
     `repository` is the URL of its git repository, `branch` the one that it is built from ('' where not said), `context`
     its directory there ('.' for all). `image` is the name of its image without tag and digest, `digest` the one that
-    was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `released_as` are names
-    under which the image is released. `depends_on` and `nudges` hold names of other Components, as written.
+    was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `tags` are those that
+    the Component itself gives its image, `released_as` names under which the image is released. `depends_on` and
+    `nudges` hold names of other Components, as written.
     """
 
     key: Key
@@ -47,6 +48,7 @@ class Component:
     nudges: tuple[str, ...] = ()
     deleted: bool = False
     commit: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,11 @@ def image_name(reference: str) -> str:
     name = reference.partition("@")[0]
     head, colon, tag = name.rpartition(":")
     return head if colon and "/" not in tag else name
+
+
+def tag_of(reference: str) -> str:
+    """The tag of an image reference, '' where it has none."""
+    return reference.partition("@")[0][len(image_name(reference)) + 1 :]
 
 
 def digest_of(reference: str) -> str:

@@ -21,6 +21,7 @@ from krm_merge.components.model import (
     State,
     digest_of,
     image_name,
+    tag_of,
 )
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
@@ -67,6 +68,7 @@ def read_component(value: Value) -> Component:
         tuple(name for name in fields.texts("spec", "build-nudges-ref") or () if name not in derived),
         bool(fields.text("metadata", "deletionTimestamp")),
         fields.text("status", "lastBuiltCommit"),
+        tuple(dict.fromkeys(filter(None, (tag_of(image), tag_of(promoted))))),
     )
     fields.check()
     return component

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from krm_merge.components.description import told_by
 from krm_merge.components.fields import Fields, Place
+from krm_merge.components.known import Known
 from krm_merge.components.resources import DigestPolicy
 from krm_merge.text.values import Value
 
@@ -28,11 +29,11 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Digests of a component to be replaced in the files of a directory."""
+    """Digests of a component to be replaced in the files of a directory. `known` holds the new one, too."""
 
     component: str
     repositories: tuple[str, ...]
-    known: frozenset[str]
+    known: Known
     digest: str
     manifests: frozenset[str] = frozenset()
 
@@ -125,11 +126,17 @@ def _copy(fields: Fields, at: Place) -> Copy:
 
 
 def _edit(fields: Fields, at: Place) -> Edit:
+    new = _digest(fields, fields.needed(*at, "to"), *at, "to")
     return Edit(
         fields.needed(*at, "component"),
         fields.texts(*at, "repositories") or (),
-        _digests(fields, *at, "from"),
-        _digest(fields, fields.needed(*at, "to"), *at, "to"),
+        Known(
+            _digests(fields, *at, "from") | {new},
+            frozenset(fields.texts(*at, "tags") or ()),
+            _digests(fields, *at, "otherDigests"),
+            frozenset(fields.texts(*at, "otherTags") or ()),
+        ),
+        new,
         _digests(fields, *at, "manifests"),
     )
 

@@ -80,6 +80,11 @@ class Own:
         """Those of a group."""
         return self.by_group.get(group) or OfGroup()
 
+    def digests(self, dependency: str) -> set[str]:
+        """The digests of a dependency that they tell of."""
+        told = (one.told.digests.get(dependency, "") for ours in self.by_group.values() for one in ours.ones)
+        return set(filter(None, told))
+
     def holder(self, dependency: str) -> Remembered | None:
         """Whom the target branch has a dependency's digest from: the newest that is merged."""
         return self._holders.get(dependency)

@@ -146,8 +146,7 @@ class _Planner:
             if one.state in ("open", "waiting")
         )
         synthetic = tuple(self._synthetic(target, triggers))
-        ours = own.of_group(group)
-        digests = tuple(digest_edit(planning, key, digest, group, own, ours) for key, digest in desired.items())
+        digests = tuple(digest_edit(planning, target, key, desired, group, own) for key in desired)
         # Where it keeps what will not be merged, it names images that expire.
         expires = planning.choices.on_closed == "keep" and any(
             all(one.state == "closed" for one in triggers if one.component == key) for key in desired

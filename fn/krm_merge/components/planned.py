@@ -86,7 +86,9 @@ class Synthetic:
 class DigestEdit:
     """A commit that replaces digests of a Component. `known` are those that may be replaced (C5).
 
-    `manifests` are digests of its images for single architectures: files that name one are told of.
+    Where other Components have images of the same name, `other_digests` are theirs; `tags` are only of the Component,
+    `other_tags` only of these. `manifests` are digests of its images for single architectures: files that name one are
+    told of.
     """
 
     component: Key
@@ -94,6 +96,9 @@ class DigestEdit:
     known: tuple[str, ...]
     digest: str
     manifests: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    other_digests: tuple[str, ...] = ()
+    other_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

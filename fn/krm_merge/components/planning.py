@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Literal
 
 from krm_merge.components.description import told_by
@@ -11,6 +12,7 @@ from krm_merge.components.graph import Finding, Graph
 from krm_merge.components.history import History, PullRequestId
 from krm_merge.components.model import Component, Key, PullRequest, same_repository
 from krm_merge.components.planned import Choices, Target
+from krm_merge.components.references import spellings
 
 
 class Planning:
@@ -48,6 +50,24 @@ class Planning:
         suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
         found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
         return found if found is not None and told_by(one.description) is not None else None
+
+    def image_names(self, key: Key) -> tuple[str, ...]:
+        """The names of a Component's image, its own first."""
+        component = self.graph.components[key]
+        return tuple(filter(None, dict.fromkeys((component.image, *component.released_as))))
+
+    def sharing(self, key: Key) -> list[Key]:
+        """Other Components of the namespace whose images have a name of this one's."""
+        found = {one for name in self.image_names(key) for one in self._by_image[key.namespace, spellings(name)]}
+        return sorted(found - {key})
+
+    @cached_property
+    def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[Key]]:
+        found: dict[tuple[str, tuple[str, ...]], list[Key]] = {}
+        for key in self.graph.components:
+            for name in self.image_names(key):
+                found.setdefault((key.namespace, spellings(name)), []).append(key)
+        return found
 
     def tell(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
         """Tells of a Component what a rule says."""

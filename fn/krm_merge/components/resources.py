@@ -97,8 +97,13 @@ def _commits(plan: Plan) -> list[Value]:
     ]
     for edit in plan.digests:
         named = _filled(kind="digest", component=edit.component.name, repositories=list(edit.repositories))
-        manifests = _filled(manifests=list(edit.manifests))
-        commits.append({**named, "from": list(edit.known), "to": edit.digest, **manifests})
+        more = _filled(
+            manifests=list(edit.manifests),
+            tags=list(edit.tags),
+            otherDigests=list(edit.other_digests),
+            otherTags=list(edit.other_tags),
+        )
+        commits.append({**named, "from": list(edit.known), "to": edit.digest, **more})
     return commits
 
 
