@@ -246,6 +246,7 @@ ANNOTATIONS, LABELS = ("metadata", "annotations"), ("metadata", "labels")
 MAPPED = ("spec", "data", "mapping", "components")
 TEXT, LIST, MAP, MAPS = "a text is expected", "a list of texts is expected", "a map is expected", "a list of maps is"
 NUMBER, FLAG = "put the number in quotes", "true or false is expected, without quotes"
+DIGEST = "sha256: and 64 hexadecimal digits are expected"
 BRANCH, COMMIT, TIME = "the name of a branch is expected", "the whole id of a commit", "a time is expected, such as"
 
 # Resource, place, value, what is said; the field is the place, where no other is told.
@@ -266,6 +267,8 @@ WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("Component parent", (*GIT, "context"), "../x", "name a directory inside it", ""),
     ("Component parent", (*SPEC, "containerImage"), False, "put false in quotes", ""),
     ("Component parent", ("status", "lastPromotedImage"), 1, NUMBER, ""),
+    ("Component parent", (*SPEC, "containerImage"), "quay.io/acme/parent@sha256:abc", DIGEST, ""),
+    ("Component parent", ("status", "lastPromotedImage"), f"x@{digest('1')}0", DIGEST, ""),
     ("Component parent", (*ANNOTATIONS, "test.appstudio.openshift.io/lastbuilttime"), "soon", TIME, ""),
     ("Component child", (*SOURCE, "url"), 1, NUMBER, ""),
     ("Component child", (*SOURCE, "versions"), {"name": "v1"}, MAPS, ""),
@@ -311,6 +314,10 @@ WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("PipelineRun parent-1", ("status", "conditions", 0, "status"), True, "put true in quotes", ""),
     ("PipelineRun parent-1", ("status", "results"), {"IMAGE_URL": "x"}, MAPS, ""),
     ("PipelineRun parent-1", ("status", "results", 1, "value"), 1, NUMBER, ""),
+    *(
+        ("PipelineRun parent-1", ("status", "results", 1, "value"), value, DIGEST, "")
+        for value in ("sha256:111", f"sha256:{'A' * 64}", f"sha512:{'1' * 128}", "1" * 64, "nonsense")
+    ),
     ("PipelineRun child-on-push", (*ANNOTATIONS, f"{PAC}/on-cel-expression"), ["x"], TEXT, ""),
     ("PullRequest parent-7", (*SPEC, "number"), None, "the number of the pull request is expected", ""),
     ("PullRequest parent-7", (*SPEC, "number"), "17", "the number of the pull request is expected", ""),

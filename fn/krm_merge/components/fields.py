@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from krm_merge.components.contexts import normalised
+from krm_merge.components.model import digest_of
+from krm_merge.components.references import is_digest
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
 
@@ -20,6 +22,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,17}\Z")
 _COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 # Source: git-check-ref-format(1). The branch of a fork comes with its owner and a colon.
 _NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^?*\[\\]|\.\.|@\{|^-")
+_EXPECTED_DIGEST = "sha256: and 64 hexadecimal digits are expected, 0 to 9 and a to f"
 
 
 class UnreadableError(ValueError):
@@ -140,6 +143,20 @@ class Fields:
         written = self.text(*place)
         if written and not _COMMIT.match(written):
             self.wrong("the whole id of a commit is expected, 40 or 64 of the digits 0 to 9 and a to f", *place)
+        return written
+
+    def digest(self, *place: str | int) -> str:
+        """The digest of an image, '' where there is none."""
+        written = self.text(*place)
+        if written and not is_digest(written):
+            self.wrong(_EXPECTED_DIGEST, *place)
+        return written
+
+    def image(self, *place: str | int) -> str:
+        """The reference to an image, with a digest or without, '' where there is none."""
+        written = self.text(*place)
+        if "@" in written and not is_digest(digest_of(written)):
+            self.wrong(f"behind the @ {_EXPECTED_DIGEST}", *place)
         return written
 
     def directory(self, *place: str | int) -> str:

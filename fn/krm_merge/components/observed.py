@@ -50,7 +50,7 @@ def read_component(value: Value) -> Component:
     # The model as it was, and with versions, of which the first counts.
     places = [(*source, "git"), *fields.maps(*source, "versions")[:1]]
     annotations: Place = ("metadata", "annotations")
-    promoted, image = fields.text("status", "lastPromotedImage"), fields.text("spec", "containerImage")
+    promoted, image = fields.image("status", "lastPromotedImage"), fields.image("spec", "containerImage")
     named = listed(fields.text(*annotations, DEPENDS_ON_ANNOTATION))
     derived = listed(fields.text(*annotations, DERIVED_NUDGES))
     declared = [name for field in DEPENDS_ON for name in fields.texts("spec", field) or ()]
@@ -136,7 +136,11 @@ def read_build(value: Value) -> Build | None:
     )
     number = next(filter(None, [fields.pull_request_number(*place) for place in numbers]), 0)
     results = _results(fields)
-    digest = results.get("IMAGE_DIGEST", "")
+    digest = fields.digest(*results["IMAGE_DIGEST"]) if "IMAGE_DIGEST" in results else ""
+
+    def result(name: str) -> str:
+        return fields.text(*results[name]) if name in results else ""
+
     source = told("source-branch").removeprefix(_HEADS)
     event = _event(told("event-type"), source, bool(number))
     # A push goes to the branch that it comes from.
@@ -146,27 +150,29 @@ def read_build(value: Value) -> Build | None:
         Key(fields.text("metadata", "namespace"), component),
         event,
         _outcome(fields),
-        told("repo-url") or results.get("CHAINS-GIT_URL", ""),
-        told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or results.get("CHAINS-GIT_COMMIT", ""),
+        told("repo-url") or result("CHAINS-GIT_URL"),
+        told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
         source,
         _branch(told("branch") or fields.text(*annotations, f"{_BUILD}/target_branch") or pushed),
         number,
-        image_name(results.get("IMAGE_URL", "")),
-        digest if digest.startswith("sha256:") else "",
+        image_name(result("IMAGE_URL")),
+        digest,
         fields.time("status", "startTime") or fields.time("metadata", "creationTimestamp"),
         fields.time("status", "completionTime"),
-        tuple(found for found in _DIGEST.findall(results.get("IMAGES", "")) if found != digest),
+        tuple(found for found in _DIGEST.findall(result("IMAGES")) if found != digest),
     )
     fields.check()
     return build
 
 
-def _results(fields: Fields) -> dict[str, str]:
-    """The results that are texts; those of other tasks may be lists and maps."""
-    found: dict[str, str] = {}
+def _results(fields: Fields) -> dict[str, Place]:
+    """The places of results that are texts; those of other tasks may be lists and maps."""
+    found: dict[str, Place] = {}
     for one in fields.maps("status", "results"):
-        if not isinstance(fields.at(*one, "value"), list | dict):
-            found[fields.text(*one, "name")] = fields.text(*one, "value")
+        place = (*one, "value")
+        if not isinstance(fields.at(*place), list | dict):
+            fields.text(*place)
+            found[fields.text(*one, "name")] = place
     return found
 
 

@@ -14,7 +14,6 @@ from krm_merge.text.values import Value
 
 # Source: git-check-ref-format(1); and no branch may be taken for an option or for HEAD.
 _NO_BRANCH = re.compile(r"^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(?:/|$)|[/.]$|^(?:@|HEAD|refs/.*)?$")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,8 @@ def _copy(fields: Fields, at: Place) -> Copy:
 
 
 def _edit(fields: Fields, at: Place) -> Edit:
-    new = _digest(fields, fields.needed(*at, "to"), *at, "to")
+    fields.needed(*at, "to")
+    new = fields.digest(*at, "to")
     return Edit(
         fields.needed(*at, "component"),
         fields.texts(*at, "repositories") or (),
@@ -172,10 +172,4 @@ def _one_of(fields: Fields, known: Sequence[str], *at: str | int) -> str:
 
 
 def _digests(fields: Fields, *at: str | int) -> frozenset[str]:
-    return frozenset(_digest(fields, one, *at, n) for n, one in enumerate(fields.texts(*at) or ()))
-
-
-def _digest(fields: Fields, written: str, *at: str | int) -> str:
-    if not _DIGEST.match(written):
-        fields.wrong("sha256: and 64 hexadecimal digits are expected", *at)
-    return written
+    return frozenset(fields.digest(*at, n) for n in range(len(fields.texts(*at) or ())))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from krm_merge.components.description import Told, reference
 from krm_merge.components.history import latest
-from krm_merge.components.model import Build, Component, PullRequest
+from krm_merge.components.model import Build, Component, Outcome, PullRequest
 from krm_merge.components.own import Own
 from krm_merge.components.planned import Target, Trigger, TriggerState
 from krm_merge.components.planning import Planning, named
 
 _NOTHING = Told({}, {}, {})
+_WHY_UNBUILT: Mapping[Outcome, str] = {
+    "failed": "failed",
+    "running": "has not finished",
+    "succeeded": "has no result IMAGE_DIGEST",
+}
 
 
 def triggers_by_group(planning: Planning, target: Target, own: Own) -> dict[str, list[Trigger]]:
@@ -125,6 +130,6 @@ def _tell_unbuilt(planning: Planning, target: Target, dependency: Component, one
     builds = planning.history.before_merge(dependency.key, one)
     if one.state != "open" or not builds:
         return
-    why = "failed" if builds[-1].outcome == "failed" else "has not finished"
+    why = _WHY_UNBUILT[builds[-1].outcome]
     message = f"{target}: nothing of {named(one)} yet: the build {builds[-1].name} of {dependency.key} {why}"
     planning.tell("info", "R19", message, target.key)
