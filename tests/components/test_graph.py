@@ -210,7 +210,8 @@ def test_errors_are_circles(components: list[Component], random: Random) -> None
 
 def item(name: str, *depends_on: str, namespace: str = "team", app: str = "app") -> str:
     lines = [f"  dependsOn: # of {name}", *(f"  -   {one} # odd" for one in depends_on)] if depends_on else []
-    spec = "\n".join([f"  application: {app}", *lines])
+    about = [f"  containerImage: quay.io/acme/{name}", f"  source: {{url: https://github.com/acme/{name}}}"]
+    spec = "\n".join([f"  application: {app}", *about, *lines])
     metadata = f"metadata: {{name: {name}, namespace: {namespace}}}"
     return f"apiVersion: appstudio.redhat.com/v1alpha1\nkind: Component\n{metadata}\nspec:\n{spec}\n"
 

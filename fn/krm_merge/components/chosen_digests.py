@@ -68,7 +68,7 @@ def digest_edit(
         other_tags |= set(planning.graph.components[other].tags)
     return DigestEdit(
         key,
-        planning.image_names(key),
+        planning.history.image_names(key),
         tuple(sorted(known - {"", digest})),
         digest,
         tuple(sorted(manifests - {digest})),

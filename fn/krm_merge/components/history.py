@@ -132,6 +132,19 @@ class History:
         built = {b.pull_request for b in self.by_component.get(key, ()) if b.event != "merge_queue" and is_usable(b)}
         return sorted(built - observed - {0})
 
+    def image(self, key: Key) -> str:
+        """The name of a Component's image: its own, else that of the newest build; '' where neither tells."""
+        component = self.components.get(key)
+        if component is not None and component.image:
+            return component.image
+        return next((build.image for build in reversed(self.by_component.get(key, ())) if build.image), "")
+
+    def image_names(self, key: Key) -> tuple[str, ...]:
+        """All names of a Component's image, its own first."""
+        component = self.components.get(key)
+        released = component.released_as if component is not None else ()
+        return tuple(filter(None, dict.fromkeys((self.image(key), *released))))
+
     def promoted(self, key: Key) -> Build | None:
         """The build that is in the global candidate list: the newest successful push, never an older one (R15).
 

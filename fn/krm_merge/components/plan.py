@@ -15,6 +15,7 @@ from krm_merge.components.description import description_of
 from krm_merge.components.graph import Finding, Graph
 from krm_merge.components.groups import branch_for
 from krm_merge.components.history import History
+from krm_merge.components.incomplete import incomplete
 from krm_merge.components.model import Key, same_repository
 from krm_merge.components.opening import end_of, is_worth_opening, unsettled
 from krm_merge.components.own import Own, Remembered
@@ -33,8 +34,10 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     for key in graph.order:
         if graph.dependants(key):
             _tell_unused(planning, key)
+    planning.findings += incomplete(graph, history)
     for target in planning.targets:
-        planner.plan_target(target)
+        if target.repository:
+            planner.plan_target(target)
     for target in planning.over:
         planner.close_all(target)
     plans = sorted(planner.plans, key=lambda one: (one.target.key, one.group))

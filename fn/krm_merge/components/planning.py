@@ -51,21 +51,18 @@ class Planning:
         found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
         return found if found is not None and told_by(one.description) is not None else None
 
-    def image_names(self, key: Key) -> tuple[str, ...]:
-        """The names of a Component's image, its own first."""
-        component = self.graph.components[key]
-        return tuple(filter(None, dict.fromkeys((component.image, *component.released_as))))
-
     def sharing(self, key: Key) -> list[Key]:
         """Other Components of the namespace whose images have a name of this one's."""
-        found = {one for name in self.image_names(key) for one in self._by_image[key.namespace, spellings(name)]}
+        found = {
+            one for name in self.history.image_names(key) for one in self._by_image[key.namespace, spellings(name)]
+        }
         return sorted(found - {key})
 
     @cached_property
     def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[Key]]:
         found: dict[tuple[str, tuple[str, ...]], list[Key]] = {}
         for key in self.graph.components:
-            for name in self.image_names(key):
+            for name in self.history.image_names(key):
                 found.setdefault((key.namespace, spellings(name)), []).append(key)
         return found
 

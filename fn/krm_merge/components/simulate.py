@@ -124,9 +124,9 @@ class _Player:
         self._names: set[tuple[str, str]] = set()
         self.findings: list[Finding] = []
         self.candidates = {
-            key: f"{component.image}@{digest}"
-            for key, component in sorted(graph.components.items())
-            if (digest := history.promoted_digest(key))
+            key: f"{image}@{digest}"
+            for key in sorted(graph.components)
+            if (digest := history.promoted_digest(key)) and (image := history.image(key))
         }
 
     def snapshots(self) -> Iterator[Snapshot]:
@@ -218,10 +218,12 @@ class _Player:
         for key in keys:
             component, build = self._graph.components[key], built.get(key)
             if build is not None:
-                image = f"{build.image or component.image}@{build.digest}"
-                found.append(Part(key.name, image, component.repository, build.revision))
+                image = build.image or self._history.image(key)
+                found.append(Part(key.name, f"{image}@{build.digest}", component.repository, build.revision))
             elif promoted := self._history.promoted_before(key, at):
-                found.append(Part(key.name, f"{component.image}@{promoted[0]}", component.repository, promoted[1]))
+                found.append(
+                    Part(key.name, f"{self._history.image(key)}@{promoted[0]}", component.repository, promoted[1])
+                )
             elif key.name in made:
                 found.append(made[key.name])
         return tuple(found)

@@ -25,6 +25,8 @@ def triggers_by_group(planning: Planning, target: Target, own: Own) -> dict[str,
     groups: dict[str, list[Trigger]] = {}
     above = {key for one in target.dependants for key in planning.graph.dependencies(one.key)}
     for key in sorted(above):
+        if not planning.history.image_names(key):
+            continue  # no file could name it
         dependency = planning.graph.components[key]
         for group, trigger in (
             *_of_pull_requests(planning, target, own, dependency),

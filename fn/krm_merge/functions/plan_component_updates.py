@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from krm_merge.components.graph import Finding, Graph, build_graph
 from krm_merge.components.groups import Branches
 from krm_merge.components.history import History
+from krm_merge.components.incomplete import incomplete
 from krm_merge.components.observed import GROUPS
 from krm_merge.components.plan import plan
 from krm_merge.components.planned import Choices, Plan
@@ -35,7 +36,10 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     _tell_missing(resource_list, items, config)
     graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
     tell(findings, items, results)
-    if results.errors or config.mode == "validate":
+    if results.errors:
+        return
+    if config.mode == "validate":
+        tell(incomplete(graph, _history(items, graph)), items, results)
         return
     if config.mode == "configure":
         from krm_merge.functions.configure_components import configure
@@ -85,10 +89,13 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
 
 
 def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
-    history = History(items.builds, items.pull_requests, graph.components)
-    plans, findings = plan(graph, history, choices_of(config))
+    plans, findings = plan(graph, _history(items, graph), choices_of(config))
     tell(findings, items, results)
     return plans
+
+
+def _history(items: ComponentItems, graph: Graph) -> History:
+    return History(items.builds, items.pull_requests, graph.components)
 
 
 def choices_of(config: PlanComponentUpdates) -> Choices:
