@@ -589,6 +589,18 @@ def test_r31_i13_what_has_the_group_s_digests() -> None:
     assert made.step()[0][0] == "u/bundle draft op=2 [create] until op#1 merged, op#2 merged"
 
 
+def test_i13_a_quoted_block_plans_nothing() -> None:
+    """I13: a person may quote the description of a planned pull request; then the newest build counts."""
+    made = operator("op1")
+    made.open("op1", "f/1")
+    made.build("op1", "1", 1)
+    made.step()
+    made.edit("op1", 1, description=f"See:\n{made.pulls['bundle', 1].description}")
+    made.open("op1", "f/2")
+    made.build("op1", "2", 2)
+    assert made.step()[0][0].startswith("f/bundle draft op1=2 [addCommit describe]")
+
+
 def test_r32_groups_do_not_mix() -> None:
     """R32: what one group brings is not told by another."""
     made = operator("op1", "op2")

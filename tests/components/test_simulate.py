@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
 import pytest
 
 from components.world import digest
-from krm_merge.components.graph import Role, build_graph
-from krm_merge.components.groups import Branches
+from krm_merge.components.description import BEGIN, END
+from krm_merge.components.graph import Graph, Role, build_graph
 from krm_merge.components.history import History
 from krm_merge.components.model import Build, Component, Event, Key, Outcome, PullRequest
 from krm_merge.components.plan import plan
 from krm_merge.components.planned import Choices
+from krm_merge.components.planning import Planning
 from krm_merge.components.simulate import Fate, Part, Simulation, Snapshot, World, fate, simulate
 
 YES, NO = True, False
@@ -78,19 +80,23 @@ def build(name: str, letter: str, at: int, number: int = 0, event: Event = "pull
 WORLD = World({("team", "app"): ["e2e"]}, {("team", "app"): ["prod"]})
 
 
+def planning(graph: Graph, builds: Sequence[Build], pulls: Sequence[PullRequest]) -> Planning:
+    return Planning(graph, History(builds, pulls, graph.components), Choices())
+
+
 def play(
     components: list[Component], builds: list[Build], pulls: list[PullRequest], world: World = WORLD
 ) -> Simulation:
     """Plays, in any order and with repetitions: what comes of it is the same."""
     graph, findings = build_graph(components)
     assert not [one for one in findings if one.severity == "error"]
-    wanted = simulate(graph, History(builds, pulls, graph.components), Branches(), world)
+    wanted = simulate(planning(graph, builds, pulls), world)
     for seed in range(5):
         random = Random(seed)
         some, others = [*builds, *random.sample(builds, len(builds) // 2)], [*pulls, *pulls]
         random.shuffle(some)
         random.shuffle(others)
-        assert simulate(graph, History(some, others, graph.components), Branches(), world) == wanted
+        assert simulate(planning(graph, some, others), world) == wanted
     return wanted[0]
 
 
@@ -198,7 +204,7 @@ def test_i14_a_group_of_dependencies_is_not_tested() -> None:
     (group,) = [one for one in play(components, builds, pulls).snapshots if one.type == "group"]
     assert (group.tests, images(group)) == ((), {"a": "1", "b": "2", "bundle": "c"})
     graph, _ = build_graph(components)
-    _, findings = simulate(graph, History(builds, pulls, graph.components), Branches(), WORLD)
+    _, findings = simulate(planning(graph, builds, pulls), WORLD)
     warnings = [one.message for one in findings if one.severity == "warning"]
     assert warnings == ["group f: not tested: nothing that depends on its Components is built in it"]
 
@@ -209,3 +215,17 @@ def test_names_are_those_of_konflux() -> None:
         [component("a"), component("b")], [build("a", "1", 1, event="push"), build("b", "2", 1, event="push")], []
     )
     assert [one.name for one in played.snapshots] == ["app-20240101-000001-000", "app-20240101-000001-000-b"]
+
+
+@pytest.mark.parametrize(("branch", "counts"), [("f/bundle", "1"), ("f/1", "2")])
+def test_i13_what_was_planned_is_known_by_its_branch(branch: str, counts: str) -> None:
+    """I13: a person may quote the block of another pull request."""
+    components = [component("op"), component("bundle", "op")]
+    pulls = [
+        pull_request("op", 1, "f/op"),
+        replace(pull_request("bundle", 1, branch), description=f"See:\n{BEGIN}\n{END}\n"),
+        pull_request("bundle", 2, "f/2"),
+    ]
+    builds = [build("op", "9", 1, 1), build("bundle", "1", 2, 1), build("bundle", "2", 3, 2)]
+    (group,) = [one for one in play(components, builds, pulls).snapshots if one.type == "group"]
+    assert images(group) == {"op": "9", "bundle": counts}

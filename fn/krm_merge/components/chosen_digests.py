@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krm_merge.components.description import told_by
 from krm_merge.components.history import is_usable, latest
 from krm_merge.components.model import Key
 from krm_merge.components.own import Own, Remembered
@@ -33,7 +32,7 @@ def _chosen(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> str | 
         if not found:
             continue
         # I13: of one group, what was built with the digests of the group before what was not; else the newest.
-        ours = [one for one in found if one.pull_request and told_by(one.pull_request.description) is not None]
+        ours = [one for one in found if one.pull_request and planning.target_of(one.pull_request) is not None]
         return _newest(planning, key, ours or found).digest
     if planning.choices.on_closed == "keep":
         return next((one.digest for one in reversed(triggers) if one.digest), None)

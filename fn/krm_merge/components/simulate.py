@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from krm_merge.components.description import reference, told_by
-from krm_merge.components.graph import Finding, Graph, Role
-from krm_merge.components.groups import Branches
-from krm_merge.components.history import History, latest
+from krm_merge.components.description import reference
+from krm_merge.components.graph import Finding, Role
+from krm_merge.components.history import latest
 from krm_merge.components.model import Build, Event, Key, Outcome, PullRequest, digest_of
 from krm_merge.components.planned import Plan
+from krm_merge.components.planning import Planning
 
 SnapshotType: TypeAlias = Literal["component", "group"]
 
@@ -105,9 +105,9 @@ class World:
     made: Mapping[tuple[str, str], Sequence[Part]] = field(default_factory=dict)
 
 
-def simulate(graph: Graph, history: History, branches: Branches, world: World) -> tuple[Simulation, list[Finding]]:
+def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Finding]]:
     """Plays the specification on what was observed. The graph must have no cycle."""
-    player = _Player(graph, history, branches, world)
+    player = _Player(planning, world)
     snapshots = sorted(player.snapshots(), key=lambda one: (one.namespace, one.name, one.type))
     releases = sorted(player.releases(snapshots), key=lambda one: (one.namespace, one.name))
     return Simulation(tuple(snapshots), tuple(releases), player.candidates), player.findings
@@ -116,10 +116,10 @@ def simulate(graph: Graph, history: History, branches: Branches, world: World) -
 class _Player:
     """Collects snapshots and findings."""
 
-    def __init__(self, graph: Graph, history: History, branches: Branches, world: World) -> None:
-        self._graph = graph
-        self._history = history
-        self._branches = branches
+    def __init__(self, planning: Planning, world: World) -> None:
+        self._planning = planning
+        self._graph = graph = planning.graph
+        self._history = history = planning.history
         self._world = world
         self._names: set[tuple[str, str]] = set()
         self.findings: list[Finding] = []
@@ -147,7 +147,7 @@ class _Player:
             for one in self._history.of_repository(self._graph.components[key].repository):
                 build = latest(self._history.before_merge(key, one)) if one.state == "open" else None
                 if build is not None:
-                    groups.setdefault(self._branches.group(one.source_branch), []).append((build, one))
+                    groups.setdefault(self._planning.group(one.source_branch), []).append((build, one))
                     yield self._of_build(application, keys, build, (reference(one),))
         for group, built in sorted(groups.items()):
             if len({build.component for build, _ in built}) > 1:
@@ -190,7 +190,7 @@ class _Player:
         for key in keys:
             own = [(build, one) for build, one in built if build.component == key]
             # I13: what was built with the digests of the group before what was not; else the newest.
-            ours = [(build, one) for build, one in own if told_by(one.description) is not None]
+            ours = [(build, one) for build, one in own if self._planning.target_of(one) is not None]
             if own:
                 chosen[key] = max((build for build, _ in ours or own), key=lambda build: (build.started, build.name))
         newest = max(chosen.values(), key=lambda build: (build.started, build.name))

@@ -40,8 +40,8 @@ def simulate_components(
 ) -> list[Finding]:
     """Writes Snapshots and Releases, and what is promoted into the Components; gives what there is to tell."""
     history = History(found.builds, found.pull_requests, graph.components)
-    branches = Planning(graph, history, choices_of(config)).choices.branches
-    simulation, findings = simulate(graph, history, branches, _world(found, plans))
+    planning = Planning(graph, history, choices_of(config))
+    simulation, findings = simulate(planning, _world(found, plans))
     _promote(found, simulation, history)
     snapshots = [_snapshot(one, config.applySnapshots) for one in simulation.snapshots]
     releases = [_release(one, config.applySnapshots) for one in simulation.releases]
