@@ -232,7 +232,13 @@ class Patches:
             self.retain(patch, spec)
         if not spec.fixed and self.chance(self.broken / 4):
             patch["$patch"] = "unknown"
+        elif self.merges():
+            patch["$patch"] = "merge"
         return patch
+
+    def merges(self) -> bool:
+        """Whether to say `$patch: merge`, which kubectl refuses."""
+        return not self.single and self.chance(0.04)
 
     def fields(self, spec: Record) -> Data:
         patch: Data = {}
@@ -308,6 +314,8 @@ class Patches:
         if self.chance(0.5 if "retainKeys" in spec.item.strategy else 0.04):
             self.retain(patch, spec.item)
             patch["$retainKeys"] = sorted({*patch["$retainKeys"], *spec.keys})
+        if self.merges():
+            patch["$patch"] = "merge"
         return {**key, **patch}
 
     def ordered(self, patch: Data, name: str, items: list[Any], order: list[Any], key_of: Callable[[Any], Any]) -> None:
@@ -317,20 +325,23 @@ class Patches:
             order = [item for item in order if self.chance(0.8) or key_of(item) in needed]
             self.rng.shuffle(order)
             place = {key_of(item): at for at, item in enumerate(order)}
-            known = [item for item in items if key_of(item) in place and not has_directive(item)]
+            known = [item for item in items if key_of(item) in place and not is_special(item)]
             if known and not self.chance(self.broken):
                 known.sort(key=lambda item: place[key_of(item)])
                 queue = iter(known)
                 items = [
-                    item if has_directive(item) else next(queue)
-                    for item in items
-                    if item in known or has_directive(item)
+                    item if is_special(item) else next(queue) for item in items if item in known or is_special(item)
                 ]
             if order:  # of an empty one Kubernetes sorts by a comparison that is no order
                 patch[f"$setElementOrder/{name}"] = order
             if self.chance(0.2):
                 return
         patch[name] = items
+
+
+def is_special(item: Any) -> bool:
+    """An element of a patch that does not merge, and so has no place in an order."""
+    return has_directive(item) and item["$patch"] != "merge"
 
 
 def has_directive(item: Any) -> bool:

@@ -66,6 +66,27 @@ def test_messages(patch: Data, path: str | None, words: list[str]) -> None:
     assert all(word in message for word in words), message
 
 
+@pytest.mark.parametrize(
+    ("patch", "path", "words"),
+    [
+        ({"inner": {"$patch": "drop"}}, "inner.$patch", ['unknown patch type: "drop"']),
+        ({"inner": {"whole": {"$patch": "drop"}}}, "inner.whole.$patch", ['unknown patch type: "drop"']),
+        ({"items": [{"name": "a", "items": [{"value": "x"}]}]}, "items[name=a].items", ["declared merge key: name"]),
+        ({"items": [{"name": "a", "$retainKeys": []}]}, "items[name=a].$retainKeys", ["sets name"]),
+        ({"inner": {"$retainKeys": ["set"], "word": "x"}}, "inner.$retainKeys", ["sets word"]),
+        ({"inner": {"set": ["a"], "$setElementOrder/set": ["b"]}}, "inner.set", ["doesn't match $setElementOrder"]),
+        ({"inner": {"$setElementOrder": ["a"]}}, "inner.$setElementOrder", ["$setElementOrder/FIELD"]),
+    ],
+)
+def test_what_is_new_is_checked(patch: Data, path: str, words: list[str]) -> None:
+    """Else only a second run would be refused."""
+    with pytest.raises(PatchError) as raised:
+        apply({}, patch, SHAPE)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: "), message
+    assert all(word in message for word in words), message
+
+
 @pytest.mark.parametrize("field", ["items", "inner"])
 def test_a_field_that_the_type_has_not(field: str) -> None:
     shape = TypeShape({"root": {}}, "root")

@@ -22,7 +22,7 @@ from krm_merge.patch.errors import PatchError, shown
 from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind
 from krm_merge.patch.moves import Moved, moved_by_patch_list, moved_to_the_front
 from krm_merge.patch.order import ListOrder, by_order_list, by_patch_list, check_order, live_order_of_kubectl
-from krm_merge.patch.shape import Field, Shape
+from krm_merge.patch.shape import AnyShape, Field, Shape
 from krm_merge.patch.values import Object, identity, kind_of, same, text_of
 from krm_merge.text.values import Value
 
@@ -59,7 +59,7 @@ class _Apply:
         if PATCH in patch:
             directive = patch[PATCH]
             if directive == "replace":
-                instead = self._replacement({key: value for key, value in patch.items() if key != PATCH})
+                instead = self._replacement(path, {key: value for key, value in patch.items() if key != PATCH}, shape)
                 return document if same(document, instead) else instead
             if directive == "delete":
                 return {} if document else document
@@ -70,14 +70,21 @@ class _Apply:
             self._field((*path, name), name, result, change, shape)
         return document if _is_same_object(document, result) else result
 
-    def _as_new(self, value: Value) -> tuple[Value, bool]:
-        """What a patch puts into a list, or in the place of what was there; kubectl then keeps nulls."""
-        return without_directives(value, nulls=self.as_kubectl, replaced=not self.as_kubectl)
+    def _new(self, path: FieldPath, value: Value, field: Field, *, nulls: bool = True) -> Value:
+        """What a patch puts where nothing is: its directives count as in an empty map or list (P6).
 
-    def _replacement(self, patch: Object) -> Object:
-        clean, _ = self._as_new(patch)
-        assert isinstance(clean, dict)
-        return clean
+        kubectl only drops what carries some there, and keeps nulls in elements and in what replaces.
+        """
+        if self.as_kubectl:
+            return without_directives(value, nulls=nulls)
+        if isinstance(value, dict):
+            return self.mapping(path, {}, value, field.inside)
+        return self._list(path, [], value, field) if isinstance(value, list) else value
+
+    def _replacement(self, path: FieldPath, patch: Object, shape: Shape) -> Object:
+        new = self._new(path, patch, Field(shape))
+        assert isinstance(new, dict)
+        return new
 
     def _retained(self, path: FieldPath, document: Object, patch: Object) -> Object:
         """The document, without what `$retainKeys` does not name."""
@@ -110,17 +117,18 @@ class _Apply:
             result.pop(name, None)
             return
         if name not in result or kind_of(result[name]) != kind_of(value) or not isinstance(value, dict | list):
-            clean, keep = without_directives(value, nulls=False, replaced=not self.as_kubectl)
-            if not keep:
+            if directive_of(value) == "delete" or (self.as_kubectl and has_directive(value)):
                 result.pop(name, None)
-            elif name not in result or not same(result[name], clean):
-                result[name] = clean
+                return
+            new = self._new(path, value, shape.field(name) or Field(AnyShape()), nulls=False)
+            if name not in result or not same(result[name], new):
+                result[name] = new
             return
         field, live = self._known(path, name, shape), result[name]
         if isinstance(value, dict):
             assert isinstance(live, dict)
             if field.replaces and PATCH not in value:
-                instead = self._replacement(value)
+                instead = self._replacement(path, value, field.inside)
                 result[name] = live if same(live, instead) else instead
             else:
                 result[name] = self.mapping(path, live, value, field.inside)
@@ -140,9 +148,8 @@ class _Apply:
         self, path: FieldPath, live: list[Value], patch: list[Value], field: Field, *, ordered: bool = False
     ) -> list[Value]:
         if not field.merges:
-            clean, _ = self._as_new(patch)
-            assert isinstance(clean, list)
-            return live if same(live, clean) else clean
+            instead = self._new_list(path, patch, field) if self.as_kubectl else self._whole_list(path, patch, field)
+            return live if same(live, instead) else instead
         if not patch and (not live or not self.as_kubectl):
             return live  # kubectl puts elements with one key together, even then
         key = self._keys(path, field, live, patch)
@@ -152,6 +159,16 @@ class _Apply:
         if not ordered:
             self._note(path, moved_by_patch_list(live, result, key), key)
         return live if same(live, result) else result
+
+    def _new_list(self, path: FieldPath, patch: list[Value], field: Field) -> list[Value]:
+        new = self._new(path, patch, field)
+        assert isinstance(new, list)
+        return new
+
+    def _whole_list(self, path: FieldPath, patch: list[Value], field: Field) -> list[Value]:
+        """A list that does not merge, as a patch puts it in the place of another."""
+        inside = Field(field.inside)
+        return [self._new((*path, at), item, inside) for at, item in enumerate(patch) if not has_directive(item)]
 
     def _keys(self, path: FieldPath, field: Field, *lists: list[Value]) -> ElementKeys:
         """The keys of a merging list; its elements must be alike."""
@@ -215,9 +232,8 @@ class _Apply:
             own = key.of(change)
             at_place = places.get(own)
             if at_place is None:
-                clean, _ = self._as_new(change)
                 places[own] = len(result)
-                result.append(clean)
+                result.append(self._replacement((*path, _step(key, change)), change, field.inside))
                 continue
             element = result[at_place]
             assert isinstance(element, dict)
@@ -239,9 +255,7 @@ class _Apply:
         if self.as_kubectl and not live and not patch:
             raise PatchError("kubectl cannot order a list without elements", path)
         if live is None:
-            clean, _ = self._as_new(patch)
-            assert isinstance(clean, list)
-            merged, before = clean, []
+            merged, before = self._new_list(path, patch, field), []
         else:
             merged = self._list(path, live, patch, field, ordered=bool(order)) if change.has_value else live
             before = live_order_of_kubectl(live, patch, key) if field.merges and self.as_kubectl else live

@@ -16,7 +16,6 @@ from krm_merge.patch.directives import (
     fields_of,
     has_directive,
     is_directive,
-    without_directives,
 )
 from krm_merge.patch.errors import PatchError, shown
 from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind
@@ -54,8 +53,7 @@ class _Combine:
             return second if first.get(PATCH) == "delete" else {PATCH: "replace"}
         if first.get(PATCH) in ("replace", "delete"):
             # What stands there is known, so that the second patch can be carried out.
-            body = {} if first[PATCH] == "delete" else _as_new(first)
-            assert isinstance(body, dict)
+            body = apply({}, first, shape, merge_keys=self.merge_keys)
             return {PATCH: "replace", **apply(body, second, shape, merge_keys=self.merge_keys)}
         result, dropped = self._retained(path, first, second)
         before = fields_of(first, path)
@@ -138,15 +136,32 @@ class _Combine:
                 return
             raise PatchError(f"unable to find api field {name}: the type has no such field", path)
         if type(before) is not type(value):
-            result[name] = _anew(path, value, field)
+            result[name] = self._anew(path, name, value, field, shape)
         elif isinstance(value, dict):
             assert isinstance(before, dict)
+            if field.replaces:
+                # One value, that the first patch has set as a whole.
+                before = {PATCH: "replace", **before}
             result[name] = (
                 value if field.replaces and PATCH not in value else self.mapping(path, before, value, field.inside)
             )
         else:
             assert isinstance(before, list)
             result[name] = self._list(path, name, before, value, result, field) if field.merges else value
+
+    def _anew(self, path: FieldPath, name: str, value: Value, field: Field, shape: Shape) -> Value:
+        """A value where the first patch has removed the field, or set one of another type: nothing of it comes back."""
+        if isinstance(value, list) and not field.merges:
+            return value
+        if directive_of(value) == "delete":
+            return None
+        body = apply({}, {name: value}, shape, merge_keys=self.merge_keys)[name]
+        if isinstance(body, dict):
+            return body if field.replaces else {PATCH: "replace", **body}
+        assert isinstance(body, list)
+        if not field.keys:
+            raise PatchError("one patch cannot remove a list of scalars and set it anew", path)
+        return [{PATCH: "replace"}, *body]
 
     # ---- lists -------------------------------------------------------------------------------------------------
 
@@ -223,7 +238,7 @@ class _Combine:
             if second is not None:
                 result[f"{SET_ELEMENT_ORDER}/{name}"] = second
             return
-        order = (first if second is None else second) or []
+        items, order = _without_merge(items), (first if second is None else second) or []
         lists = (items, first or [], second or [])
         is_map = element_kind(lists, path) == "map"
         key = ElementKeys(field if is_map else Field(field.inside), path, self.merge_keys)
@@ -255,28 +270,6 @@ class _Combine:
 
 def _replaces_list(value: Value) -> bool:
     return isinstance(value, list) and any(directive_of(item) == "replace" for item in value)
-
-
-def _as_new(value: Value) -> Value:
-    return without_directives(value, nulls=False, replaced=True)[0]
-
-
-def _anew(path: FieldPath, value: Value, field: Field) -> Value:
-    """A value where the first patch has removed the field, or set one of another type: nothing of it comes back."""
-    if isinstance(value, dict):
-        body = _as_new(value) if value.get(PATCH) != "delete" else None
-        if body is None:
-            return None
-        assert isinstance(body, dict)
-        return body if field.replaces else {PATCH: "replace", **body}
-    assert isinstance(value, list)
-    if not field.merges:
-        return value
-    body = _as_new(value)
-    assert isinstance(body, list)
-    if not field.keys:
-        raise PatchError("one patch cannot remove a list of scalars and set it anew", path)
-    return [{PATCH: "replace"}, *body]
 
 
 def _without_merge(items: list[Value]) -> list[Value]:

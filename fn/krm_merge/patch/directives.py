@@ -67,24 +67,17 @@ def has_directive(item: Value) -> bool:
     return isinstance(item, dict) and PATCH in item
 
 
-def without_directives(value: Value, *, nulls: bool, replaced: bool = False) -> tuple[Value, bool]:
-    """A part of a patch as the document gets it where it had nothing, and whether it gets it at all (P4).
+def without_directives(value: Value, *, nulls: bool) -> Value:
+    """A part of a patch as kubectl puts it where the document had nothing, without the directives that it leaves (P4).
 
-    What carries `$patch` is dropped whole: there is nothing that it could change. With `replaced`, what replaces
-    stays without its directive. Without `nulls`, fields that the patch removes are left out.
+    What carries `$patch` is dropped whole. Without `nulls`, fields that the patch removes are left out.
     """
     if isinstance(value, dict):
-        if PATCH in value and not (replaced and value[PATCH] == "replace"):
-            return None, False
-        result: Object = {}
-        for key, inner in value.items():
-            if is_directive(key) or (inner is None and not nulls):
-                continue
-            kept, keep = without_directives(inner, nulls=nulls, replaced=replaced)
-            if keep:
-                result[key] = kept
-        return result, True
+        return {
+            key: without_directives(inner, nulls=nulls)
+            for key, inner in value.items()
+            if not (is_directive(key) or has_directive(inner) or (inner is None and not nulls))
+        }
     if isinstance(value, list):
-        items = (item for item in value if not has_directive(item))
-        return [without_directives(item, nulls=nulls, replaced=replaced)[0] for item in items], True
-    return value, True
+        return [without_directives(item, nulls=nulls) for item in value if not has_directive(item)]
+    return value

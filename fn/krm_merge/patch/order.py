@@ -99,11 +99,11 @@ def _ranks(items: Sequence[Value], key: KeyOf) -> dict[Hashable, int]:
 
 
 def check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys, mode: ListOrder) -> None:
-    """The patch's elements must stand in the order list, in its order; those with a directive need not."""
+    """The patch's elements must stand in the order list, in its order; those that do not merge need not."""
     if not patch or not order:
         return
     wanted = iter([key.of(item) for item in order])
-    matches = all(has_directive(item) or key.of(item) in wanted for item in patch)
+    matches = all((has_directive(item) and directive_of(item) != "merge") or key.of(item) in wanted for item in patch)
     if matches and mode == "kubernetes":
         # Once it has come to the end of the order list, kubectl skips no directives but deletions.
         last = next((item for item in reversed(patch) if directive_of(item) != "delete"), None)
