@@ -87,6 +87,35 @@ def test_what_is_new_is_checked(patch: Data, path: str, words: list[str]) -> Non
     assert all(word in message for word in words), message
 
 
+@pytest.mark.parametrize(
+    ("patch", "path", "words"),
+    [
+        ({"rules": [{"value": "x", "$patch": "delete"}]}, "rules", ["does not merge", "`$patch: delete`", "listKeys"]),
+        ({"rules": [{"value": "x", "$patch": "merge"}]}, "rules", ["does not merge", "`$patch: merge`"]),
+        ({"rules": [{"value": "x", "$patch": "replace"}]}, "rules", ["does not merge", "`$patch: replace`"]),
+        ({"items": [{"name": "a", "value": "x", "$patch": "replace"}]}, "items", ['"name": "a"', "whole list"]),
+        ({"items": [{"name": "a", "$patch": "replace"}, {"name": "b"}]}, "items", ['"name": "a"', "whole list"]),
+    ],
+)
+@pytest.mark.parametrize("live", [{}, {"rules": [{"value": "x"}, {"value": "y"}], "items": [{"name": "a"}]}])
+def test_no_element_is_lost_without_a_word(live: Data, patch: Data, path: str, words: list[str]) -> None:
+    with pytest.raises(PatchError) as raised:
+        apply(live, patch, SHAPE)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: "), message
+    assert all(word in message for word in words), message
+    # kubectl drops the element.
+    left = [item for item in next(iter(patch.values())) if "$patch" not in item]
+    assert apply(live, patch, SHAPE, **KUBERNETES)[path] == left
+
+
+def test_a_list_that_does_not_merge_is_replaced_with_directives_in_its_elements() -> None:
+    patch: Data = {"rules": [{"$patch": "replace"}, {"value": "x", "other": None, "$retainKeys": ["value"]}]}
+    assert apply({"rules": [{"value": "y"}]}, patch, SHAPE) == {"rules": [{"value": "x"}]}
+    with pytest.raises(PatchError, match=r"^rules\[0\]\.inner\.\$patch: unknown"):
+        apply({}, {"rules": [{"inner": {"$patch": "drop"}}]}, SHAPE)
+
+
 @pytest.mark.parametrize("field", ["items", "inner"])
 def test_a_field_that_the_type_has_not(field: str) -> None:
     shape = TypeShape({"root": {}}, "root")

@@ -167,6 +167,13 @@ class _Apply:
 
     def _whole_list(self, path: FieldPath, patch: list[Value], field: Field) -> list[Value]:
         """A list that does not merge, as a patch puts it in the place of another."""
+        for item in patch:
+            if has_directive(item) and item != {PATCH: "replace"}:
+                raise PatchError(
+                    f"the list does not merge, so `$patch: {directive_of(item)}` selects no element of it; "
+                    "tell its keys with a CustomResourceDefinition or listKeys, or write the whole list",
+                    path,
+                )
         inside = Field(field.inside)
         return [self._new((*path, at), item, inside) for at, item in enumerate(patch) if not has_directive(item)]
 
@@ -200,6 +207,12 @@ class _Apply:
             if directive == "delete":
                 gone.add(key.of(item))
             elif directive == "replace":
+                if not self.as_kubectl and item != {PATCH: "replace"}:
+                    raise PatchError(
+                        f"{shown(item)} would replace the whole list, and its other fields be lost; write "
+                        "`$patch: replace` as an element of its own for that, or `$retainKeys` in this one",
+                        path,
+                    )
                 replaces = True
             elif directive == "merge":
                 if self.as_kubectl:
