@@ -489,9 +489,10 @@ def test_a_removal_is_none_in_kubectl() -> None:
     assert "use listOrder: document" in error
 
 
-def test_in_a_merge_patch_directives_are_fields() -> None:
-    done = patched([OTHER], {"target": {}, "type": "merge", "patch": "data: {$patch: delete}"})
-    assert done.items[0]["data"] == {"a": "b", "$patch": "delete"}
+def test_a_merge_patch_has_no_directives() -> None:
+    """P4: it would leave them in the resource."""
+    (error,) = refused([OTHER], {"target": {}, "type": "merge", "patch": "data: {$patch: delete}"})
+    assert error.startswith("functionConfig: patches[0]: data.$patch: a merge patch would write this directive")
 
 
 # ---- lists: orders, keys, schemas --------------------------------------------------------------------------------

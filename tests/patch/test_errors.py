@@ -9,6 +9,7 @@ import pytest
 from generated_objects import SMALL, SpecShape
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.patch import PatchConflict, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
+from krm_merge.patch.patches import PatchType, patch_of
 from krm_merge.schema.builtin import builtin_schema
 
 Data = dict[str, Any]
@@ -114,6 +115,68 @@ def test_a_list_that_does_not_merge_is_replaced_with_directives_in_its_elements(
     assert apply({"rules": [{"value": "y"}]}, patch, SHAPE) == {"rules": [{"value": "x"}]}
     with pytest.raises(PatchError, match=r"^rules\[0\]\.inner\.\$patch: unknown"):
         apply({}, {"rules": [{"inner": {"$patch": "drop"}}]}, SHAPE)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "meant"),
+    [
+        ("$patchh", "delete", "$patch"),
+        ("$Patch", "replace", "$patch"),
+        ("$path", "merge", "$patch"),
+        ("$retainKey", ["word"], "$retainKeys"),
+        ("$setElementsOrder/set", ["a"], "$setElementOrder"),
+        ("$deleteFromPrimitivesList/set", ["a"], "$deleteFromPrimitiveList"),
+    ],
+)
+@pytest.mark.parametrize("live", [{}, {"inner": {"word": "x"}}])
+def test_a_directive_misspelt(live: Data, name: str, value: Any, meant: str) -> None:
+    with pytest.raises(PatchError) as raised:
+        apply(live, {"inner": {name: value}}, SHAPE)
+    assert raised.value.path == ("inner", name)
+    assert raised.value.problem == f"there is no directive {name}; {meant} is one"
+    # kubectl takes it for a field.
+    assert apply({}, {"inner": {name: value}}, SHAPE, **KUBERNETES) == {"inner": {name: value}}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("$ref", "#/definitions/a"),
+        ("$path", "/a"),
+        ("$schema", ["a"]),
+        ("$match", "merge"),
+        ("$keys", ["a"]),
+        ("$", "a"),
+    ],
+)
+def test_fields_may_begin_as_directives_do(name: str, value: Any) -> None:
+    patch: Data = {"inner": {name: value}}
+    assert apply({}, patch, SHAPE) == patch
+    assert apply({"inner": {}}, patch, SHAPE) == patch
+
+
+@pytest.mark.parametrize(
+    ("type_", "patch", "path"),
+    [
+        ("merge", {"spec": {"a": {"$patch": "delete"}}}, "spec.a.$patch"),
+        ("merge", {"spec": {"$setElementOrder/x": ["a"]}}, "spec.$setElementOrder/x"),
+        ("merge", {"spec": [{"a": 1}, {"$patch": "delete"}]}, "spec[1].$patch"),
+        (None, [{"op": "add", "path": "/spec/a", "value": {"$patch": "delete"}}], "[0].value.$patch"),
+        ("json", [{"op": "add", "path": "/spec/$retainKeys", "value": ["a"]}], "[0].path"),
+        ("json", [{"op": "replace", "path": "/spec/$deleteFromPrimitiveList~1a", "value": ["a"]}], "[0].path"),
+    ],
+)
+def test_only_strategic_merge_patches_have_directives(type_: PatchType | None, patch: Any, path: str) -> None:
+    with pytest.raises(PatchError, match="make its type strategic") as raised:
+        patch_of(patch, type_)
+    assert format_path(raised.value.path) == path
+    assert f"a {type_ or 'json'} patch" in raised.value.problem
+
+
+def test_patches_of_other_types_take_directives_away() -> None:
+    """What another program has left."""
+    patch_of({"spec": {"$patch": None}, "a": [{"$ref": "b"}]}, "merge")
+    patch_of([{"op": op, "path": "/$patch", "value": "delete"} for op in ("test", "remove")])
 
 
 @pytest.mark.parametrize("field", ["items", "inner"])

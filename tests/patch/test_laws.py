@@ -196,7 +196,16 @@ JSON: Final = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["name", "items", "set", "inner", "$patch", "$retainKeys"]
+                [
+                    "name",
+                    "items",
+                    "set",
+                    "inner",
+                    "$patch",
+                    "$retainKeys",
+                    "$setElementOrder",
+                    "$deleteFromPrimitiveList",
+                ]
                 + [
                     f"{word}/{name}"
                     for word in ("$setElementOrder", "$deleteFromPrimitiveList")

@@ -13,6 +13,7 @@ from krm_merge.patch.directives import (
     PATCH,
     RETAIN_KEYS,
     FieldPatch,
+    check_spelling,
     directive_of,
     fields_of,
     has_directive,
@@ -65,6 +66,8 @@ class _Apply:
                 return {} if document else document
             if directive != "merge" or self.as_kubectl:
                 raise PatchError(f"unknown patch type: {shown(directive)} in map", (*path, PATCH))
+        if not self.as_kubectl:
+            check_spelling(patch, path)
         result = self._retained(path, document, patch)
         for name, change in fields_of(patch, path).items():
             self._field((*path, name), name, result, change, shape)

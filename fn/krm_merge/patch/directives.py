@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm.fieldpath import FieldPath, Step
 from krm_merge.patch.errors import PatchError
 from krm_merge.patch.values import Object
 from krm_merge.text.values import Value
@@ -14,6 +15,8 @@ PATCH: Final = "$patch"
 RETAIN_KEYS: Final = "$retainKeys"
 SET_ELEMENT_ORDER: Final = "$setElementOrder"
 DELETE_FROM_PRIMITIVE_LIST: Final = "$deleteFromPrimitiveList"
+_ALMOST: Final = 0.85
+"""How like a directive a name is that can only be one misspelt."""
 
 
 @dataclass(slots=True)
@@ -53,8 +56,46 @@ def fields_of(patch: Object, path: FieldPath) -> dict[str, FieldPatch]:
 
 
 def is_directive(key: str) -> bool:
-    """Whether a key of a patch is none of the document."""
-    return key in (PATCH, RETAIN_KEYS) or key.startswith((f"{SET_ELEMENT_ORDER}/", f"{DELETE_FROM_PRIMITIVE_LIST}/"))
+    """Whether a key of a patch is none of the document; malformed ones are not, either."""
+    return key in (PATCH, RETAIN_KEYS) or key.startswith((SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST))
+
+
+def check_spelling(patch: Object, path: FieldPath) -> None:
+    """Raises PatchError for a field that is almost a directive by its name, and has what that directive takes.
+
+    Other fields may begin with `$`, such as `$ref`.
+    """
+    for key, value in patch.items():
+        if key.startswith("$") and not is_directive(key) and (meant := _meant(key, value)) is not None:
+            raise PatchError(f"there is no directive {key}; {meant} is one", (*path, key))
+
+
+def _meant(key: str, value: Value) -> str | None:
+    from difflib import get_close_matches
+
+    if isinstance(value, list):
+        names = [RETAIN_KEYS, SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST]
+    elif value in ("merge", "replace", "delete"):
+        names = [PATCH]
+    else:
+        return None
+    lower = {name.lower(): name for name in names}
+    found = get_close_matches(key.partition("/")[0].lower(), lower, n=1, cutoff=_ALMOST)
+    return lower[found[0]] if found else None
+
+
+def first_directive(value: Value, path: FieldPath = ()) -> FieldPath | None:
+    """Where a value has a directive first, None where it has none."""
+    if isinstance(value, dict):
+        own = next((key for key in value if is_directive(key)), None)
+        if own is not None:
+            return (*path, own)
+        inside: Iterable[tuple[Step, Value]] = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    else:
+        return None
+    return next((found for step, inner in inside if (found := first_directive(inner, (*path, step))) is not None), None)
 
 
 def directive_of(item: Value) -> Value:

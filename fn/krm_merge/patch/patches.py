@@ -6,11 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.selector import Target
 from krm_merge.patch.apply import apply
-from krm_merge.patch.directives import PATCH
+from krm_merge.patch.directives import PATCH, first_directive, is_directive
 from krm_merge.patch.errors import PatchError
-from krm_merge.patch.json_merge import apply_merge
+from krm_merge.patch.json_merge import apply_merge, without_nulls
 from krm_merge.patch.json_patch import JsonPatch
 from krm_merge.patch.keys import MergeKeys
 from krm_merge.patch.moves import Moved
@@ -78,16 +79,42 @@ def read_patches(text: str, type_: PatchType | None = None) -> list[Patch]:
 
 
 def patch_of(value: Value, type_: PatchType | None = None) -> Patch:
-    """A patch from its value. Raises PatchError where the type does not fit."""
+    """A patch from its value. Raises PatchError where the type does not fit, directives of another type included."""
     if isinstance(value, list):
         if type_ not in (None, "json"):
             raise PatchError(f"a {type_} patch is a map, this is a list; JSON patches are lists")
+        _check_no_directive("json", _written_directive(value))
         return Patch("json", {}, JsonPatch(value))
     if not isinstance(value, dict):
         raise PatchError("a patch is a map or a list of operations")
     if type_ == "json":
         raise PatchError("a json patch is a list of operations, this is a map")
+    if type_ == "merge":
+        # A null takes away what somebody left.
+        _check_no_directive(type_, first_directive(without_nulls(value)))
     return Patch(type_ or "strategic", value)
+
+
+def _check_no_directive(type_: PatchType, place: FieldPath | None) -> None:
+    """P4: a patch of this type would write a directive into the resource."""
+    if place is not None:
+        raise PatchError(
+            f"a {type_} patch would write this directive of strategic merge patches into the resource; "
+            "make its type strategic, or take it out",
+            place,
+        )
+
+
+def _written_directive(operations: list[Value]) -> FieldPath | None:
+    """Where operations add a directive first."""
+    for number, operation in enumerate(operations):
+        if isinstance(operation, dict) and operation.get("op") in ("add", "replace", "move", "copy"):
+            name = str(operation.get("path")).rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+            if is_directive(name):
+                return number, "path"
+            if (found := first_directive(operation.get("value"), (number, "value"))) is not None:
+                return found
+    return None
 
 
 def target_of(patch: Patch) -> Target | None:
