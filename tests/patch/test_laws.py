@@ -26,6 +26,7 @@ from krm_merge.patch import (
     create_three_way,
     merge_patches,
 )
+from krm_merge.patch.order import by_patch_list
 from krm_merge.patch.values import same
 from krm_merge.schema.builtin import builtin_schema
 
@@ -481,6 +482,21 @@ def test_order_of_scalars(live: str, order: str | None, patch: str, gone: str, d
         change["$deleteFromPrimitiveList/words"] = gone.split()
     assert apply(start, change, LIST) == {"words": document.split()}
     assert apply(start, change, LIST, list_order="kubernetes") == {"words": kubernetes.split()}
+
+
+def test_long_lists_take_linear_time() -> None:
+    asked = 0
+
+    def key(item: Any) -> str:
+        nonlocal asked
+        asked += 1
+        return str(item)
+
+    live: list[Any] = list(range(500))
+    patch: list[Any] = [name for at in live for name in (at, f"new {at}")]
+    new = [name for name in patch if name not in live]
+    assert by_patch_list([*live, *new], patch, live, key, "document") == patch
+    assert asked < 20 * len(live)
 
 
 ITEMS: Final = st.lists(st.sampled_from("abcdefgh"), unique=True)

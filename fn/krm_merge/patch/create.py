@@ -5,6 +5,7 @@ Source: what k8s.io/apimachinery/pkg/util/strategicpatch does (CreateTwoWayMerge
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
@@ -222,24 +223,12 @@ def _paired(before: list[Value], after: list[Value], key: ElementKeys) -> list[t
 
 def _scalar_difference(before: list[Value], after: list[Value]) -> tuple[list[Value], list[Value]]:
     """What is new, in the order of `after`, and what is gone, sorted."""
-    theirs, ours = sorted(map(text_of, before)), sorted(map(text_of, after))
-    added: list[str] = []
-    gone: list[str] = []
-    i = j = 0
-    while i < len(theirs) or j < len(ours):
-        if j >= len(ours) or (i < len(theirs) and theirs[i] < ours[j]):
-            gone.append(theirs[i])
-            i += 1
-        elif i >= len(theirs) or theirs[i] > ours[j]:
-            added.append(ours[j])
-            j += 1
-        else:
-            i += 1
-            j += 1
+    theirs, ours = Counter(map(text_of, before)), Counter(map(text_of, after))
+    added, gone = ours - theirs, theirs - ours
     new: list[Value] = []
     for item in after:
-        if text_of(item) in added:
-            added.remove(text_of(item))
+        if added[text_of(item)]:
+            added[text_of(item)] -= 1
             new.append(item)
-    values = {identity(item): item for item in before if text_of(item) in set(gone)}
+    values = {identity(item): item for item in before if text_of(item) in gone}
     return new, sorted(values.values(), key=text_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import Literal, TypeAlias
 
@@ -43,24 +44,35 @@ def by_patch_list(
     known = [place[own] for own in map(key, named) if own in place]
     if known != sorted(known):
         return [*others, *named]
-    result = [item for item in merged if key(item) in place]
-    waiting: list[Value] = []
-    previous: Hashable = None
+    return _beside(named, [item for item in merged if key(item) in place], place, key)
+
+
+def _beside(named: list[Value], known: list[Value], place: dict[Hashable, int], key: KeyOf) -> list[Value]:
+    """The elements that were there, in their order, and each new one beside its neighbour among the named ones."""
+    first: list[Value] = []
+    behind: dict[Hashable, list[Value]] = {}
+    anchor: Hashable = None
     for item in named:
         own = key(item)
         if own in place:
-            if waiting:
-                at = next(at for at, other in enumerate(result) if key(other) == own)
-                result[at:at] = waiting
-                waiting = []
-        elif previous is None:
-            waiting.append(item)
-            continue
+            anchor = own
+            behind.setdefault(own, [])
+        elif anchor is None:
+            first.append(item)
         else:
-            at = max(at for at, other in enumerate(result) if key(other) == previous)
-            result.insert(at + 1, item)
-        previous = own
-    return result + waiting
+            behind[anchor].append(item)
+    result: list[Value] = []
+    copies = Counter(own for own in map(key, known) if own in behind)
+    for item in known:
+        own = key(item)
+        if own in copies:
+            result += first
+            first = []
+            copies[own] -= 1
+        result.append(item)
+        if own in copies and not copies[own]:
+            result += behind[own]
+    return result + first
 
 
 def _split(
