@@ -258,6 +258,8 @@ class Patches:
         """All that a patch says of one field."""
         if self.chance(0.12) and not is_fixed(spec):
             patch[name] = None
+            if isinstance(spec, Scalars) and spec.merges and self.chance(self.broken):
+                patch[f"$setElementOrder/{name}"] = list(spec.values)
             return
         match spec:
             case Words(names=names, values=values):

@@ -205,6 +205,14 @@ def test_kubectl_knows_no_directive_merge(change: Data) -> None:
         apply(LIVE, {"items": [{"name": "a", **change}]}, SHAPE, **KUBERNETES)
 
 
+@pytest.mark.parametrize("live", [{}, {"set": ["x"]}])
+def test_kubectl_refuses_an_order_beside_null(live: Data) -> None:
+    patch: Data = {"set": None, "$setElementOrder/set": ["x"]}
+    assert apply(live, patch, SHAPE) == {}
+    with pytest.raises(PatchError, match=r"^set: a list is expected for \$setElementOrder, not null"):
+        apply(live, patch, SHAPE, **KUBERNETES)
+
+
 def test_conflicts_name_the_place() -> None:
     versions: list[Data] = [{"inner": {"word": word}} for word in "xyz"]
     original, modified, live = versions

@@ -104,7 +104,8 @@ class _Apply:
         return {name: value for name, value in document.items() if identity(name) in kept}
 
     def _field(self, path: FieldPath, name: str, result: Object, change: FieldPatch, shape: Shape) -> None:
-        if change.order is not None and not (change.has_value and change.value is None):
+        # kubectl refuses an order beside null.
+        if change.order is not None and (self.as_kubectl or not (change.has_value and change.value is None)):
             self._ordered_list(path, name, result, change, shape)
         elif change.has_value:
             self._value(path, name, result, change.value, shape)
