@@ -387,6 +387,35 @@ def test_conflicts_with_the_live_object(place: Place, kind: str) -> None:
     assert yaml.safe_load(place.run(*arguments, "--no-overwrite")[0]) == {"data": {"a": "2"}}
 
 
+@pytest.mark.parametrize("kind", ["strategic", "merge"])
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("apiVersion: v1", "apiVersion: v2", "apiVersion is v1, in new.yaml it is v2"),
+        ("kind: ConfigMap", "kind: Secret", "kind is ConfigMap, in new.yaml it is Secret"),
+        ("name: ", "label: ", "in new.yaml it is missing"),
+        ("name: ", "name: an", "metadata.name is "),
+    ],
+)
+def test_the_live_object_is_another_one(place: Place, kind: str, old: str, new: str, says: str) -> None:
+    objects(place, {"a": "1"}, {"a": "2"}, {"a": "1"})
+    changed = (OBJECT % '{"a": "2"}').replace(old, new)
+    assert changed != OBJECT % '{"a": "2"}'
+    written(place, new=changed)
+    _, err = place.run("create", "old.yaml", "new.yaml", "--live", "live.yaml", "--type", kind, code=1)
+    assert err.startswith("error live.yaml: ")
+    assert says in err
+    # Without a live object it is a patch that makes another object of this one.
+    place.run("create", "old.yaml", "new.yaml", "--type", kind)
+
+
+def test_a_patch_that_does_not_lead_there_names_file_and_path(place: Place) -> None:
+    written(place, old=OLD, new=NEW.replace("- name: log\n", "- name: web\n"))
+    _, err = place.run("create", "old.yaml", "new.yaml", code=1)
+    assert err.startswith("error new.yaml: spec.template.spec.containers: no strategic merge patch leads there")
+    assert yaml.safe_load(place.run("create", "old.yaml", "new.yaml", "--type", "merge")[0])
+
+
 @pytest.mark.kubectl
 def test_kubectl_applies_what_was_created(place: Place) -> None:
     written(place, old=OLD, new=NEW)

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from generated_objects import KUBERNETES, SMALL, Data, Patches, Record, Records, Scalars, SpecShape, document, edited
+from krm_merge.krm.fieldpath import format_path
 from krm_merge.patch import (
     Moved,
     PatchError,
@@ -238,6 +239,43 @@ def without(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: without(inner) for name, inner in value.items() if not name.startswith("$")}
     return [without(item) for item in value] if isinstance(value, list) else value
+
+
+DOUBLE: Final = [{"name": "a"}, {"name": "a", "value": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "path"),
+    [
+        ({"set": [1, 2, 1]}, {"set": [1, 2]}, "set"),
+        ({"set": [1, 2]}, {"set": [1, 2, 1]}, "set"),
+        ({}, {"inner": {"set": ["a", "a"]}}, "inner.set"),
+        ({"items": DOUBLE}, {"items": DOUBLE[:1]}, "items"),
+        ({"items": DOUBLE[1:]}, {"items": DOUBLE}, "items"),
+        (
+            {"items": [{"name": "b", "items": DOUBLE}]},
+            {"items": [{"name": "b", "items": DOUBLE[:1]}]},
+            "items[0].items",
+        ),
+    ],
+)
+def test_no_patch_is_created_that_leads_elsewhere(first: Data, second: Data, path: str) -> None:
+    shape = SpecShape(SMALL)
+    with pytest.raises(PatchError, match="no strategic merge patch leads there") as raised:
+        create(first, second, shape)
+    assert format_path(raised.value.path) == path
+    for original, live in ((first, first), (second, first), (first, second)):
+        with pytest.raises(PatchError, match="no strategic merge patch leads there") as raised:
+            create_three_way(original, second, live, shape)
+        assert format_path(raised.value.path) == path
+    assert create(second, second, shape) == {}
+    assert create(first, second, shape, list_order="kubernetes", merge_keys="single")
+
+
+def test_of_null_a_patch_can_say_nothing() -> None:
+    second: Data = {"word": None, "inner": {"word": None, "set": ["a"]}}
+    patch = create({"word": "x"}, second, SpecShape(SMALL))
+    assert apply({"word": "x"}, patch, SpecShape(SMALL)) == {"inner": {"set": ["a"]}}
 
 
 # ---- three ways, and two patches ---------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from krm_merge.patch.values import Object
 from krm_merge.text.document import written
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read
-from krm_merge.text.values import from_value, to_value
+from krm_merge.text.values import Value, from_value, to_value
 
 _STDIO = Path("-")
 
@@ -145,6 +145,8 @@ def create_command(
         raise click.UsageError("only one file can be -")
     objects = {place: _object(place) for place in places}
     original, modified = objects[old], objects[new]
+    if live is not None:
+        _check_one_object(live, objects[live], new, modified)
     root = from_value(modified)
     assert isinstance(root, Mapping)
     schema = SchemaShape(Schemas(lambda: ()).of(Member("", subject_of(root), root, "")))
@@ -188,6 +190,23 @@ def _object(place: Path) -> Object:
     if not isinstance(value, dict):
         raise PackageError(f"{_named(place)}: one object is expected")
     return value
+
+
+def _check_one_object(live: Path, now: Object, new: Path, modified: Object) -> None:
+    """What kubectl apply asks of an object before it makes a patch."""
+    for field in ("apiVersion", "kind", "metadata.name"):
+        before, after = _text_at(now, field), _text_at(modified, field)
+        if before != after:
+            raise PackageError(
+                f"{_named(live)}: {field} is {before or 'missing'}, in {_named(new)} it is {after or 'missing'}; "
+                "with --live, both must be one object"
+            )
+
+
+def _text_at(value: Value, path: str) -> str | None:
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else None
 
 
 def _as_yaml(patch: Object) -> str:

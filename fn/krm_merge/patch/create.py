@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.patch.apply import apply
 from krm_merge.patch.combine import combined
 from krm_merge.patch.conflicts import patches_conflict
 from krm_merge.patch.directives import (
@@ -34,8 +35,14 @@ def create(
     list_order: ListOrder = "document",
     merge_keys: MergeKeys = "multi",
 ) -> Object:
-    """The patch that makes `modified` of `original`: `apply(original, patch)` gives it. Raises PatchError."""
-    return _Difference(list_order, merge_keys).mapping((), original, modified, schema)
+    """The patch that makes `modified` of `original`: `apply(original, patch)` gives it, but for fields that are null.
+
+    Raises PatchError, in the order `document` also where no patch leads there: where merge keys or values repeat.
+    """
+    patch = _Difference(list_order, merge_keys).mapping((), original, modified, schema)
+    if list_order == "document":
+        _check(apply(original, patch, schema, merge_keys=merge_keys), modified)
+    return patch
 
 
 def create_three_way(
@@ -54,6 +61,10 @@ def create_three_way(
     live document has stays. Without `overwrite` it is a PatchConflict where the live document was changed since, in
     another way. Raises PatchError.
     """
+    if list_order == "document":
+        # P6: what holds for each of them with two sides holds for their patch of three.
+        for before in (original, live):
+            create(before, modified, schema, merge_keys=merge_keys)
     changes = _Difference(list_order, merge_keys, deletions=False).mapping((), live, modified, schema)
     deletions = _Difference(list_order, merge_keys, additions=False).mapping((), original, modified, schema)
     # What is only added deletes nothing: a `$patch` in it came from the document, and would be taken at its word.
@@ -63,6 +74,22 @@ def create_three_way(
         if (path := patches_conflict(patch, since, schema, merge_keys)) is not None:
             raise PatchConflict("changed in the live document, and differently by this change", path)
     return patch
+
+
+def _check(result: Value, modified: Value, path: FieldPath = ()) -> None:
+    """P6: the patch leads to the modified document; of fields that are null a patch can say nothing."""
+    if isinstance(result, dict) and isinstance(modified, dict):
+        for name in {**modified, **result}:
+            _check(result.get(name), modified.get(name), (*path, name))
+    elif isinstance(result, list) and isinstance(modified, list) and len(result) == len(modified):
+        for at, (ours, wanted) in enumerate(zip(result, modified, strict=True)):
+            _check(ours, wanted, (*path, at))
+    elif not same(result, modified):
+        raise PatchError(
+            "no strategic merge patch leads there: merge keys and values must be there once in a list that merges; "
+            "make them so, or make a patch of the type merge",
+            path,
+        )
 
 
 def _without_marked(changes: Object) -> Object:
