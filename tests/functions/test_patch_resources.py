@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from functions import streams
-from functions.streams import HEAD, ID, OTHER, PATH, SERVICE, Value, as_item, config_map, many
+from functions.streams import HEAD, ID, INDEX, OTHER, PATH, SERVICE, Value, as_item, config_map, many
 from krm_merge.functions import process
 from krm_merge.krm import parallel
 
@@ -425,6 +425,24 @@ def test_what_kpt_keeps_in_annotations_stays(patch: Value) -> None:
     assert done.text == HEAD + as_item(wanted)
 
 
+@pytest.mark.parametrize("name", [PATH, INDEX, "config.kubernetes.io/path", "internal.config.kubernetes.io/seqindent"])
+@pytest.mark.parametrize("type_", ["strategic", "merge", "json"])
+def test_what_kpt_keeps_in_annotations_is_not_changed_or_added(name: str, type_: str) -> None:
+    """P5: with another path kpt would move the file."""
+    pointer = name.replace("/", "~1")
+    operations = f"- {{op: add, path: /metadata/annotations/{pointer}, value: evil.yaml}}"
+    patch = f"metadata: {{annotations: {{{name}: evil.yaml}}}}" if type_ != "json" else operations
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": patch, "type": type_})
+    assert done.text == done.before
+    assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes none"]
+
+
+def test_annotations_of_kpt_alone_make_no_annotations() -> None:
+    bare = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bare}\n"
+    done = patched([bare], {"target": {}, "patch": f"metadata: {{annotations: {{{PATH}: evil.yaml}}}}"})
+    assert done.text == done.before
+
+
 @pytest.mark.parametrize("patch", [{"patch": "metadata: null"}, {"patch": "- {op: remove, path: /metadata}"}])
 def test_the_name_cannot_be_removed(patch: Value) -> None:
     done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, **patch})
@@ -441,10 +459,16 @@ def test_the_name_cannot_be_removed(patch: Value) -> None:
     [
         ("- {op: replace, path: /metadata, value: text}", "metadata"),
         ("- {op: replace, path: /metadata/annotations, value: [a]}", "metadata.annotations"),
+        ("metadata: {name: null}", "metadata.name"),
+        ("metadata: {name: {a: b}}", "metadata.name"),
+        ("metadata: {namespace: [a]}", "metadata.namespace"),
+        ("metadata: null", "metadata.name"),
+        ("kind: null", "kind"),
     ],
 )
 def test_what_leaves_no_object_is_refused(patch: str, path: str) -> None:
-    done = Done([DEPLOYMENT], config_of({"target": {"kind": "Deployment"}, "patch": patch}))
+    options = {"allowNameChange": True, "allowKindChange": True}
+    done = Done([DEPLOYMENT], config_of({"target": {"kind": "Deployment"}, "patch": patch, "options": options}))
     assert done.exit_code == 1
     assert [result["field"]["path"] for result in done.results] == [path]
 

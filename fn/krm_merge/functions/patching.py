@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
 from krm_merge.functions.patch_jobs import Job, Jobs
+from krm_merge.functions.patched_identity import with_identity
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource, ResourceError
@@ -13,7 +14,6 @@ from krm_merge.krm.result import Results
 from krm_merge.merge.member import flaw_of
 from krm_merge.patch import Moved, PatchError
 from krm_merge.patch.values import Object, same
-from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.values import to_value
 
 _SHOWN = 5
@@ -105,7 +105,7 @@ class Patcher:
         after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved)
         if job.patch.removes:
             return None
-        after = _with_identity(after, now, job)
+        after = with_identity(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
         if job.patch.operations is not None and not tally.unstable:
             # P6: what is declared in a pipeline runs again.
             tally.unstable = not same(_again(job, after), after)
@@ -128,53 +128,6 @@ def _again(job: Job, after: Object) -> Object | None:
         return job.patch.operations.apply(after)
     except PatchError:
         return None
-
-
-def _with_identity(after: Object, before: Object, job: Job) -> Object:
-    """The object with the name and kind that it had, unless the patch may change them.
-
-    What kpt keeps in annotations is never lost: without it kpt would take the object for a new one.
-    """
-    result = after
-    for name in ("apiVersion", "kind"):
-        result = _set(result, name, before) if job.keeps_kind else result
-        if not isinstance(result.get(name), str):
-            raise PatchError("a text is expected", (name,))
-    had = _map(before, "metadata", ())
-    metadata = _map(result, "metadata", ())
-    for name in ("name", "namespace") if job.keeps_name else ():
-        metadata = _set(metadata, name, had)
-    lost = {
-        name: value
-        for name, value in _map(had, "annotations", ("metadata",)).items()
-        if is_bookkeeping(name) and name not in _map(metadata, "annotations", ("metadata",))
-    }
-    if lost:
-        metadata = {**metadata, "annotations": {**_map(metadata, "annotations", ("metadata",)), **lost}}
-    if metadata is result.get("metadata") or not metadata:
-        return result
-    return {**result, "metadata": metadata}
-
-
-def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
-    """A map in a field, empty where there is none. Raises PatchError for anything else."""
-    found = value.get(name)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise PatchError("a map is expected", (*path, name))
-    return found
-
-
-def _set(value: Object, name: str, before: Object) -> Object:
-    """The map with a field as it was before."""
-    if name in value and name in before and same(value[name], before[name]):
-        return value
-    if name not in value and name not in before:
-        return value
-    if name in before:
-        return {**value, name: before[name]}
-    return {key: inner for key, inner in value.items() if key != name}
 
 
 def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "") -> None:
