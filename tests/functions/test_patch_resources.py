@@ -398,6 +398,14 @@ def test_a_changed_kind_is_what_later_patches_see() -> None:
     assert done.patched() == ["web"]
 
 
+def test_a_changed_name_is_what_later_patches_see() -> None:
+    rename = {"target": {"name": "web"}, "patch": "metadata: {name: new}", "options": {"allowNameChange": True}}
+    before, after = ({"target": {"name": name}, "patch": HIT} for name in ("web", "new"))
+    done = patched([DEPLOYMENT, OTHER], rename, before, after)
+    assert done.patched() == ["new"]
+    assert "patches[1] matches nothing" in done.said("warning")[0]
+
+
 def test_a_namespace_is_not_given_to_what_has_none() -> None:
     done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": "metadata: {namespace: x, labels: {a: b}}"})
     assert "namespace" not in done.items[0]["metadata"]

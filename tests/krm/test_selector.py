@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
-from krm_merge.krm.selector import Identity, Selector, Target
+from krm_merge.krm.selector import Identity, Selector, Target, Targets, pattern_of
 
 WEB = {"app": "web", "tier": "front", "example.com/env": "prod", "empty": ""}
 
@@ -109,9 +110,24 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("patterns", "matches"), PATTERNS)
-def test_patterns_match_as_a_whole(patterns: dict[str, str], matches: bool) -> None:
-    target = Target(**{field: re.compile(text) for field, text in patterns.items()})  # type: ignore[arg-type]
+@pytest.mark.parametrize("read", [re.compile, pattern_of])
+def test_patterns_match_as_a_whole(patterns: dict[str, str], matches: bool, read: Any) -> None:
+    target = Target(**{field: read(text) for field, text in patterns.items()})
     assert target.matches(DEPLOYMENT, {}, {}) is matches
+
+
+def test_the_targets_that_may_be_for_a_name() -> None:
+    """In their order, and only those: a look at each of many would take long for many resources."""
+    names = [None, "web-1", "web-2", "web-.*", "web-1", "web.1", "", "web-1"]
+    targets = Targets([Target(kind="Deployment", name=None if name is None else pattern_of(name)) for name in names])
+    found, start = [], 0
+    while (number := targets.next(start, "web-1")) is not None:
+        found.append(number)
+        start = number + 1
+    assert found == [0, 1, 3, 4, 5, 7]
+    assert targets.next(6, "db") is None
+    assert targets.may_match_kind("Deployment")
+    assert not targets.may_match_kind("Service")
 
 
 def test_an_empty_pattern_is_the_core_group() -> None:

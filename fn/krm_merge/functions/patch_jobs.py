@@ -11,7 +11,7 @@ from posixpath import basename, normpath
 from krm_merge.functions.config import API_VERSION
 from krm_merge.functions.places import place_of, root_package
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.krm.selector import Selector, Target
+from krm_merge.krm.selector import Pattern, Selector, Target, pattern_of
 from krm_merge.merge.package import ListKeys
 from krm_merge.patch import PatchError
 from krm_merge.patch.patches import Modes, Patch, PatchType, patch_of, read_patches, target_of
@@ -190,11 +190,11 @@ def _without_bookkeeping(value: Value) -> Object:
 
 def read_target(fields: Fields[str, str | None]) -> Target:
     """The target of a functionConfig. Raises ValueError for what is no regular expression or selector."""
-    patterns = {}
+    patterns: dict[str, Pattern | None] = {}
     for name in ("group", "version", "kind", "name", "namespace"):
         text = fields[name]
         try:
-            patterns[name] = None if text is None else re.compile(text)
+            patterns[name] = None if text is None else pattern_of(text)
         except re.error as error:
             raise ValueError(f"target.{name} is {text!r}, no regular expression: {error}") from None
     labels, annotations = (

@@ -11,6 +11,7 @@ from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
+from krm_merge.krm.selector import Identity, Targets
 from krm_merge.merge.member import flaw_of
 from krm_merge.patch import Moved, PatchError
 from krm_merge.patch.values import Object, same
@@ -39,6 +40,7 @@ class Patcher:
         self.tallies = [Tally() for _ in config.jobs]
         self._config = config
         self._shapes = Shapes(definitions, config.list_keys)
+        self._targets = Targets([job.target for job in config.jobs])
 
     def finish(self) -> list[Tally]:
         """The tallies."""
@@ -53,9 +55,7 @@ class Patcher:
 
     def edit(self, item: Resource) -> Fate:
         """Applies the patches that are for a resource, as edits of its text; reports what goes wrong."""
-        kind = self._kind(item)
-        numbers = [at for at, job in enumerate(self._config.jobs) if job.target.may_match_kind(kind)]
-        if not numbers or id(item) in self._config.sources:
+        if id(item) in self._config.sources or not self._targets.may_match_kind(self._kind(item)):
             return SAME
         try:
             root = item.root
@@ -67,12 +67,11 @@ class Patcher:
             return SAME
         before = to_value(root)
         assert isinstance(before, dict)
-        now = before
-        if not all(self._config.jobs[at].keeps_kind for at in numbers):
-            numbers = list(range(len(self._config.jobs)))
-        for number in numbers:
-            job, tally = self._config.jobs[number], self.tallies[number]
-            if not job.target.selects(now):
+        now, identity = before, Identity.of(before)
+        following = 0
+        while (number := self._targets.next(following, identity.name)) is not None:
+            job, tally, following = self._config.jobs[number], self.tallies[number], number + 1
+            if not job.target.selects(now, identity):
                 continue
             tally.matched += 1
             try:
@@ -88,7 +87,7 @@ class Patcher:
                 return REMOVED
             if after is not now and not same(after, now):
                 tally.changed.append(str(item.ref))
-                now = after
+                now, identity = after, Identity.of(after)
         if now is before:
             return SAME
         item.change(before, now, self._shapes.of(item).keys_at)

@@ -6,14 +6,18 @@ Source: kustomize's `target`: regular expressions that match as a whole, and Kub
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from krm_merge.text.values import Value
 
 Labels: TypeAlias = Mapping[str, str]
+Pattern: TypeAlias = "str | re.Pattern[str]"
+"""What a text is to be: exactly this one, or one that the regular expression matches as a whole."""
 
+_EXACT = re.compile(r"[\w/-]*")
 _REQUIREMENT = re.compile(
     r"\s*(?:"
     r"(?P<set>[^\s!=<>,()]+)\s+(?P<how>in|notin)\s*\((?P<values>[^()]*)\)"
@@ -34,46 +38,87 @@ class Identity:
     name: str
     namespace: str
 
+    @classmethod
+    def of(cls, value: dict[str, Value]) -> Identity:
+        """The identity of the object with this value."""
+        metadata = value.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        group, _, version = str(value.get("apiVersion", "")).rpartition("/")
+        name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
+        return cls(group, version, str(value.get("kind", "")), name, namespace)
+
+
+def pattern_of(text: str) -> Pattern:
+    """The pattern that a regular expression is; one that matches itself alone is compared. Raises re.error."""
+    return text if _EXACT.fullmatch(text) else re.compile(text)
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """Patterns of an identity, and selectors; what is None matches everything."""
 
-    group: re.Pattern[str] | None = None
-    version: re.Pattern[str] | None = None
-    kind: re.Pattern[str] | None = None
-    name: re.Pattern[str] | None = None
-    namespace: re.Pattern[str] | None = None
+    group: Pattern | None = None
+    version: Pattern | None = None
+    kind: Pattern | None = None
+    name: Pattern | None = None
+    namespace: Pattern | None = None
     labels: Selector | None = None
     annotations: Selector | None = None
 
     def may_match_kind(self, kind: str) -> bool:
         """Whether a resource of this kind needs a closer look."""
-        return self.kind is None or self.kind.fullmatch(kind) is not None
+        return _fits(self.kind, kind)
 
     def matches(self, identity: Identity, labels: Labels, annotations: Labels) -> bool:
         """Whether the patch is for this resource."""
-        pairs = (
-            (self.group, identity.group),
-            (self.version, identity.version),
-            (self.kind, identity.kind),
-            (self.name, identity.name),
-            (self.namespace, identity.namespace),
-        )
         return (
-            all(pattern is None or pattern.fullmatch(text) is not None for pattern, text in pairs)
+            _fits(self.name, identity.name)
+            and _fits(self.kind, identity.kind)
+            and _fits(self.group, identity.group)
+            and _fits(self.version, identity.version)
+            and _fits(self.namespace, identity.namespace)
             and (self.labels is None or self.labels.matches(labels))
             and (self.annotations is None or self.annotations.matches(annotations))
         )
 
-    def selects(self, value: dict[str, Value]) -> bool:
-        """Whether the patch is for the object with this value."""
+    def selects(self, value: dict[str, Value], identity: Identity | None = None) -> bool:
+        """Whether the patch is for the object with this value; `identity` is that of the object, if it is known."""
+        identity = identity or Identity.of(value)
+        if self.labels is None and self.annotations is None:
+            return self.matches(identity, {}, {})
         metadata = value.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else {}
-        group, _, version = str(value.get("apiVersion", "")).rpartition("/")
-        name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
-        identity = Identity(group, version, str(value.get("kind", "")), name, namespace)
         return self.matches(identity, _texts(metadata.get("labels")), _texts(metadata.get("annotations")))
+
+
+class Targets:
+    """Many targets in their order. Those that name one resource are found by its name, without a look at the others."""
+
+    def __init__(self, targets: Sequence[Target]) -> None:
+        """Takes all targets; they are known by their numbers."""
+        self._targets = targets
+        self._named: dict[str, list[int]] = {}
+        self._others: list[int] = []
+        self._kinds: dict[str, bool] = {}
+        for number, target in enumerate(targets):
+            numbers = self._named.setdefault(target.name, []) if isinstance(target.name, str) else self._others
+            numbers.append(number)
+
+    def may_match_kind(self, kind: str) -> bool:
+        """Whether a resource of this kind needs a closer look."""
+        known = self._kinds.get(kind)
+        if known is None:
+            known = self._kinds[kind] = any(target.may_match_kind(kind) for target in self._targets)
+        return known
+
+    def next(self, start: int, name: str) -> int | None:
+        """The number of the first target from `start` that may be for a resource of this name, None where none is."""
+        found = [
+            numbers[at]
+            for numbers in (self._named.get(name, ()), self._others)
+            if (at := bisect_left(numbers, start)) < len(numbers)
+        ]
+        return min(found, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +165,12 @@ def _requirement(match: re.Match[str]) -> Callable[[Labels], bool]:
         return lambda labels: key not in labels
     key = match["present"]
     return lambda labels: key in labels
+
+
+def _fits(pattern: Pattern | None, text: str) -> bool:
+    if pattern is None or isinstance(pattern, str):
+        return pattern is None or pattern == text
+    return pattern.fullmatch(text) is not None
 
 
 def _texts(value: Value) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -125,14 +124,4 @@ def target_of(patch: Patch) -> Target | None:
         return None
     group, _, version = version.rpartition("/")
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
-    return Target(
-        group=_exactly(group),
-        version=_exactly(version),
-        kind=_exactly(kind),
-        name=_exactly(name),
-        namespace=_exactly(namespace) if isinstance(namespace, str) else None,
-    )
-
-
-def _exactly(text: str) -> re.Pattern[str]:
-    return re.compile(re.escape(text))
+    return Target(group, version, kind, name, namespace if isinstance(namespace, str) else None)
