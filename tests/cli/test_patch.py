@@ -110,7 +110,10 @@ def test_several_documents_on_both_sides(place: Place) -> None:
     after = WEB.replace("nginx:1.25", "nginx:1.27")
     head, names, tail = after.partition("# names\n    targetPort: 53")
     assert out == f"{head}{names}53{tail}"
-    assert err.count("matches 1 resource") == 2
+    assert err.splitlines() == [
+        "info    patch.yaml document 1 (Deployment web) matches 1 resource, changes 1: Deployment web",
+        "info    patch.yaml document 2 (Service dns) matches 1 resource, changes 1: Service dns",
+    ]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -182,7 +185,7 @@ def test_a_difference(place: Place) -> None:
 def test_a_patch_that_matches_nothing(place: Place) -> None:
     out, err = place.run("apply", "web.yaml", "-", stdin=IMAGE.replace("name: web}", "name: web2}", 1), code=0)
     assert out == WEB
-    assert err == "warning stdin matches nothing in the package; check its target\n"
+    assert err == "warning stdin matches nothing in web.yaml; check the object that it names\n"
 
 
 def test_modes(place: Place) -> None:
@@ -231,6 +234,13 @@ REFUSED = [
     (None, "- {op: remove, path: /none}", ["Deployment web: patch.yaml: operation 1", "Service dns: patch.yaml"]),
     (None, "text", ["error patch.yaml: a patch is a map or a list of operations"]),
     (None, "", ["error patch.yaml: the patch is empty"]),
+    (None, f"{PORT}---\n- text\n", ["error patch.yaml: document 2: operation 1 is"]),
+    (None, f"{PORT}---\ntext\n", ["error patch.yaml: document 2: a patch is a map or a list of operations"]),
+    (
+        None,
+        f"{IMAGE}---\n{PORT.replace('port: 53, ', '')}",
+        ["Service dns: patch.yaml document 2 (Service dns): spec.ports"],
+    ),
     (None, "a: [", ["error patch.yaml: ", "not valid YAML"]),
     (None, "- {op: jump, path: /a}", ["error patch.yaml: operation 1, "]),
     ("a: [", None, ["error web.yaml: ", "not valid YAML"]),

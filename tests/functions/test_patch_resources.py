@@ -114,6 +114,7 @@ def test_a_patch_of_what_is_there_changes_no_byte(patch: str) -> None:
     assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes none"]
 
 
+NAMED_PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
 HIT = "metadata: {annotations: {hit: here}}"
 TARGETS = [
     # target, the items that it selects
@@ -190,9 +191,31 @@ def test_several_documents_in_one_patch() -> None:
     done = patched([DEPLOYMENT, SERVICE, OTHER], text)
     assert done.patched() == ["web", "dns"]
     assert done.said("info") == [
-        "functionConfig: patches[0] matches 1 resource, changes 1: Deployment shop/web",
-        "functionConfig: patches[0] matches 1 resource, changes 1: Service dns",
+        "functionConfig: patches[0] document 1 (Deployment web) matches 1 resource, changes 1: Deployment shop/web",
+        "functionConfig: patches[0] document 2 (Service dns) matches 1 resource, changes 1: Service dns",
     ]
+    assert {result["field"]["path"] for result in done.results} == {"patches[0]"}
+
+
+def test_messages_say_which_of_several_documents() -> None:
+    """P4: nobody finds the wrong one of a hundred."""
+    wrong = NAMED_PATCH.replace("name: web", "name: wep")
+    done = patched([DEPLOYMENT], f"{NAMED_PATCH}---\n{wrong}")
+    assert done.said("warning") == [
+        "functionConfig: patches[0] document 2 (Deployment wep) matches nothing in the package; "
+        "check the object that it names"
+    ]
+    errors = refused([DEPLOYMENT], f"{NAMED_PATCH}---\nspec: {{}}\n---\nkind: Deployment\n")
+    assert [error.partition(": target is missing")[0] for error in errors] == [
+        "functionConfig: patches[0] document 2",
+        "functionConfig: patches[0] document 3 (Deployment)",
+    ]
+    (error,) = refused(
+        [DEPLOYMENT], f"{NAMED_PATCH}---\n{NAMED_PATCH}spec: {{template: {{spec: {{containers: [{{}}]}}}}}}\n"
+    )
+    assert error.startswith(
+        "Deployment shop/web: patches[0] document 2 (Deployment web): spec.template.spec.containers: "
+    )
 
 
 def test_patches_are_applied_one_after_the_other() -> None:
@@ -794,9 +817,6 @@ def test_what_no_patch_is_for_passes_as_it_is() -> None:
 
 
 # ---- the functionConfig as a ConfigMap ---------------------------------------------------------------------------
-
-
-NAMED_PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
 
 
 def test_a_config_map() -> None:

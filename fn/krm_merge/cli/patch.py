@@ -10,7 +10,7 @@ import click
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import show_results
-from krm_merge.functions.patch_jobs import Job, Jobs
+from krm_merge.functions.patch_jobs import THE_NAME, Job, Jobs, labelled
 from krm_merge.functions.patching import Patcher, report
 from krm_merge.krm.selector import Target
 from krm_merge.merge.member import Member, subject_of
@@ -98,17 +98,18 @@ def apply_command(
     before = _read(file)
     modes = Modes(list_order, merge_keys)
     try:
-        jobs = [
-            Job(_named(patch), one, target_of(one) or Target(), keeps_name=False, keeps_kind=False)
-            for one in read_patches(_read(patch).data.decode(), type_)
-        ]
+        patches = read_patches(_read(patch).data.decode(), type_)
     except (PatchError, UnicodeDecodeError) as error:
         raise PackageError(f"{_named(patch)}: {error}") from None
+    jobs = [
+        Job(label, None, one, target_of(one) or Target(), THE_NAME, keeps_name=False, keeps_kind=False)
+        for label, one in labelled(patches, _named(patch))
+    ]
     documents = Documents(_named(file), before)
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
     after = File(documents.edited(patcher), before.mode)
     for at, job in enumerate(jobs):
-        report(patcher.results, job, [patcher.tallies[at]])
+        report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
     show_results(patcher.results, quiet=quiet)
     if patcher.results.errors:
         sys.exit(1)

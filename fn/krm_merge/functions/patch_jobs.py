@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Fields
 from dataclasses import dataclass, field
 from posixpath import basename, normpath
@@ -14,7 +14,7 @@ from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.selector import Pattern, Selector, Target, pattern_of
 from krm_merge.merge.package import ListKeys
 from krm_merge.patch import PatchError
-from krm_merge.patch.patches import Modes, Patch, PatchType, patch_of, read_patches, target_of
+from krm_merge.patch.patches import Modes, Patch, PatchType, patches_of, read_patches, target_of
 from krm_merge.patch.values import Object
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.nodes import Mapping
@@ -22,16 +22,22 @@ from krm_merge.text.values import Value, to_value
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
 _TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
+THE_NAME = "the object that it names"
 _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One patch with its target. `label` is its field in the functionConfig."""
+    """One patch with its target.
+
+    `label` names it in messages, `field` is where the functionConfig has it, `chosen_by` is what says what it is for.
+    """
 
     label: str
+    field: str | None
     patch: Patch
     target: Target
+    chosen_by: str
     keeps_name: bool
     keeps_kind: bool
 
@@ -146,15 +152,30 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
     results = resource_list.results
     try:
         patches = _patches(resource_list, entry, sources)
-        for patch in patches:
-            target = read_target(entry.target) if entry.target is not None else target_of(patch)
-            if target is None:
-                raise PatchError(
-                    "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
-                )
-            yield Job(label, patch, target, not entry.allows_name, not entry.allows_kind)
+        given = read_target(entry.target) if entry.target is not None else None
+        for name, patch in labelled(patches, label):
+            target = given or target_of(patch)
+            if target is not None:
+                chosen_by = THE_NAME if given is None else "its target"
+                yield Job(name, label, patch, target, chosen_by, not entry.allows_name, not entry.allows_kind)
+                continue
+            problem = "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
+            results.error(f"functionConfig: {name}: {problem}", path=label)
     except (PatchError, ValueError) as error:
         results.error(f"functionConfig: {label}: {error}", path=label)
+
+
+def labelled(patches: Sequence[Patch], label: str) -> Iterator[tuple[str, Patch]]:
+    """The patches of one text as messages name them (P4): several by their numbers, and the objects that they name."""
+    for number, patch in enumerate(patches, 1):
+        yield (label if len(patches) == 1 else f"{label} document {number}{_object(patch)}"), patch
+
+
+def _object(patch: Patch) -> str:
+    kind, metadata = patch.body.get("kind"), patch.body.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    names = [text for text in (kind, name) if isinstance(text, str)]
+    return f" ({' '.join(names)})" if names else ""
 
 
 def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[Patch]:
@@ -171,7 +192,7 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
     if not found:
         raise PatchError(f"path: no item of the package has the file {entry.path}")
     sources |= {id(item) for item in found}
-    return [patch_of(_without_bookkeeping(item.value), entry.type) for item in found]
+    return patches_of([_without_bookkeeping(item.value) for item in found], entry.type)
 
 
 def _without_bookkeeping(value: Value) -> Object:

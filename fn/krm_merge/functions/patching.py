@@ -129,27 +129,27 @@ def _again(job: Job, after: Object) -> Object | None:
         return None
 
 
-def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "") -> None:
+def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
     """Reports what a patch matched and changed; `tallies` are those of all parts of the package.
 
-    Messages begin with the prefix.
+    Messages begin with the prefix, and say `where` the resources are.
     """
     matched = sum(tally.matched for tally in tallies)
     changed = [name for tally in tallies for name in tally.changed]
     if not matched:
         # P4: silence would hide a typing error.
-        message = f"{prefix}{job.label} matches nothing in the package; check its target"
-        results.warning(message, path=job.label, tags={"rule": "P4"})
+        message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
+        results.warning(message, path=job.field, tags={"rule": "P4"})
         return
     more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
     names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
     resources = "1 resource" if matched == 1 else f"{matched} resources"
     message = f"{prefix}{job.label} matches {resources}, {names}"
-    results.info(message, path=job.label, tags={"rule": "P4"})
+    results.info(message, path=job.field, tags={"rule": "P4"})
     if any(tally.unstable for tally in tallies):
         results.warning(
             f"{prefix}{job.label}: a second run of this JSON patch would change more; in a pipeline use a "
             "strategic merge patch, or operations that give the same again",
-            path=job.label,
+            path=job.field,
             tags={"rule": "P6"},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -74,11 +75,24 @@ def read_patches(text: str, type_: PatchType | None = None) -> list[Patch]:
     ):
         # Operations as documents or as one map: what people write for a list.
         values = [values]
-    return [patch_of(value, type_) for value in values]
+    return patches_of(values, type_)
 
 
-def patch_of(value: Value, type_: PatchType | None = None) -> Patch:
-    """A patch from its value. Raises PatchError where the type does not fit, directives of another type included."""
+def patches_of(values: Sequence[Value], type_: PatchType | None = None) -> list[Patch]:
+    """The patches from the values of documents.
+
+    Raises PatchError where the type does not fit one of them, directives of another type included.
+    """
+    patches = []
+    for number, value in enumerate(values, 1):
+        try:
+            patches.append(_patch(value, type_))
+        except PatchError as error:
+            raise PatchError(f"document {number}: {error}" if len(values) > 1 else str(error)) from None
+    return patches
+
+
+def _patch(value: Value, type_: PatchType | None) -> Patch:
     if isinstance(value, list):
         if type_ not in (None, "json"):
             raise PatchError(f"a {type_} patch is a map, this is a list; JSON patches are lists")
