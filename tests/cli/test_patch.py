@@ -260,6 +260,56 @@ def test_refused_input(place: Place, web: str | None, patch: str | None, says: l
     assert place.read("web.yaml") == before
 
 
+HALF_NAMED = [
+    # a patch, by what it names its object
+    ("{kind: Deployment, metadata: {name: web}}", "kind and metadata.name"),
+    ("{apiVersion: apps/v1, kind: Deployment}", "apiVersion and kind"),
+    ("{apiVersion: apps/v1, kind: Deployment, metadata: {name: null}}", "apiVersion and kind and metadata.name"),
+    ("{metadata: {name: {a: b}}}", "metadata.name"),
+    ("{metadata: {namespace: prod}}", "metadata.namespace"),
+]
+
+
+@pytest.mark.parametrize(("patch", "named"), HALF_NAMED)
+@pytest.mark.parametrize("kind", ["strategic", "merge"])
+def test_a_patch_that_names_its_object_by_halves_is_refused(place: Place, patch: str, named: str, kind: str) -> None:
+    place.write(**{"patch.yaml": f"{PORT}---\n{patch}\n---\n{patch}\n"})
+    _, err = place.run("apply", "web.yaml", "patch.yaml", "--type", kind, code=1)
+    assert len(err.splitlines()) == 2
+    assert err.startswith("error   patch.yaml document 2")
+    assert f" has {named}: a patch names its object by apiVersion, kind and metadata.name" in err
+    assert "--allow-name-change" in err
+
+
+def test_names_and_kinds_change_only_where_that_is_allowed(place: Place) -> None:
+    operations = "[{op: replace, path: /metadata/name, value: new}, {op: replace, path: /kind, value: DaemonSet}]"
+    place.write(**{"web.yaml": OLD, "patch.yaml": operations})
+    assert place.run("apply", "web.yaml", "patch.yaml")[0] == OLD
+    name, _ = place.run("apply", "web.yaml", "patch.yaml", "--allow-name-change")
+    assert name == OLD.replace("{name: web}", "{name: new}")
+    kind, _ = place.run("apply", "web.yaml", "patch.yaml", "--allow-kind-change")
+    assert kind == OLD.replace("kind: Deployment", "kind: DaemonSet")
+    place.write(**{"new.yaml": OLD.replace("{name: web}", "{name: new, namespace: prod}")})
+    patch, _ = place.run("create", "web.yaml", "new.yaml")
+    out, _ = place.run("apply", "web.yaml", "-", "--allow-name-change", stdin=patch)
+    assert yaml.safe_load(out) == yaml.safe_load(place.read("new.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("patch", "path"),
+    [
+        ("metadata: {name: null}", "metadata.name"),
+        ("metadata: {name: {a: b}}", "metadata.name"),
+        ("metadata: {annotations: [a]}", "metadata.annotations"),
+        ("metadata: null", "metadata.name"),
+    ],
+)
+def test_what_leaves_no_object_is_refused(place: Place, patch: str, path: str) -> None:
+    place.write(**{"web.yaml": OLD})
+    _, err = place.run("apply", "web.yaml", "-", "--allow-name-change", stdin=patch, code=1)
+    assert f"Deployment web: stdin: {path}: " in err
+
+
 @pytest.mark.parametrize("how", [["-o", "new.yaml"], ["--diff"], []])
 def test_of_what_is_refused_nothing_is_written(place: Place, how: list[str]) -> None:
     place.run("apply", "web.yaml", "-", *how, stdin="- {op: remove, path: /none}", code=1)

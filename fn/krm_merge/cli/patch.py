@@ -12,6 +12,7 @@ from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import show_results
 from krm_merge.functions.patch_jobs import THE_NAME, Job, Jobs, labelled
 from krm_merge.functions.patching import Patcher, report
+from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
 from krm_merge.merge.member import Member, subject_of
 from krm_merge.merge.schemas import Schemas
@@ -28,7 +29,7 @@ from krm_merge.patch import (
     create_merge_three_way,
     create_three_way,
 )
-from krm_merge.patch.patches import Modes, PatchType, read_patches, target_of
+from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of
 from krm_merge.patch.values import Object
 from krm_merge.text.document import written
 from krm_merge.text.nodes import Mapping, TextError
@@ -68,6 +69,8 @@ def command() -> None:
     type=click.Choice(["strategic", "merge", "json"]),
     help="By default strategic for a mapping, json for a list.",
 )
+@click.option("--allow-name-change", is_flag=True, help="Let the patch change name and namespace.")
+@click.option("--allow-kind-change", is_flag=True, help="Let the patch change apiVersion and kind.")
 @_list_order
 @_merge_keys
 @click.option("-o", "target", type=_file, default=_STDIO, help="The file to write, by default stdout.")
@@ -78,6 +81,8 @@ def apply_command(
     file: Path,
     patch: Path,
     type_: PatchType | None,
+    allow_name_change: bool,
+    allow_kind_change: bool,
     list_order: ListOrder,
     merge_keys: MergeKeys,
     target: Path,
@@ -87,9 +92,9 @@ def apply_command(
 ) -> None:
     """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
 
-    A patch that names its object (apiVersion, kind, metadata.name) is for that one, any other for every resource in
-    FILE. Comments, order and style of all else stay. CustomResourceDefinitions in FILE tell how lists of custom
-    resources merge.
+    A patch that names its object (apiVersion, kind, metadata.name) is for that one, a patch that names none for every
+    resource in FILE. Comments, order and style of all else stay, and so do names and kinds, unless an option lets the
+    patch change them. CustomResourceDefinitions in FILE tell how lists of custom resources merge.
 
     The exit code is 1 where a patch cannot be applied; then nothing is written.
     """
@@ -97,14 +102,11 @@ def apply_command(
         raise click.UsageError("only one file can be -, and --in-place goes with neither -o nor -")
     before = _read(file)
     modes = Modes(list_order, merge_keys)
-    try:
-        patches = read_patches(_read(patch).data.decode(), type_)
-    except (PatchError, UnicodeDecodeError) as error:
-        raise PackageError(f"{_named(patch)}: {error}") from None
-    jobs = [
-        Job(label, None, one, target_of(one) or Target(), THE_NAME, keeps_name=False, keeps_kind=False)
-        for label, one in labelled(patches, _named(patch))
-    ]
+    wrong = Results()
+    jobs = _jobs(patch, type_, allow_name_change, allow_kind_change, wrong)
+    if wrong.errors:
+        show_results(wrong, quiet=quiet)
+        sys.exit(1)
     documents = Documents(_named(file), before)
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
     after = File(documents.edited(patcher), before.mode)
@@ -121,6 +123,31 @@ def apply_command(
     elif not with_diff:
         sys.stdout.buffer.write(after.data)
         sys.stdout.buffer.flush()
+
+
+def _jobs(place: Path, type_: PatchType | None, allows_name: bool, allows_kind: bool, results: Results) -> list[Job]:
+    """The patches in a file, each for the object that it names, or for every resource.
+
+    Raises PackageError for what cannot be read; what else is wrong is reported.
+    """
+    try:
+        patches = read_patches(_read(place).data.decode(), type_)
+    except (PatchError, UnicodeDecodeError) as error:
+        raise PackageError(f"{_named(place)}: {error}") from None
+    allowed = {"apiVersion", "kind"} if allows_kind else set()
+    allowed |= {"metadata.name", "metadata.namespace"} if allows_name else set()
+    jobs = []
+    for label, patch in labelled(patches, _named(place)):
+        target = target_of(patch)
+        if target is None and (named := [name for name in named_by(patch) if name not in allowed]):
+            # It would give every resource that name.
+            results.error(
+                f"{label} has {' and '.join(named)}: a patch names its object by apiVersion, kind and metadata.name, "
+                "and one for every resource has none of these; to change them, use --allow-name-change and "
+                "--allow-kind-change"
+            )
+        jobs.append(Job(label, None, patch, target or Target(), THE_NAME, not allows_name, not allows_kind))
+    return jobs
 
 
 @command.command("create")

@@ -139,3 +139,11 @@ def target_of(patch: Patch) -> Target | None:
     group, _, version = version.rpartition("/")
     namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
     return Target(group, version, kind, name, namespace if isinstance(namespace, str) else None)
+
+
+def named_by(patch: Patch) -> list[str]:
+    """The fields of an object's identity that a patch has: it names its object by them, or changes them."""
+    metadata = patch.body.get("metadata")
+    inner = metadata if isinstance(metadata, dict) else {}
+    found = [name for name in ("apiVersion", "kind") if name in patch.body]
+    return found + [f"metadata.{name}" for name in ("name", "namespace") if name in inner]
