@@ -505,19 +505,35 @@ def test_what_leaves_no_object_is_refused(patch: str, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "patch",
+    ("patch", "says"),
     [
-        "- {op: test, path: /data/password, value: aGlkZGVu}",
-        "- {op: replace, path: /data/none, value: aGlkZGVu}",
-        "data: {$retainKeys: [a], password: aGlkZGVu}",
+        (
+            "- {op: test, path: /data/password, value: aGlkZGVu}",
+            '{"op": "test", "path": "/data/password", "value": "(redacted)"}: the value there is another one',
+        ),
+        ("- {op: replace, path: /data/none, value: aGlkZGVu}", "can't replace a non-existent object 'none'"),
+        ("- {op: test, path: /data/none, value: aGlkZGVu}", "member 'none' not found"),
+        ("- {op: copy, from: /data/none, path: /data/b}", '"path": "/data/b"}: it cannot be carried out'),
+        ("- {op: add, path: /data/password/a/b, value: aGlkZGVu}", "operation 1, "),
+        ("- {op: add, path: /a, value: aGlkZGVu}\n- {op: remove, path: /data/zz}", "operation 2, "),
+        ("- {op: replace, path: '', value: [aGlkZGVu]}", 'the patch leaves ["(redacted)"] in place'),
+        (f"- {{op: test, path: /data/{'x' * 300}, value: aGlkZGVu}}", "operation 1, "),
+        ("- {op: replace, path: /metadata, value: aGlkZGVu}", "metadata: a map is expected"),
+        ("data: {$retainKeys: [a], password: aGlkZGVu}", "data.$retainKeys: invalid patch format of retainKeys"),
+        (
+            "metadata: {ownerReferences: [{name: aGlkZGVu}]}",
+            'metadata.ownerReferences: map: {"name": "(redacted)"} does not contain declared merge key: uid',
+        ),
     ],
 )
-def test_errors_tell_no_values_of_secrets(patch: str) -> None:
-    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {password: c2VjcmV0}\n"
-    done = Done([secret], config_of({"target": {"kind": "Secret"}, "patch": patch}))
+def test_errors_tell_no_values_of_secrets(patch: str, says: str) -> None:
+    """But where it is, and what is wrong there (P4)."""
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, ownerReferences: [{uid: a, name: b}]}\n"
+    done = Done([secret + "data: {password: c2VjcmV0}\n"], config_of({"target": {"kind": "Secret"}, "patch": patch}))
     assert done.exit_code == 1
     (error,) = done.said("error")
     assert error.startswith("Secret s: patches[0]: ")
+    assert says in error
     assert "c2VjcmV0" not in error
     assert "aGlkZGVu" not in error
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
 from krm_merge.functions.patch_jobs import Job, Jobs
+from krm_merge.functions.patch_problems import told
 from krm_merge.functions.patched_identity import with_identity
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
@@ -14,12 +15,11 @@ from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Identity, Targets
 from krm_merge.merge.member import flaw_of
 from krm_merge.patch import Moved, PatchError
+from krm_merge.patch.errors import hiding_values
 from krm_merge.patch.values import Object, same
 from krm_merge.text.values import to_value
 
 _SHOWN = 5
-# What is wrong may quote values.
-_SECRET = "the patch cannot be applied; of a Secret no more is told"
 
 
 @dataclass(slots=True)
@@ -75,7 +75,8 @@ class Patcher:
                 continue
             tally.matched += 1
             try:
-                after = self._applied(job, tally, now, item)
+                with hiding_values(item.kind == "Secret"):
+                    after = self._applied(job, tally, now, item)
             except PatchError as error:
                 self._refuse(item, job, error)
                 return SAME
@@ -94,7 +95,7 @@ class Patcher:
         return CHANGED
 
     def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
-        problem = str(error) if item.kind != "Secret" else _SECRET
+        problem = told(error, job.patch, secret=item.kind == "Secret")
         message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
         self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
 
