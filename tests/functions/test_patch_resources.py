@@ -759,22 +759,39 @@ def test_a_json_patch_that_a_second_run_would_repeat() -> None:
     assert done.results[-1]["tags"] == {"rule": "P6"}
 
 
+MORE = "would change more; in a pipeline"
+
+
 @pytest.mark.parametrize(
     ("patch", "warns"),
     [
-        ("- {op: replace, path: /spec/ports/0/port, value: 54}", False),
-        ("- {op: add, path: /spec/type, value: ClusterIP}", False),
-        ("- {op: remove, path: /spec/ports/0}", True),
-        ("- {op: move, from: /spec/ports, path: /spec/gates}", True),
+        ("- {op: replace, path: /spec/ports/0/port, value: 54}", ""),
+        ("- {op: add, path: /spec/type, value: ClusterIP}", ""),
+        # Names stay what they were, every time.
+        ("- {op: replace, path: /metadata/name, value: new}", ""),
+        ("- {op: remove, path: /spec/ports/0}", MORE),
+        ("- {op: remove, path: /spec/ports}", "fails: Service dns: operation 1, "),
+        ("- {op: move, from: /spec/ports, path: /spec/gates}", "fails: Service dns: operation 1, "),
         (
             "- {op: test, path: /spec/ports/0/port, value: 53}\n- {op: replace, path: /spec/ports/0/port, value: 54}",
-            True,
+            "fails: Service dns: operation 1, ",
         ),
     ],
 )
-def test_json_patches_in_a_pipeline(patch: str, warns: bool) -> None:
+def test_json_patches_in_a_pipeline(patch: str, warns: str) -> None:
+    """P6: a patch that fails the next run is no patch for a pipeline."""
     done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
-    assert bool(done.said("warning")) is warns
+    said = "".join(done.said("warning"))
+    assert bool(said) is bool(warns)
+    assert said.startswith(f"functionConfig: patches[0]: a second run of this JSON patch {warns}" if warns else "")
+
+
+def test_a_second_run_that_fails_for_one_resource_of_several() -> None:
+    other = SERVICE.replace("name: dns", "name: second").replace("  ports:\n", "  ports:\n  - {port: 1}\n")
+    remove = "- {op: remove, path: /spec/ports/1}"
+    done = patched([other, SERVICE], {"target": {"kind": "Service"}, "patch": remove})
+    (warning,) = done.said("warning")
+    assert "fails: Service dns: operation 1, " in warning
 
 
 def test_json_patches_keep_comments_too() -> None:

@@ -24,11 +24,15 @@ _SHOWN = 5
 
 @dataclass(slots=True)
 class Tally:
-    """What came of one patch. `unstable` says that a second run of it would change more."""
+    """What came of one patch.
+
+    `unstable` says that a second run of it would change more, `fails_again` of the first resource that it would fail.
+    """
 
     matched: int = 0
     changed: list[str] = field(default_factory=list)
     unstable: bool = False
+    fails_again: str = ""
 
 
 class Patcher:
@@ -105,10 +109,14 @@ class Patcher:
         after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved)
         if job.patch.removes:
             return None
-        after = with_identity(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
-        if job.patch.operations is not None and not tally.unstable:
+        after = _settled(after, now, job)
+        if job.patch.operations is not None and not tally.fails_again:
             # P6: what is declared in a pipeline runs again.
-            tally.unstable = not same(_again(job, after), after)
+            try:
+                again = _settled(job.patch.operations.apply(after), after, job)
+                tally.unstable = tally.unstable or not same(again, after)
+            except PatchError as error:
+                tally.fails_again = f"{item.ref}: {told(error, job.patch, secret=item.kind == 'Secret')}"
         for move in moved:
             path = format_path(move.path)
             why = "what the patch does not name comes first, then the rest in the patch's order"
@@ -122,12 +130,8 @@ class Patcher:
         return after
 
 
-def _again(job: Job, after: Object) -> Object | None:
-    try:
-        assert job.patch.operations is not None
-        return job.patch.operations.apply(after)
-    except PatchError:
-        return None
+def _settled(after: Object, before: Object, job: Job) -> Object:
+    return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
 
 
 def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
@@ -147,9 +151,11 @@ def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "", w
     resources = "1 resource" if matched == 1 else f"{matched} resources"
     message = f"{prefix}{job.label} matches {resources}, {names}"
     results.info(message, path=job.field, tags={"rule": "P4"})
-    if any(tally.unstable for tally in tallies):
+    fails = next((tally.fails_again for tally in tallies if tally.fails_again), "")
+    if fails or any(tally.unstable for tally in tallies):
+        what = f"fails: {fails}" if fails else "would change more"
         results.warning(
-            f"{prefix}{job.label}: a second run of this JSON patch would change more; in a pipeline use a "
+            f"{prefix}{job.label}: a second run of this JSON patch {what}; in a pipeline use a "
             "strategic merge patch, or operations that give the same again",
             path=job.field,
             tags={"rule": "P6"},
