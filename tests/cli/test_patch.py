@@ -149,6 +149,19 @@ def test_types(place: Place, patch: str, kind: str | None) -> None:
     assert out == web.replace("replicas: 1", "replicas: 3")
 
 
+def test_json_stays_json(place: Place) -> None:
+    """As `kubectl get -o json` writes it; other programs read no YAML."""
+    value = yaml.safe_load(OLD)
+    place.write(**{"web.json": json.dumps(value, indent=4)})
+    patch = (
+        "spec: {paused: true, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, args: [a]}]}}}"
+    )
+    out, _ = place.run("apply", "web.json", "-", stdin=patch)
+    template = json.loads(out)["spec"]["template"]
+    assert template["metadata"] == {"labels": {"app": "web"}}
+    assert {"name": "c", "args": ["a"]} in template["spec"]["containers"]
+
+
 def test_a_merge_patch_replaces_lists(place: Place) -> None:
     out, _ = place.run("apply", "web.yaml", "patch.yaml", "--type", "merge")
     (container,) = next(yaml.safe_load_all(out))["spec"]["template"]["spec"]["containers"]

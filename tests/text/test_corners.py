@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from textwrap import dedent
 
 import pytest
 
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import CannotEdit
+from krm_merge.text.values import to_value
 from text.editing import Edit, tree
 
 
@@ -219,7 +221,7 @@ def test_inserting_into_a_flow_list(before: str, after: str) -> None:
 
 
 def test_flow_mappings() -> None:
-    assert Edit('{"a":1,"b":{"c":[]}}\n').set("b", "c", to={"x": "y\nz"}).text() == '{"a":1,"b":{"c":{x: "y\\nz"}}}\n'
+    assert Edit('{"a":1,"b":{"c":[]}}\n').set("b", "c", to={"x": "y\nz"}).text() == '{"a":1,"b":{"c":{"x": "y\\nz"}}}\n'
     assert Edit("a: {b, c: 1}\n").set("a", "b", to=2).text() == "a: {b: 2, c: 1}\n"
     assert Edit("a: {b: , c: 1}\n").set("a", "b", to=2).text() == "a: {b: 2 , c: 1}\n"
     assert Edit("a: {b: 1}\n").add("a", key="k: v", value=[None, "a, b"]).text() == (
@@ -403,3 +405,25 @@ def test_the_deepest_document_can_be_edited() -> None:
     assert Edit(text).set(*["a"] * depth, "b", to=2).text() == text.replace("1", "2")
     flow = "[" * depth + "1" + "]" * depth
     assert Edit(flow).set(*[0] * depth, to=2).text() == flow.replace("1", "2")
+
+
+# ---- JSON ------------------------------------------------------------------------------------------------------------
+
+JSON = [
+    '{"a":"b","n":{"x":1},"l":["y"],"e":{}}\n',
+    '{\n    "a": "b",\n    "n": {\n        "x": 1\n    },\n    "l": [\n        "y"\n    ],\n    "e": {}\n}\n',
+]
+VALUES = tree("c: d\n'q': \"\\x41\\e\"\nlist: [x, 0x1F, yes, 1.5, ~]\nblock: |\n  two\n  lines\nr: 'it''s'\n")
+
+
+@pytest.mark.parametrize("before", JSON)
+def test_json_stays_json(before: str) -> None:
+    for value in (VALUES, to_value(VALUES)):
+        edit = Edit(before).add("n", key="new", value=value).add("l", value=value).add("e", key="true", value="on")
+        after = json.loads(edit.set("a", to=value).text())
+        assert after["n"] == {"x": 1, "new": to_value(VALUES)}
+        assert after["l"] == ["y", to_value(VALUES)]
+        assert (after["a"], after["e"]) == (to_value(VALUES), {"true": "on"})
+    assert Edit(before).set("n", "x", to=True).text() == before.replace("1", "true")
+    assert Edit(before).set("a", to=None).text() == before.replace('"b"', "null")
+    assert Edit(before).set("a", to="c").text() == before.replace('"b"', '"c"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from typing import Protocol
 
@@ -28,7 +29,7 @@ from krm_merge.text.nodes import (
     Sequence,
     is_merge_key,
 )
-from krm_merge.text.scalar_text import block_text, flow_text, line_text, needs_block
+from krm_merge.text.scalar_text import block_text, flow_text, json_text, line_text, needs_block
 
 MAX_KEY = 1000  # libyaml looks no further than 1,024 characters for the colon of a key
 
@@ -65,6 +66,18 @@ class Emitter:
         """Looked for when new text is written, not before: many edits write none."""
         return self._document if isinstance(self._document, Indents) else indents_of(self._document)
 
+    @cached_property
+    def _is_json(self) -> bool:
+        """Whether the document is JSON: it shall stay so, other programs may not read YAML."""
+        document = self._document
+        if not isinstance(document, Mapping | Sequence) or not document.flow or not document.children:
+            return False
+        try:
+            json.loads(source_of(document).text)
+        except ValueError:
+            return False
+        return True
+
     def child(self, child: Child, column: int, comments: Comments | None, newline: str) -> str:
         """A child of a block collection as complete lines at `column`."""
         return _with_newline(self._child(child, column, comments or NO_COMMENTS), newline)
@@ -98,7 +111,7 @@ class Emitter:
         """The node in flow style, on one line."""
         node = self.resolved(node)
         if isinstance(node, Scalar):
-            return flow_text(node) or "null"
+            return (json_text(node) if self._is_json else None) or flow_text(node) or "null"
         assert not isinstance(node, Alias)
         parts = ", ".join(self.flow_child(child) for child in self.children(node))
         return f"{{{parts}}}" if isinstance(node, Mapping) else f"[{parts}]"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from math import isfinite
 
 from krm_merge.text.layout import block_scalar_header, block_scalar_indent, content_end, is_block_scalar, source_of
 from krm_merge.text.nodes import Node, Scalar
-from krm_merge.text.scalars import literal_is_safe, plain_is_safe, quoted
+from krm_merge.text.scalars import literal_is_safe, plain_is_safe, python_value, quoted
 
 _PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s+|\Z))+")
 _NOT_IN_FLOW = re.compile(r"[\[\]{},?#]|:(?:\Z|\s)|[-:]\Z")
@@ -42,6 +44,17 @@ def flow_text(node: Scalar) -> str:
     if "\n" in text or (node.style == "" and (_NOT_IN_FLOW.search(text) or text.startswith("!"))):
         return _by_value(node, flow=True)
     return text
+
+
+def json_text(node: Scalar) -> str | None:
+    """A scalar as JSON, None for what JSON has no words for."""
+    kind = node.canonical[0]
+    if kind == "str":
+        return quoted(node.text)
+    value = python_value(node.canonical)
+    if kind not in ("int", "float", "bool", "null") or (isinstance(value, float) and not isfinite(value)):
+        return None
+    return json.dumps(value)
 
 
 def block_text(node: Scalar, column: int, step: int, comment: str) -> str:
