@@ -538,6 +538,16 @@ def test_errors_tell_no_values_of_secrets(patch: str, says: str) -> None:
     assert "aGlkZGVu" not in error
 
 
+def test_a_list_is_not_patched() -> None:
+    """Nor do its objects get lost in silence: kpt takes lists apart, other hosts may not."""
+    items = f"apiVersion: v1\nkind: List\nitems:\n{as_item(SERVICE)}"
+    done = patched([items, OTHER], {"target": {"kind": ".*"}, "patch": HIT})
+    assert done.text.startswith(HEAD + as_item(items))
+    (warning,) = done.said("warning")
+    assert warning.startswith("List: patches are not for the objects in a List; make each")
+    assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes 1: ConfigMap other"]
+
+
 def test_a_patch_that_removes_the_object() -> None:
     patch = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\n$patch: delete\n"
     done = patched([DEPLOYMENT, SERVICE, OTHER], patch)

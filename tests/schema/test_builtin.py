@@ -291,6 +291,15 @@ def test_an_unknown_version_is_read_as_the_newest() -> None:
     assert builtin_schema("apps", "v1beta1", "Deployment") is not None
 
 
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet", "ReplicaSet"])
+def test_kinds_that_were_in_extensions(kind: str) -> None:
+    schema = builtin_schema("extensions", "v1beta1", kind)
+    assert schema is not None
+    assert schema.list_kind(path(f"{TEMPLATE}.containers")) == NAME
+    assert builtin_schema("extensions", "v1beta1", "NetworkPolicy") is not None
+    assert builtin_schema("extensions", "v1beta1", "Widget") is None
+
+
 def test_loading_is_measured() -> None:
     code = (
         "import time, krm_merge.schema\n"

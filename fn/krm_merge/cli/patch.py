@@ -11,7 +11,7 @@ from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import show_results
 from krm_merge.functions.patch_jobs import THE_NAME, Job, Jobs, labelled
-from krm_merge.functions.patching import Patcher, report
+from krm_merge.functions.patching import IS_LIST, Patcher, is_list, report
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
 from krm_merge.merge.member import Member, subject_of
@@ -108,6 +108,8 @@ def apply_command(
         show_results(wrong, quiet=quiet)
         sys.exit(1)
     documents = Documents(_named(file), before)
+    if any(map(is_list, documents.resources)):
+        raise PackageError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
     after = File(documents.edited(patcher), before.mode)
     for at, job in enumerate(jobs):

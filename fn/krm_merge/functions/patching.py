@@ -20,6 +20,7 @@ from krm_merge.patch.values import Object, same
 from krm_merge.text.values import to_value
 
 _SHOWN = 5
+IS_LIST = "patches are not for the objects in a List; make each of its items a document of its own"
 
 
 @dataclass(slots=True)
@@ -68,6 +69,10 @@ class Patcher:
             return SAME
         if flaw := flaw_of(root):
             self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return SAME
+        if is_list(item):
+            # P4: its objects would stay as they are, and the list would get their fields.
+            self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, tags={"rule": "P4"})
             return SAME
         before = to_value(root)
         assert isinstance(before, dict)
@@ -128,6 +133,11 @@ class Patcher:
                 tags={"rule": "P2"},
             )
         return after
+
+
+def is_list(item: Resource) -> bool:
+    """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize take them apart."""
+    return item.kind == "List" and item.api_version == "v1"
 
 
 def _settled(after: Object, before: Object, job: Job) -> Object:

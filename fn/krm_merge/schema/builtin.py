@@ -60,6 +60,14 @@ class _Type:
                 self.discriminator = Discriminator(field, members, default or None)
 
 
+# Kinds of the group `extensions`, which Kubernetes moved: the table begins with releases that have them elsewhere only.
+_MOVED: Final = {
+    "DaemonSet": "apps",
+    "Deployment": "apps",
+    "Ingress": "networking.k8s.io",
+    "NetworkPolicy": "networking.k8s.io",
+    "ReplicaSet": "apps",
+}
 # Of what the table does not name: nothing is known.
 _NO_FIELD: Final = _Field([])
 _NO_TYPE: Final = _Type([])
@@ -159,6 +167,8 @@ def builtin_schema(group: str, version: str, kind: str) -> BuiltinSchema | None:
 
     A version that is not known is read as the newest that is.
     """
+    if group == "extensions":
+        group = _MOVED.get(kind, group)
     versions = _kinds().get(f"{group}/{kind}")
     if versions is None or group == "*":
         return None
