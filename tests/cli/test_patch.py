@@ -436,6 +436,20 @@ def test_nothing_to_patch(place: Place) -> None:
     assert place.run("apply", "old.yaml", "-", stdin="{}\n")[0] == OLD
 
 
+def test_definitions_beside_the_object(place: Place) -> None:
+    """A deletion in a list that merges is told by a directive; one that is left out of the patch would stay."""
+    old = "apiVersion: example.com/v1\nkind: Zone\nmetadata: {name: z}\nparts: [{id: 1}, {id: 2}]\n"
+    written(place, old=f"{CRD}---\n{old}", new=old.replace(", {id: 2}", ""))
+    patch, _ = place.run("create", "old.yaml", "new.yaml")
+    assert {"id": 2, "$patch": "delete"} in yaml.safe_load(patch)["parts"]
+    out, _ = place.run("apply", "old.yaml", "-", stdin=old.partition("parts:")[0] + patch)
+    assert [*yaml.safe_load_all(out)][1]["parts"] == [{"id": 1}]
+    written(place, old=CRD, new=CRD.replace("Zone", "Area"))
+    assert yaml.safe_load(place.run("create", "old.yaml", "new.yaml")[0]) == {"spec": {"names": {"kind": "Area"}}}
+    written(place, old=f"{old}---\n{old}")
+    assert "old.yaml: one object is expected" in place.run("create", "old.yaml", "new.yaml", code=1)[1]
+
+
 def objects(place: Place, old: Any, new: Any, live: Any) -> None:
     written(place, **{name: OBJECT % json.dumps(data) for name, data in (("old", old), ("new", new), ("live", live))})
 

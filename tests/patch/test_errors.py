@@ -9,7 +9,7 @@ import pytest
 from generated_objects import SMALL, SpecShape
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.patch import PatchConflict, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
-from krm_merge.patch.patches import PatchType, patch_of
+from krm_merge.patch.patches import PatchType, patches_of
 from krm_merge.schema.builtin import builtin_schema
 
 Data = dict[str, Any]
@@ -168,15 +168,15 @@ def test_fields_may_begin_as_directives_do(name: str, value: Any) -> None:
 )
 def test_only_strategic_merge_patches_have_directives(type_: PatchType | None, patch: Any, path: str) -> None:
     with pytest.raises(PatchError, match="make its type strategic") as raised:
-        patch_of(patch, type_)
+        patches_of([patch], type_)
     assert format_path(raised.value.path) == path
     assert f"a {type_ or 'json'} patch" in raised.value.problem
 
 
 def test_patches_of_other_types_take_directives_away() -> None:
     """What another program has left."""
-    patch_of({"spec": {"$patch": None}, "a": [{"$ref": "b"}]}, "merge")
-    patch_of([{"op": op, "path": "/$patch", "value": "delete"} for op in ("test", "remove")])
+    patches_of([{"spec": {"$patch": None}, "a": [{"$ref": "b"}]}], "merge")
+    patches_of([[{"op": op, "path": "/$patch", "value": "delete"} for op in ("test", "remove")]])
 
 
 @pytest.mark.parametrize("field", ["items", "inner"])

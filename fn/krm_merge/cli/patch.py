@@ -15,7 +15,7 @@ from krm_merge.functions.patching import IS_LIST, Patcher, is_list, report
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
 from krm_merge.merge.member import Member, subject_of
-from krm_merge.merge.schemas import Schemas
+from krm_merge.merge.schemas import CRD, Schemas
 from krm_merge.packages.directory import PackageError, read_file
 from krm_merge.packages.tree import File
 from krm_merge.packages.write import write_file
@@ -33,7 +33,7 @@ from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, ta
 from krm_merge.patch.values import Object
 from krm_merge.text.document import written
 from krm_merge.text.nodes import Mapping, TextError
-from krm_merge.text.reader import read
+from krm_merge.text.reader import read_all
 from krm_merge.text.values import Value, from_value, to_value
 
 _STDIO = Path("-")
@@ -167,19 +167,26 @@ def create_command(
 ) -> None:
     """Print the patch that makes the object in NEW of the object in OLD. One of the files may be - for stdin.
 
+    CustomResourceDefinitions beside the object, in one of the files, tell how lists of custom resources merge. Whoever
+    applies the patch needs them, too.
+
     With --live, OLD is the object as it was last applied: what NEW has not and OLD had is deleted, what only the live
     object has stays.
     """
     places = [place for place in (old, new, live) if place is not None]
     if places.count(_STDIO) > 1:
         raise click.UsageError("only one file can be -")
-    objects = {place: _object(place) for place in places}
+    objects: dict[Path, Object] = {}
+    definitions: list[Mapping] = []
+    for place in places:
+        objects[place], beside = _object(place)
+        definitions += beside
     original, modified = objects[old], objects[new]
     if live is not None:
         _check_one_object(live, objects[live], new, modified)
     root = from_value(modified)
     assert isinstance(root, Mapping)
-    schema = SchemaShape(Schemas(lambda: ()).of(Member("", subject_of(root), root, "")))
+    schema = SchemaShape(Schemas(lambda: definitions).of(Member("", subject_of(root), root, "")))
     try:
         if type_ == "merge":
             patch = (
@@ -212,14 +219,19 @@ def _named(place: Path) -> str:
     return "stdin" if place == _STDIO else str(place)
 
 
-def _object(place: Path) -> Object:
+def _object(place: Path) -> tuple[Object, list[Mapping]]:
+    """The object in a file, and the CustomResourceDefinitions beside it. Raises PackageError."""
     try:
-        value = to_value(read(_read(place).data.decode()))
+        roots = list(read_all(_read(place).data.decode()))
     except (TextError, UnicodeDecodeError) as error:
         raise PackageError(f"{_named(place)}: {error}") from None
+    definitions = [root for root in roots if isinstance(root, Mapping) and to_value(root.get("kind")) == CRD]
+    known = set(map(id, definitions)) if len(roots) > 1 else set()  # one alone is the object
+    objects = [root for root in roots if id(root) not in known]
+    value = to_value(objects[0]) if len(objects) == 1 else None
     if not isinstance(value, dict):
-        raise PackageError(f"{_named(place)}: one object is expected")
-    return value
+        raise PackageError(f"{_named(place)}: one object is expected, and no others than CustomResourceDefinitions")
+    return value, definitions
 
 
 def _check_one_object(live: Path, now: Object, new: Path, modified: Object) -> None:

@@ -88,7 +88,9 @@ def patches_of(values: Sequence[Value], type_: PatchType | None = None) -> list[
         try:
             patches.append(_patch(value, type_))
         except PatchError as error:
-            raise PatchError(f"document {number}: {error}" if len(values) > 1 else str(error)) from None
+            if len(values) == 1:
+                raise
+            raise PatchError(f"document {number}: {error}") from None
     return patches
 
 
