@@ -267,6 +267,19 @@ def test_every_plugin_sees_the_original(points: Points) -> None:
     assert all("labels" in seen["metadata"] for seen in points.seen)
 
 
+def test_every_plugin_sees_all_options(points: Points) -> None:
+    """T1: whatever another one, or the same one before, did to its own."""
+
+    def takes(resource: Value, options: dict[str, str]) -> Response:
+        options.clear()
+        return Response()
+
+    seen = ({"who": "me"}, {"who": "me", "own": "x"})
+    own = points.add("own", takes) | {"options": {"own": "x"}}
+    transformed([OTHER, SERVICE], points.add("a", takes), own, options={"who": "me"})
+    assert points.options == [*seen, *seen]
+
+
 def test_skipped_plugins_do_not_run(points: Points) -> None:
     done = transformed([DEPLOYMENT], points.add("a", Response()), sets("b", 5), skipPlugins=["a"], priorities=["a"])
     assert points.seen == []
@@ -1149,6 +1162,22 @@ def test_one_error_for_each_problem(points: Points) -> None:
     assert [one["tags"] for one in done.results] == [
         {"rule": "T6", "event": "plugin-error", "plugin": name} for name in "acd"
     ]
+
+
+def test_what_entry_points_print_is_not_in_the_output(points: Points, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the function and of `krm-merge transform --output json`, which both are on stdout."""
+
+    class Talks:
+        def __init__(self) -> None:
+            print("made")
+
+        def run(self, resource: Value, options: dict[str, str]) -> Response:
+            print("looking at", resource["kind"])
+            return Response()
+
+    points.all.append(Point("talks", Talks))
+    transformed([OTHER], {"entryPoint": "talks"})
+    assert capsys.readouterr() == ("", "made\nlooking at ConfigMap\n")
 
 
 def test_a_plugin_cannot_end_the_program(points: Points) -> None:

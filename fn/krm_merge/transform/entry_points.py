@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, TypeAlias
@@ -26,7 +28,9 @@ class Installed:
 
     def run(self, resource: Object, options: Options) -> Response:
         """Runs it; what it answers may be a Response or its JSON form. Raises PluginError."""
-        answer = self.run_function(resource, options)
+        # On stdout it would stand before the ResourceList.
+        with redirect_stdout(sys.stderr):
+            answer = self.run_function(resource, options)
         return answer if isinstance(answer, Response) else Response.read(answer)
 
 
@@ -49,9 +53,10 @@ def all_installed() -> list[str]:
 
 def _loaded(point: EntryPoint, name: str) -> Plugin:
     try:
-        value = point.load()
-        if isinstance(value, type):
-            value = value()
+        with redirect_stdout(sys.stderr):
+            value = point.load()
+            if isinstance(value, type):
+                value = value()
     except (Exception, SystemExit) as error:
         # Importing runs other people's code.
         raise PluginError(f"{point.value} cannot be loaded: {type(error).__name__}: {error}") from error

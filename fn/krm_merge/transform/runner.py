@@ -115,7 +115,8 @@ class Runner:
         shown = resource if only_reads(plugin) else copied(resource)
         assert isinstance(shown, dict)
         try:
-            response: object = plugin.run(shown, self.options)
+            # T1: each has a copy of its own, of the options too.
+            response: object = plugin.run(shown, dict(self.options))
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
