@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,8 +16,9 @@ import yaml
 
 from functions import streams
 from functions.streams import DEPLOYMENT, HEAD, ID, INDEX, LEGACY_ID, OTHER, PATH, SERVICE, Value, as_item, many
+from krm_merge.functions import process
 from krm_merge.krm import parallel
-from krm_merge.transform import Metadata, Operation, OptionalField, PluginError, Response, entry_points
+from krm_merge.transform import Metadata, Operation, OptionalField, Patch, PluginError, Response, entry_points
 from krm_merge.transform.directory import VARIABLE
 
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
@@ -951,7 +954,7 @@ UNREADABLE = [
 def test_new_resources_that_cannot_be_read(points: Points, change: Value, read: bool) -> None:
     """What a plugin answers is checked, whatever its form; the error names it."""
     new = {**created(), **change}
-    plugin = points.add("a", {"newResources": [new]} if read else Response(new_resources=(new,)))
+    plugin = points.add("a", lambda *_: {"newResources": [new]} if read else Response(new_resources=(new,)))
     (error,) = refused([DEPLOYMENT], plugin)
     assert error.startswith("a: ")
 
@@ -1162,6 +1165,89 @@ def test_one_error_for_each_problem(points: Points) -> None:
     assert [one["tags"] for one in done.results] == [
         {"rule": "T6", "event": "plugin-error", "plugin": name} for name in "acd"
     ]
+
+
+def nested(levels: int) -> Any:
+    return [nested(levels - 1)] if levels else 1
+
+
+JSON_KNOWS: Final = "JSON knows dict, list, str, int, float, bool and None"
+WRONG_ANSWERS: list[tuple[Callable[[], Any], str]] = [
+    # what a plugin answers, what is said of it
+    (lambda: Response.of(add_x("/spec/x", 1)), "the path of add is '/spec/x'; a tuple of texts is expected: ('spec',"),
+    (lambda: Response.of(add_x(("spec", 0), 1)), "the path of add is ('spec', 0); a tuple of texts is expected"),
+    (lambda: Response.of(Operation("copy", ("x",), "/spec")), "the source of copy is '/spec'; a tuple of texts"),  # type: ignore[arg-type]
+    (lambda: Response.of(Operation("set", ("x",))), "op is 'set'; known are add, remove, replace, move, copy, test"),  # type: ignore[arg-type]
+    (lambda: Response.of(add_x(("x" * 3,) * 200, 1)), "the path of add has more than 126 levels"),
+    (lambda: Response((add_x(("x",), 1),)), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
+    (lambda: Response(Patch(())), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
+    (lambda: Response(iter(())), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
+    (lambda: Response((Patch(("x",)),)), "operations of a patch: a tuple of Operation is expected"),  # type: ignore[arg-type]
+    (lambda: Response(is_whiteout="no"), "is_whiteout of the response: a bool is expected"),  # type: ignore[arg-type]
+    (lambda: Response(reason=5), "reason of the response: a str is expected"),  # type: ignore[arg-type]
+    (lambda: Response(new_resources=("x",)), "new_resources of the response: a tuple of dict is expected"),  # type: ignore[arg-type]
+    (lambda: 5, "the response is no JSON object with version, isWhiteOut, patches and newResources"),
+]
+WRONG_VALUES = [
+    # a value, what is said of it
+    (("a", "b"), f"holds a tuple; {JSON_KNOWS}"),
+    ({"a": [{"b", "c"}]}, f"holds a set; {JSON_KNOWS}"),
+    (date(2020, 1, 1), f"holds a date; {JSON_KNOWS}"),
+    (OrderedDict(a=1), f"holds a OrderedDict; {JSON_KNOWS}"),
+    ({1: 2}, "holds a key that is no text"),
+    ({"\ud800": 2}, "holds a key that is no text"),
+    (["\ud800"], "holds half a character"),
+    (float("nan"), "holds nan, which JSON does not know"),
+    (nested(150), "is nested deeper than 126 levels"),
+]
+
+
+def add_x(path: Any, value: Any) -> Operation:
+    return Operation("add", path, value=value)
+
+
+@pytest.mark.parametrize(("answer", "says"), WRONG_ANSWERS)
+def test_answers_that_are_none(points: Points, answer: Callable[[], Any], says: str) -> None:
+    """T6: the error names the plugin, and no item changes."""
+    (error,) = refused([DEPLOYMENT], points.add("a", lambda *_: answer()))
+    assert error.startswith(f"a: {says}")
+    assert error.endswith("(Deployment shop/web)")
+
+
+@pytest.mark.parametrize(("value", "says"), WRONG_VALUES)
+def test_values_that_are_no_json(points: Points, value: Any, says: str) -> None:
+    """However a plugin answers."""
+    made = points.add("made", lambda *_: Response.of(add_x(("spec", "x"), value)))
+    read = points.add("read", {"patches": [op("add", "/spec/x", value)]})
+    new = adds(points, "new", created(data=value))
+    where = "(Deployment shop/web)"
+    assert refused([DEPLOYMENT], made, read, new) == [
+        f"made: the value of add /spec/x {says} {where}",
+        f"read: the value of add /spec/x {says} {where}",
+        f"new: a new resource of the response {says} {where}",
+    ]
+
+
+def test_the_deepest_value(points: Points) -> None:
+    """It can be read again, as an item and in a file."""
+    deepest = points.add(
+        "a", {"patches": [op("add", "/spec/x", nested(124))], "newResources": [created(x=nested(125))]}
+    )
+    done = transformed([DEPLOYMENT], deepest)
+    assert process(done.output.encode()).exit_code == 0
+    for answer in ({"patches": [op("add", "/spec/x", nested(125))]}, {"newResources": [created(x=nested(126))]}):
+        (error,) = refused([DEPLOYMENT], points.add("b", answer))
+        assert "nested deeper than 126 levels" in error
+
+
+def test_copies_that_are_too_deep() -> None:
+    """Each puts all of it into its innermost map."""
+    copies = [{"op": "copy", "from": "/x", "path": "/x" + "/a" * 2**times} for times in range(1, 7)]
+    for number, last in ((5, False), (6, True)):
+        plugins = sets("b", 5), patches("a", op("add", "/x", {"a": {}}), *copies[:number])
+        done = Done([DEPLOYMENT], config_of(*plugins))
+        too_deep = ["a: makes a resource that is nested deeper than 126 levels (Deployment shop/web)"]
+        assert done.said("error") == (too_deep if last else [])
 
 
 def test_what_entry_points_print_is_not_in_the_output(points: Points, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from krm_merge.text.values import Value
+from krm_merge.transform.json_value import DEPTH_LIMIT, flaw_of_value, is_text
 
 Kind: TypeAlias = Literal["add", "remove", "replace", "move", "copy", "test"]
 Pointer: TypeAlias = tuple[str, ...]
@@ -43,6 +44,19 @@ class Operation:
             raise OperationError(f"{kind} without value")
         source = _pointer(value, "from") if kind in _WITH_SOURCE else ()
         return cls(kind, _pointer(value, "path"), source, value["value"] if kind in _WITH_VALUE else None)
+
+    @property
+    def flaw(self) -> str:
+        """What makes it no operation, whatever it is for, or ''. Types are no proof: plugins make operations."""
+        if self.kind not in KINDS:
+            return f"op is {self.kind!r}; known are {', '.join(KINDS)}"
+        for name, pointer in (("path", self.path), ("source", self.source)):
+            if not _is_pointer(pointer):
+                return f"the {name} of {self.kind} is {pointer!a}; a tuple of texts is expected: ('spec', 'replicas')"
+        if len(self.path) > DEPTH_LIMIT:
+            return f"the path of {self.kind} has more than {DEPTH_LIMIT} levels"
+        flaw = flaw_of_value(self.value, len(self.path))
+        return f"the value of {self} {flaw}" if flaw else ""
 
     def to_value(self) -> dict[str, Value]:
         """The JSON form."""
@@ -97,6 +111,10 @@ def read_pointer(text: str) -> Pointer:
 def pointer_text(pointer: Pointer) -> str:
     """The text of a JSON pointer."""
     return "".join(f"/{token.replace('~', '~0').replace('/', '~1')}" for token in pointer)
+
+
+def _is_pointer(found: object) -> bool:
+    return isinstance(found, tuple) and all(map(is_text, found))
 
 
 def _pointer(value: dict[str, Value], field: str) -> Pointer:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from krm_merge.text.values import Value
+from krm_merge.transform.json_value import flaw_of_value
 from krm_merge.transform.operation import Operation, OperationError
 
 Object: TypeAlias = "dict[str, Value]"
@@ -38,6 +39,12 @@ class Patch:
     operations: tuple[Operation, ...]
     skips: bool = False
 
+    def __post_init__(self) -> None:
+        """Raises PluginError for operations that are none. Patches without code are made once, and looked at once."""
+        _check_items("operations of a patch", self.operations, Operation)
+        if flaw := next(filter(None, (operation.flaw for operation in self.operations)), ""):
+            raise PluginError(flaw)
+
     @property
     def is_guarded(self) -> bool:
         """Whether it has a test."""
@@ -52,6 +59,15 @@ class Response:
     is_whiteout: bool = False
     reason: str = ""
     new_resources: tuple[Object, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Raises PluginError where it is none: what makes responses are other people's plugins (T6)."""
+        _check_items("patches of the response", self.patches, Patch)
+        _check_items("new_resources of the response", self.new_resources, dict)
+        _check_type("is_whiteout of the response", self.is_whiteout, bool)
+        _check_type("reason of the response", self.reason, str)
+        for resource in self.new_resources:
+            _check_new(resource)
 
     @classmethod
     def of(cls, *operations: Operation) -> Response:
@@ -79,11 +95,10 @@ class Response:
             operations = tuple(Operation.read(operation) for operation in patches or ())
         except OperationError as error:
             raise PluginError(f"patches of the response: {error}") from None
-        return cls(
-            cls.of(*operations).patches,
-            bool(whiteout),
-            new_resources=tuple(checked(resource) for resource in created or ()),
-        )
+        resources = tuple(resource for resource in created or () if isinstance(resource, dict))
+        if len(resources) < len(created or ()):
+            raise PluginError("a new resource of the response is no map")
+        return cls(cls.of(*operations).patches, bool(whiteout), new_resources=resources)
 
     def to_value(self) -> Object:
         """The JSON form; what is empty is left out."""
@@ -213,10 +228,22 @@ def close(plugin: Plugin) -> None:
         end()
 
 
-def checked(resource: Value) -> Object:
-    """A new resource; what identifies it must be there. Raises PluginError."""
-    if not isinstance(resource, dict):
-        raise PluginError("a new resource of the response is no map")
+def _check_items(what: str, found: object, type_: type) -> None:
+    """Raises PluginError."""
+    if not isinstance(found, tuple | list) or not all(isinstance(one, type_) for one in found):
+        raise PluginError(f"{what}: a tuple of {type_.__name__} is expected")
+
+
+def _check_type(what: str, found: object, type_: type) -> None:
+    """Raises PluginError."""
+    if not isinstance(found, type_):
+        raise PluginError(f"{what}: a {type_.__name__} is expected")
+
+
+def _check_new(resource: Object) -> None:
+    """What identifies a new resource must be there, and all of it be JSON. Raises PluginError."""
+    if flaw := flaw_of_value(resource):
+        raise PluginError(f"a new resource of the response {flaw}")
     metadata = resource.get("metadata")
     for field, found in (
         ("apiVersion", resource.get("apiVersion")),
@@ -227,7 +254,6 @@ def checked(resource: Value) -> Object:
             raise PluginError(f"a new resource of the response is missing {field}")
     if isinstance(metadata, dict) and not isinstance(metadata.get("annotations", {}), dict):
         raise PluginError("a new resource of the response has no map in metadata.annotations")
-    return resource
 
 
 def _text(value: Value, field: str) -> str:

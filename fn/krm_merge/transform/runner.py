@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from krm_merge.text.values import copied
 from krm_merge.transform.by_path import settle_by_path
+from krm_merge.transform.json_value import flaw_of_value
 from krm_merge.transform.locations import KeysOf
 from krm_merge.transform.operation import PluginOperation
-from krm_merge.transform.plugin import Object, Options, Plugin, PluginError, Response, checked, close, only_reads
+from krm_merge.transform.plugin import Object, Options, Plugin, PluginError, Response, close, only_reads
 from krm_merge.transform.settle import Ignored, Proposal, Refused, Settlement, carried_out, placed, settle
 from krm_merge.transform.tracked import Tracked
 from krm_merge.transform.units import Keep, units
@@ -94,6 +95,7 @@ class Runner:
         except RecursionError:
             names = ", ".join(dict.fromkeys(proposal.plugin for proposal in proposals if proposal.patches))
             outcome.failures.append(Failure(names, "the values are nested too deeply"))
+        outcome.failures += _too_deep(outcome.settlement, resource)
         return outcome
 
     def _settlement(
@@ -124,9 +126,15 @@ class Runner:
             raise PluginError(f"{type(error).__name__}: {error}") from error
         if not isinstance(response, Response):
             raise PluginError(f"answered with a {type(response).__name__}; a Response is expected")
-        for resource in response.new_resources:
-            checked(resource)
         return response
+
+
+def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
+    """What copies made of a resource; other operations tell by themselves how deep they write."""
+    operations = (done for done in settlement.operations if done.operation.kind in ("copy", "move"))
+    names = ", ".join(dict.fromkeys(done.plugin for done in operations))
+    if names and (flaw := flaw_of_value(settlement.value)) and not flaw_of_value(resource):
+        yield Failure(names, f"makes a resource that {flaw}")
 
 
 def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep: Keep, keys_of: KeysOf) -> Settlement:

@@ -1,0 +1,41 @@
+"""What plugins may write: JSON, nested no deeper than it can be read again."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+DEPTH_LIMIT: Final = 126
+"""Maps and lists in each other. YAML is read to 128 levels; two of them stand around an item of a ResourceList."""
+
+
+# Not types made from them: what compares and writes values goes by the type.
+_TYPES: Final = frozenset((dict, list, str, int, float, bool, type(None)))
+
+
+def flaw_of_value(value: object, depth: int = 0) -> str:
+    """What keeps a value from being written, or ''. So many maps and lists stand around it."""
+    if type(value) not in _TYPES:
+        return f"holds a {type(value).__name__}; JSON knows dict, list, str, int, float, bool and None"
+    if isinstance(value, str):
+        return "" if is_text(value) else "holds half a character"
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else f"holds {value}, which JSON does not know"
+    if not isinstance(value, dict | list):
+        return ""
+    if depth >= DEPTH_LIMIT:
+        return f"is nested deeper than {DEPTH_LIMIT} levels"
+    if isinstance(value, dict) and not all(map(is_text, value)):
+        return "holds a key that is no text"
+    inner = value.values() if isinstance(value, dict) else value
+    return next(filter(None, (flaw_of_value(one, depth + 1) for one in inner)), "")
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a text that UTF-8 can hold."""
+    if type(value) is not str:
+        return False
+    try:
+        return value.isascii() or bool(value.encode())
+    except UnicodeEncodeError:
+        return False
