@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any, Final
 
 import pytest
 
-from krm_merge.transform import Metadata, Operation, PluginError, Response, Runner
+from krm_merge.transform import Metadata, Operation, Options, PluginError, Response, Runner, serve
 from krm_merge.transform.process import Executable, Protocol
 
 Data = dict[str, Any]
@@ -416,6 +417,46 @@ def test_the_protocol_that_the_metadata_tell(programs: Programs) -> None:
     crane = programs.python(*program, protocol="crane/v1")
     assert crane.run(POD, {}).is_whiteout
     assert str(refused(crane, {**POD, "kind": "Bad"})) == "PluginRunError: the plugin failed: not this one"
+
+
+class Wrong:
+    """A plugin in Python that answers with what is no JSON, or fails when it is asked what it is."""
+
+    name = "wrong"
+
+    def __init__(self, told: Any, value: Any) -> None:
+        self.told, self.value = told, value
+
+    @property
+    def metadata(self) -> Metadata:
+        if isinstance(self.told, Exception):
+            raise self.told
+        return Metadata("wrong", self.told)
+
+    def run(self, resource: Data, options: Options) -> Response:
+        values: list[Any] = []
+        response = Response.of(Operation("add", ("x",), value=values))
+        values.append(self.value)
+        return response
+
+
+@pytest.mark.parametrize(
+    ("told", "value", "request_", "error"),
+    [
+        ({"v1"}, 1, {}, "Object of type set is not JSON serializable"),
+        (ValueError("not today \ud800"), 1, {}, "not today \ud800"),
+        ("v1", {"v1"}, POD, "Object of type set is not JSON serializable"),
+    ],
+)
+def test_a_served_plugin_that_answers_with_no_json(told: Any, value: Any, request_: Data, error: str) -> None:
+    """The caller is told, in both protocols, and by lines the next request comes."""
+    fault = {"type": "PluginRunError", "message": "the plugin failed", "error": error}
+    request = json.dumps(request_).encode()
+    stdout, stderr = io.BytesIO(), io.BytesIO()
+    assert serve(Wrong(told, value), io.BytesIO(request), stdout, stderr) == 1
+    assert (stdout.getvalue(), json.loads(stderr.getvalue())) == (b"", fault)
+    assert serve(Wrong(told, value), io.BytesIO((request + b"\n") * 2), stdout, stderr) == 0
+    assert [json.loads(line) for line in stdout.getvalue().splitlines()] == [{"error": fault}] * 2
 
 
 @pytest.mark.parametrize(

@@ -49,12 +49,12 @@ def serve(
             if not request.strip():
                 return 0
             try:
-                answer: Value = _answer(plugin, request)
+                answer = _answer(plugin, request)
             except Fault as fault:
                 if not request.endswith(b"\n"):
                     raise
-                answer = {"error": fault.to_value()}
-            sink.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+                answer = json.dumps({"error": fault.to_value()}).encode()
+            sink.write(answer + b"\n")
             sink.flush()
     except Fault as fault:
         (stderr or sys.stderr.buffer).write(str(fault).encode() + b"\n")
@@ -78,16 +78,31 @@ def _is_whole(line: bytes) -> bool:
     return True
 
 
-def _answer(plugin: Plugin, request: bytes) -> Object:
+def _answer(plugin: Plugin, request: bytes) -> bytes:
     try:
         value: Value = json.loads(request)
     except ValueError as error:
         raise Fault("PluginInvalidInputError", "the request is no JSON", str(error)) from None
-    if value == {}:
-        told = metadata_of(plugin)
-        return Metadata(told.name, told.version, told.fields, ("crane/v1", "jsonl/v1")).to_value()
     if not isinstance(value, dict):
         raise Fault("PluginInvalidInputError", "the request is no Kubernetes object")
+    try:
+        answer = plugin.run(*_resource(value)).to_value() if value else _told(plugin)
+        return json.dumps(answer, ensure_ascii=False).encode()
+    except Fault:
+        raise
+    except Exception as error:
+        # Whatever it raises, or answers, the caller shall be told.
+        raise Fault("PluginRunError", "the plugin failed", str(error)) from error
+
+
+def _told(plugin: Plugin) -> Object:
+    """The metadata."""
+    told = metadata_of(plugin)
+    return Metadata(told.name, told.version, told.fields, ("crane/v1", "jsonl/v1")).to_value()
+
+
+def _resource(value: Object) -> tuple[Object, dict[str, str]]:
+    """The resource of a request, and the options."""
     extras = value.pop("extras", None)
     if not all(isinstance(value.get(name), str) and value[name] for name in ("apiVersion", "kind")):
         raise Fault("PluginInvalidInputError", "the request is no Kubernetes object: apiVersion and kind are expected")
@@ -96,8 +111,4 @@ def _answer(plugin: Plugin, request: bytes) -> Object:
         if not isinstance(text, str):
             raise Fault("PluginInvalidIOError", f"the option {name} is no text")
         options[name] = text
-    try:
-        return plugin.run(value, options).to_value()
-    except Exception as error:
-        # Whatever it raises, the caller shall be told.
-        raise Fault("PluginRunError", "the plugin failed", str(error)) from error
+    return value, options
