@@ -1281,6 +1281,11 @@ WRONG_OPERATIONS = [
     (op("move", "/spec/a", **{"from": "/spec/none"}), "/spec/none"),
     (op("add", "/spec/replicas/x", 1), "/spec/replicas"),
     (op("add", "/spec/template/spec/containers/7", {}), "has 2 elements; 7 is no place among them"),
+    (
+        op("replace", f"/spec/template/spec/containers/{'1' * 5000}", {}),
+        "there is no /spec/template/spec/containers/111",
+    ),
+    (op("add", f"/spec/template/spec/containers/{'1' * 5000}", {}), "1 is no place among them"),
     (op("remove", ""), "the whole object cannot be removed"),
 ]
 
@@ -1598,6 +1603,7 @@ PLUGIN_ERRORS = [
     ({"exec": {"file": "text"}}, "is no executable file; set its mode to 0555"),
     ({"exec": {"file": "bin"}}, "is no executable file; set its mode to 0555"),
     ({"exec": {"file": "dangling"}}, "has no plugin dangling"),
+    ({"exec": {"file": "loop"}}, "has no plugin loop"),
 ]
 
 
@@ -1608,6 +1614,7 @@ def odd_programs(programs: Programs, points: Points) -> Programs:
     programs.add("../outside", "echo '{}'")
     (programs.directory / "link").symlink_to("../outside")
     (programs.directory / "dangling").symlink_to("nothing")
+    (programs.directory / "loop").symlink_to("loop")
     points.all += [Point("red", "text"), Point("brown", ImportError("no module named acme"))]
     return programs
 

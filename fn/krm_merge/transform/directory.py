@@ -67,7 +67,8 @@ class PluginDirectory:
         assert self.path is not None
         try:
             real, status = file.resolve(strict=True), file.stat()
-        except OSError:
+        except (OSError, RuntimeError):
+            # Not there, or a link that leads to itself: a RuntimeError before Python 3.13.
             found = ", ".join(path.name for path in self._files()) or "nothing"
             raise PluginError(f"{self.path} has no plugin {file.name}; it holds {found}") from None
         if not real.is_relative_to(self.path.resolve()):

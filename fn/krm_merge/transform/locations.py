@@ -82,9 +82,11 @@ def index_of(token: str, items: list[Value]) -> int | None:
             if isinstance(item, dict) and all(_text(item.get(name)) == text for name, _, text in wanted):
                 return at
         return None
-    if not token.isascii() or not token.isdigit() or (token[0] == "0" and token != "0") or int(token) >= len(items):
+    if not token.isascii() or not token.isdigit() or (token[0] == "0" and token != "0"):
         return None
-    return int(token)
+    # Python reads no number of some thousand digits.
+    index = int(token) if len(token) <= len(str(len(items))) else len(items)
+    return index if index < len(items) else None
 
 
 def _text(value: Value) -> str | None:
