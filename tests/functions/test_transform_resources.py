@@ -940,6 +940,27 @@ def test_new_resources_that_are_none(points: Points, missing: str) -> None:
     assert error == f"a: a new resource of the response is missing {field_} (Deployment shop/web)"
 
 
+NO_NAMES = [
+    # a change of a new resource, what is said of it
+    ({"metadata": {"name": "a\0b"}}, "name of a new resource of the response is 'a\\x00b'; leave out what cannot be"),
+    ({"metadata": {"name": "a\nb"}}, "name of a new resource of the response is 'a\\nb'; leave out what cannot be"),
+    ({"kind": "A\0"}, "kind of a new resource of the response is 'A\\x00'; leave out what cannot be printed"),
+    ({"metadata": {"name": "a" * 400}}, "kind and name of a new resource of the response have 409 bytes; a file name"),
+    ({"metadata": {"name": "ä" * 121}}, "kind and name of a new resource of the response have 251 bytes; a file name"),
+]
+
+
+@pytest.mark.parametrize(("change", "says"), NO_NAMES)
+def test_new_resources_that_no_file_can_be_named_after(points: Points, change: Value, says: str) -> None:
+    (error,) = refused([DEPLOYMENT], adds(points, "a", {**created(), **change}))
+    assert error.startswith(f"a: {says}")
+
+
+def test_the_longest_name_of_a_new_resource(points: Points, tmp_path: Path) -> None:
+    done = transformed([DEPLOYMENT], adds(points, "a", created("a" * 240)))
+    (tmp_path / Path(done.items[1]["metadata"]["annotations"][PATH]).name).touch()
+
+
 UNREADABLE = [
     {"metadata": {"name": "extra", "annotations": ["a"]}},
     {"metadata": {"name": "extra", "annotations": "a"}},

@@ -16,6 +16,9 @@ Options: TypeAlias = Mapping[str, str]
 VERSION = "v1"
 """The only version of crane's protocol."""
 
+# Of kind and name; the file of a resource is called `kind_name.yaml`, and file systems take 255 bytes.
+_LONGEST_NAME = 249
+
 
 class PluginError(Exception):
     """A plugin that cannot be used, or failed. `type` and `detail` are those of crane's error, if it gave one."""
@@ -252,8 +255,17 @@ def _check_new(resource: Object) -> None:
     ):
         if not isinstance(found, str) or not found:
             raise PluginError(f"a new resource of the response is missing {field}")
-    if isinstance(metadata, dict) and not isinstance(metadata.get("annotations", {}), dict):
+        if not found.isprintable():
+            raise PluginError(
+                f"{field} of a new resource of the response is {found!a}; leave out what cannot be printed"
+            )
+    assert isinstance(metadata, dict)
+    if not isinstance(metadata.get("annotations", {}), dict):
         raise PluginError("a new resource of the response has no map in metadata.annotations")
+    size = len(f"{resource['kind']}{metadata['name']}".encode())
+    if size > _LONGEST_NAME:
+        message = f"kind and name of a new resource of the response have {size} bytes; a file name has room for"
+        raise PluginError(f"{message} {_LONGEST_NAME}")
 
 
 def _text(value: Value, field: str) -> str:
