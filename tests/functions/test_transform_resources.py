@@ -1507,6 +1507,19 @@ def test_config_maps(two_programs: Programs, data: dict[str, str], replicas: int
     assert named == set(ran)
 
 
+@pytest.mark.parametrize("data", [{}, {"plugins": "contact.sh,a"}])
+def test_names_in_config_maps(two_programs: Programs, data: dict[str, str]) -> None:
+    """T11: a program is found by its file, and called as its metadata say."""
+    two_programs.add(
+        "contact.sh",
+        """echo '{"patches": [{"op": "add", "path": "/spec/replicas", "value": 13}]}'""",
+        meta={"name": "contact"},
+    )
+    done = Done([DEPLOYMENT], config_map(plugin_priorities="contact", **data))
+    assert done.exit_code == 0, done.message
+    assert done.items[0]["spec"]["replicas"] == 13
+
+
 def test_options_of_config_maps(points: Points) -> None:
     """Names in lower case, as crane has them."""
     points.add("x", Response())
@@ -1521,6 +1534,8 @@ WRONG_CONFIG_MAPS = [
     ({"optional_flags": "null"}, "data.optional-flags", "a JSON map of texts is expected"),
     ({"optional_flags": '{"a": true}'}, "data.optional-flags", "a JSON map of texts is expected"),
     ({"optional_flags": '{"Aa": "1", "aA": "2"}'}, "data.optional-flags", "duplicate optional key aa"),
+    ({"plugins": ""}, "data.plugins", "names no plugin; leave it out for KubernetesPlugin and all programs in the"),
+    ({"plugins": " , "}, "data.plugins", "names no plugin; leave it out for KubernetesPlugin and all programs in the"),
     ({"plugins": "none"}, "data.plugins", "no installed package has the entry point none"),
     ({"plugins": "../a"}, "data.plugins", "no installed package has the entry point ../a"),
     ({"plugin_priorities": "none"}, "data.plugin-priorities", "no plugin has that name"),

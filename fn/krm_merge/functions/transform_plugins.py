@@ -34,23 +34,27 @@ def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, resu
 
 
 def named_plugins(names: Sequence[str], directory: PluginDirectory) -> list[Plugin]:
-    """Plugins by their names alone: the built-in one, programs, entry points. Raises PluginError."""
+    """The built-in plugin by its name, programs by their files, entry points by theirs. Raises PluginError."""
+    if not names:
+        message = f"names no plugin; leave it out for {KUBERNETES} and all programs in the plugin directory"
+        raise PluginError(message)
     return [_named(name, directory) for name in names]
 
 
 def all_plugins(directory: PluginDirectory) -> list[Plugin]:
     """The built-in plugin and all programs in the directory, as crane runs them. Raises PluginError."""
-    return [KubernetesPlugin(), *(_program(file, "") for file in directory.all())]
+    return [KubernetesPlugin(), *map(_program, directory.all())]
 
 
 def _named(name: str, directory: PluginDirectory) -> Plugin:
     if name == KUBERNETES:
         return KubernetesPlugin()
-    return _program(directory.executable(name), name) if directory.holds(name) else installed(name)
+    return _program(directory.executable(name)) if directory.holds(name) else installed(name)
 
 
-def _program(file: Path, name: str) -> Plugin:
-    plugin = Executable(file, name)
+def _program(file: Path) -> Plugin:
+    # T11: nobody gave it a name, so its metadata do.
+    plugin = Executable(file)
     try:
         metadata_of(plugin)  # one that does not answer shall not be used
     except PluginError as error:
