@@ -123,6 +123,12 @@ def test_the_time_limit(lines: list[str], programs: Programs) -> None:
     assert programs.starts == 1
 
 
+def test_the_time_limit_is_for_all_of_a_request(programs: Programs) -> None:
+    """For the answer and the end together."""
+    plugin = programs.shell("sleep 1", DONE, "exec >/dev/null 2>&1", "sleep 1", time_limit=1.5)
+    assert str(refused(plugin)) == "did not finish within 1.5 s and was killed"
+
+
 @pytest.mark.parametrize("lines", [["exec yes"], [f"{DONE}; exec yes"], ["exec tr '\\0' ' ' < /dev/zero"]])
 def test_the_output_limit(lines: list[str], programs: Programs) -> None:
     """What flooded us is not asked again."""

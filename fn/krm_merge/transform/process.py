@@ -96,8 +96,8 @@ class Executable:
         """A process for one request."""
         process = self._started()
         try:
-            answer = process.exchange(request, self.time_limit, self.output_limit, line=False)
-            code = process.wait(self.time_limit)
+            answer = process.exchange(request, self.output_limit, line=False)
+            code = process.wait()
         except PluginError as error:
             self._broken = error
             raise
@@ -116,11 +116,11 @@ class Executable:
             self._conversation = self._started()
         process = self._conversation
         try:
-            answer = process.exchange(request + b"\n", self.time_limit, self.output_limit, line=True)
+            answer = process.exchange(request + b"\n", self.output_limit, line=True)
             if answer.endswith(b"\n"):
                 return answer
             # It ended: what it wrote to stderr is the better message.
-            self._broken = process.failure(process.wait(self.time_limit))
+            self._broken = process.failure(process.wait())
         except PluginError as error:
             self._broken = error
         self.close()
@@ -128,15 +128,15 @@ class Executable:
 
     def _started(self) -> _Process:
         try:
-            return _Process(self.file.absolute())
+            return _Process(self.file.absolute(), self.time_limit)
         except OSError as error:
             raise PluginError(f"cannot be started: {error.strerror or error}") from None
 
 
 class _Process:
-    """A running plugin in a session of its own."""
+    """A running plugin in a session of its own. `time_limit` is in seconds, for one request and all that follows it."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, time_limit: float) -> None:
         _adoption.begin()
         self._others = _children()
         try:
@@ -153,6 +153,8 @@ class _Process:
         except OSError:
             _adoption.end()
             raise
+        self._time_limit = time_limit
+        self._deadline = 0.0
         self._stderr = b""
         _sessions.add(self._process.pid)
         for pipe in self._pipes:
@@ -162,13 +164,13 @@ class _Process:
     def _pipes(self) -> list[IO[bytes]]:
         return [pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe is not None]
 
-    def exchange(self, request: bytes, time_limit: float, output_limit: int, *, line: bool) -> bytes:
+    def exchange(self, request: bytes, output_limit: int, *, line: bool) -> bytes:
         """Sends a request; gives the answer: the next line, or all that comes. Raises PluginError at the limits.
 
         A line that ends without its newline says that the plugin ended.
         """
         stdin, stdout, stderr = self._pipes
-        deadline = time.monotonic() + time_limit
+        self._deadline = time.monotonic() + self._time_limit
         answer = bytearray()
         waiting = memoryview(request)
         with selectors.DefaultSelector() as selector:
@@ -188,10 +190,10 @@ class _Process:
                     return bytes(answer)
                 if stdout not in selector.get_map() and (line or stderr not in selector.get_map()):
                     return bytes(answer)
-                remaining = deadline - time.monotonic()
-                ready = selector.select(remaining) if remaining > 0 else []
+                remaining = self._remaining
+                ready = selector.select(remaining) if remaining else []
                 if not ready:
-                    raise PluginError(f"did not finish within {time_limit:g} s and was killed")
+                    raise self._too_late()
                 for key, _ in ready:
                     if key.fileobj is stdin:
                         waiting = self._send(stdin, waiting)
@@ -218,12 +220,20 @@ class _Process:
             # It need not read all; what it answers counts.
             return memoryview(b"")
 
-    def wait(self, time_limit: float) -> int:
-        """The exit code. Raises PluginError where the plugin does not end although it closed its output."""
+    def wait(self) -> int:
+        """The exit code. Raises PluginError where the plugin does not end in time although it closed its output."""
         try:
-            return self._process.wait(time_limit)
+            return self._process.wait(self._remaining)
         except subprocess.TimeoutExpired:
-            raise PluginError(f"did not finish within {time_limit:g} s and was killed") from None
+            raise self._too_late() from None
+
+    @property
+    def _remaining(self) -> float:
+        """The seconds that are left of the limit."""
+        return max(0.0, self._deadline - time.monotonic())
+
+    def _too_late(self) -> PluginError:
+        return PluginError(f"did not finish within {self._time_limit:g} s and was killed")
 
     def _read_stderr(self) -> None:
         """What it wrote there before it ended, and nobody read."""
