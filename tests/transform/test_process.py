@@ -6,6 +6,7 @@ import ctypes
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any, Final
 
 import pytest
@@ -201,6 +203,51 @@ def test_orphans_are_adopted_only_while_a_plugin_runs(before: int, programs: Pro
         assert found.value == before
     finally:
         library.prctl(36, 0, 0, 0, 0)
+
+
+IN_PARALLEL: Final = """
+import signal, sys
+from pathlib import Path
+from krm_merge.krm import parallel
+from krm_merge.transform.process import Executable
+
+signal.signal(int(sys.argv[2]), signal.SIG_DFL)
+parallel.WORTH_IT = 1
+parallel._processors = lambda: int(sys.argv[3])
+work = lambda items: Executable(Path(sys.argv[1]), "it", "crane/v1", 60).run({"kind": "Pod"}, {})
+parallel.in_parallel(work, range(2))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose children there are")
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_us_ends_plugins(number: signal.Signals, processes: int, programs: Programs) -> None:
+    """Those of all processes that work, with all that they started, in whatever session."""
+    pids = programs.directory / "pids"
+    children = (f"sleep 60 {QUIET} &", "child=$!", f"setsid sleep 60 {QUIET} &")
+    plugin = programs.shell(*children, f"echo $$ $child $! >> {pids}", "wait")
+    command = [sys.executable, "-c", IN_PARALLEL, str(plugin.file), str(int(number)), str(processes)]
+    with subprocess.Popen(command) as program:
+        wait_until(lambda: pids.exists() and len(pids.read_text().splitlines()) == processes)
+        program.send_signal(number)
+        assert program.wait() == -number
+    programs.assert_all_gone(3 * processes)
+
+
+def test_what_handles_signals_itself_goes_on_with_it(programs: Programs) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
+        """Of the caller."""
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        plugin = programs.shell(f"kill -TERM {os.getpid()}", DONE)
+        assert plugin.run(POD, {}).is_whiteout
+        assert signal.getsignal(signal.SIGTERM) is handle
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert programs.shell(DONE).run(POD, {}).is_whiteout
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_children_that_end_with_their_plugin_are_none_left(programs: Programs) -> None:

@@ -15,9 +15,11 @@ import selectors
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import IO, ClassVar, Final, Literal, TypeAlias
 
 from krm_merge.text.values import Value
@@ -32,6 +34,7 @@ _STDERR_KEPT = 2000
 _CHUNK = 1 << 16
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
+_ENDS_US = (signal.SIGTERM, signal.SIGHUP)
 # Half a character, written as an escape.
 _SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
@@ -137,7 +140,7 @@ class _Process:
     """A running plugin in a session of its own. `time_limit` is in seconds, for one request and all that follows it."""
 
     def __init__(self, file: Path, time_limit: float) -> None:
-        _adoption.begin()
+        _watch.begin()
         self._others = _children()
         try:
             self._process = subprocess.Popen(
@@ -151,7 +154,7 @@ class _Process:
                 bufsize=0,
             )
         except OSError:
-            _adoption.end()
+            _watch.end()
             raise
         self._time_limit = time_limit
         self._deadline = 0.0
@@ -261,21 +264,9 @@ class _Process:
             pipe.close()
         _sessions.discard(self._process.pid)
         # Whoever left the group came to us when its parent died.
-        had_strays = self._end_strays()
-        _adoption.end()
+        had_strays = _end_strays(self._others)
+        _watch.end()
         return had_strays and ended
-
-    def _end_strays(self) -> bool:
-        """Kills who left the plugin's session: our children in a session that is neither ours nor a plugin's."""
-        found = False
-        while strays := {child for child in _children() - self._others if _session(child) not in _ours()}:
-            for stray in strays:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(stray, signal.SIGKILL)
-                with suppress(ChildProcessError):
-                    _, status = os.waitpid(stray, 0)
-                    found = found or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
-        return found
 
 
 def _read(answer: bytes) -> Value:
@@ -328,11 +319,26 @@ def _kill_group(leader: int) -> None:
         os.killpg(leader, signal.SIGKILL)
 
 
-class _Adoption:
-    """While plugins run we are the parent of what they leave behind, so that it can be found. Linux only."""
+def _end_strays(others: set[int]) -> bool:
+    """Kills who left a plugin's session: our children, but others, in a session that is neither ours nor a plugin's."""
+    found = False
+    while strays := {child for child in _children() - others if _session(child) not in _ours()}:
+        for stray in strays:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(stray, signal.SIGKILL)
+            with suppress(ChildProcessError):
+                _, status = os.waitpid(stray, 0)
+                found = found or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL)
+    return found
+
+
+class _Watch:
+    """While plugins run, nothing of them is left behind: we adopt their orphans, and no signal ends us without them."""
 
     def __init__(self) -> None:
         self._was_so = 0
+        self._others: set[int] = set()
+        self._signals: list[signal.Signals] = []
 
     def begin(self) -> None:
         """For the first plugin that runs."""
@@ -341,11 +347,34 @@ class _Adoption:
             self._call(_PR_GET_CHILD_SUBREAPER, ctypes.byref(was_so))
             self._was_so = was_so.value
             self._call(_PR_SET_CHILD_SUBREAPER, 1)
+            self._others = _children()
+            # Whoever handles or ignores one knows what to do. Only the main thread may handle any.
+            self._signals = [number for number in _ENDS_US if signal.getsignal(number) == signal.SIG_DFL]
+            self._on_signals(self._end_all)
 
     def end(self) -> None:
         """For the last one. Orphans of other programs are none of ours."""
         if not _sessions:
+            self._on_signals(signal.SIG_DFL)
             self._call(_PR_SET_CHILD_SUBREAPER, self._was_so)
+
+    def _on_signals(self, action: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+        with suppress(ValueError):
+            for number in self._signals:
+                signal.signal(number, action)
+
+    def _end_all(self, number: int, _: FrameType | None) -> None:
+        """Plugins have sessions of their own: what ends us does not reach them (T6)."""
+        for leader in _sessions:
+            _kill_group(leader)
+            with suppress(ChildProcessError):
+                os.waitpid(leader, 0)
+        _sessions.clear()
+        _end_strays(self._others)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+        # The first process of a container lives on.
+        os._exit(128 + number)
 
     @staticmethod
     def _call(option: int, argument: object) -> None:
@@ -353,7 +382,7 @@ class _Adoption:
             ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
 
 
-_adoption = _Adoption()
+_watch = _Watch()
 
 
 def _children() -> set[int]:
