@@ -897,6 +897,16 @@ def test_plugins_that_add_it_otherwise(points: Points, priorities: list[str], wi
     assert done.exit_code == 1
 
 
+@pytest.mark.parametrize("priorities", [[], ["same"]])
+def test_plugins_of_one_name_that_add_it_otherwise(points: Points, priorities: list[str]) -> None:
+    """T11: the earlier declared wins, whichever resource comes first."""
+    first = adds(points, "first", created(data={"of": "first"}), when="Service") | {"name": "same"}
+    second = adds(points, "second", created(data={"of": "second"})) | {"name": "same"}
+    done = transformed([DEPLOYMENT, SERVICE], first, second, priorities=priorities)
+    assert [item["data"]["of"] for item in done.items[2:]] == ["first"]
+    assert [one["tags"]["winner"] for one in done.events("ignored")] == ["same"]
+
+
 def test_nothing_is_added_where_anything_is_refused(points: Points) -> None:
     done = Done([DEPLOYMENT], config_of(adds(points, "a", created()), patches("b", op("replace", "/none", 1))))
     assert done.exit_code == 1

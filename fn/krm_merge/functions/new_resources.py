@@ -82,11 +82,10 @@ def add_new(
 
 def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results) -> list[New]:
     """The new resources, each once; where plugins want one otherwise, the strongest's, and the others are reported."""
-    declared = [plugin.name for plugin in runner.plugins]
     unlisted = max(runner.priorities.values(), default=0) + 1
-    ranks = {name: (runner.priorities.get(name, unlisted), at) for at, name in reversed(list(enumerate(declared)))}
     found: dict[Identity, New] = {}
-    for one in sorted(created, key=lambda one: ranks[one.plugin]):
+    # T11: names may repeat, declarations do not.
+    for one in sorted(created, key=lambda one: (runner.priorities.get(one.plugin, unlisted), one.declared)):
         tree = from_value(one.resource)
         assert isinstance(tree, Mapping)
         new = New(one, tree)

@@ -34,9 +34,13 @@ def key_of(item: Resource) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A resource that a plugin wants added, and the one that it is for, with its file and annotations."""
+    """A resource that a plugin wants added, and the one that it is for, with its file and annotations.
+
+    `declared` is the plugin's place in the order of declaration.
+    """
 
     plugin: str
+    declared: int
     resource: Object
     source: ResourceRef
     file: str | None
@@ -121,7 +125,7 @@ class Transformer:
             return None
         for new in outcome.new_resources:
             resource = without_bookkeeping(new.resource)
-            self._summary.created.append(Created(new.plugin, resource, item.ref, item.file, annotations))
+            self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
         if outcome.whiteouts:
             self._summary.whited_out.add(key_of(item))
         return Decided(before, outcome, meddling, keys_at, tell)

@@ -30,10 +30,11 @@ class Whiteout:
 
 @dataclass(frozen=True, slots=True)
 class NewResource:
-    """A resource that a plugin wants added."""
+    """A resource that a plugin wants added; `declared` tells plugins of one name apart by their order (T11)."""
 
     plugin: str
     resource: Object
+    declared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Runner:
         """
         outcome = Outcome(Settlement(resource))
         proposals: list[Proposal] = []
-        for plugin in self.plugins:
+        for declared, plugin in enumerate(self.plugins):
             try:
                 response = self._response(plugin, resource)
             except PluginError as error:
@@ -85,7 +86,7 @@ class Runner:
                 outcome.whiteouts.append(Whiteout(plugin.name, response.reason))
             else:
                 proposals.append(Proposal(plugin.name, self.priorities.get(plugin.name), response.patches))
-            outcome.new_resources += (NewResource(plugin.name, created) for created in response.new_resources)
+            outcome.new_resources += (NewResource(plugin.name, created, declared) for created in response.new_resources)
         if outcome.failures:
             return outcome
         try:
