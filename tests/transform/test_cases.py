@@ -26,9 +26,10 @@ from krm_merge.transform import (
     Runner,
     serve,
 )
+from krm_merge.transform.answers import read_answer
 from krm_merge.transform.kubernetes_objects import has_status, is_pod_specable
 from krm_merge.transform.operation import agree, read_pointer
-from krm_merge.transform.process import Executable, _read
+from krm_merge.transform.process import Executable
 from krm_merge.transform.serve import Fault
 from krm_merge.transform.tracked import Tracked
 
@@ -168,10 +169,10 @@ def test_operation_equality(case: dict[str, Any]) -> None:
 def test_applier(case: dict[str, Any]) -> None:
     if "error" in case["expect"]:
         with pytest.raises(PluginError, match=r"no JSON|nothing at all"):
-            _read(case["patchText"].encode())
+            read_answer(case["patchText"].encode())
         return
     before = copy.deepcopy(case["object"])
-    told = {"name": "it", "response": {"patches": _read(case["patchText"].encode())}}
+    told = {"name": "it", "response": {"patches": read_answer(case["patchText"].encode())}}
     outcome = Runner([Told(told)]).run(case["object"])
     assert not outcome.failures
     assert outcome.settlement.value == case["expect"]["object"]
