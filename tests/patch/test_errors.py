@@ -179,6 +179,12 @@ def test_patches_of_other_types_take_directives_away() -> None:
     patches_of([[{"op": op, "path": "/$patch", "value": "delete"} for op in ("test", "remove")]])
 
 
+@pytest.mark.parametrize("live", [{}, {"set": []}])
+def test_maps_in_a_list_of_single_values(live: Data) -> None:
+    with pytest.raises(PatchError, match=r"without merge key; write the whole list with a patch of the type merge"):
+        apply(live, {"set": [{"name": "a"}]}, SHAPE)
+
+
 @pytest.mark.parametrize("field", ["items", "inner"])
 def test_a_field_that_the_type_has_not(field: str) -> None:
     shape = TypeShape({"root": {}}, "root")

@@ -188,7 +188,7 @@ class _Apply:
             return ElementKeys(Field(field.inside), path, self.merge_keys)
         if not key.fields:
             raise PatchError(
-                "cannot merge lists without merge key; replace the list with an element `$patch: replace`", path
+                "cannot merge lists without merge key; write the whole list with a patch of the type merge", path
             )
         if not self.as_kubectl:
             for item in (item for items in lists for item in items):
