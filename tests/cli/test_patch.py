@@ -324,6 +324,17 @@ def test_what_leaves_no_object_is_refused(place: Place, patch: str, path: str) -
     assert f"Deployment web: stdin: {path}: " in err
 
 
+def test_what_is_no_file_stays_what_it_is(place: Place) -> None:
+    """A pipe here; `-o /dev/null` by root must leave a device."""
+    pipe = place.directory / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    place.run("apply", "web.yaml", "patch.yaml", "-o", "pipe")
+    with open(reader, encoding="utf-8") as source:
+        assert source.read() == place.run("apply", "web.yaml", "patch.yaml")[0]
+    assert pipe.is_fifo()
+
+
 @pytest.mark.parametrize("how", [["-o", "new.yaml"], ["--diff"], []])
 def test_of_what_is_refused_nothing_is_written(place: Place, how: list[str]) -> None:
     place.run("apply", "web.yaml", "-", *how, stdin="- {op: remove, path: /none}", code=1)

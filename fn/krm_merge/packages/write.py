@@ -12,9 +12,15 @@ from krm_merge.packages.tree import File, Tree
 
 
 def write_file(place: Path, file: File) -> None:
-    """Writes a file as a whole or not at all. Raises PackageError."""
-    place = place.resolve()  # a link stays one
+    """Writes a file as a whole or not at all. Raises PackageError.
+
+    What is no regular file, such as a device or a pipe, is written to, for it must stay what it is.
+    """
     try:
+        if place.exists() and not place.is_file():
+            place.write_bytes(file.data)
+            return
+        place = place.resolve()  # a link stays one
         handle, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
         try:
             with os.fdopen(handle, "wb") as out:
