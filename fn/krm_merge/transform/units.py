@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -27,7 +27,7 @@ def units(steps: Sequence[Step], keep: Keep) -> list[list[int]]:
 
     They do if they share a `test`, or if one reads, writes or makes room where the other writes or makes room.
     """
-    if keep == "plugin":
+    if keep == "plugin" or len(steps) < 2:
         return [list(range(len(steps)))] if steps else []
     united = _United(len(steps))
     if keep == "unit":
@@ -83,13 +83,10 @@ class _Places:
 
     def unite(self, location: Location, step: int) -> None:
         """Makes one of a step and all that came to a location, to one below it, or to one above it."""
-        for others in self._overlapping(location):
-            for other in others:
-                self._united.unite(other, step)
-            # One of them is enough for all that come later: else many steps at one place would take quadratic time.
-            others[:] = [step]
-
-    def _overlapping(self, location: Location) -> Iterator[list[int]]:
-        yield self._under.get(location, [])
-        for depth in range(len(location)):
-            yield self._at.get(location[:depth], [])
+        above = [self._at.get(location[:depth]) for depth in range(len(location))]
+        for others in (self._under.get(location), *above):
+            if others is not None:
+                for other in others:
+                    self._united.unite(other, step)
+                # One of them is enough for all that come later: else many at one place would take quadratic time.
+                others[:] = [step]
