@@ -451,6 +451,14 @@ def test_new_resources_among_the_files_of_crane(place: Place) -> None:
     assert set(place.files("pkg")) == set(FILES)
 
 
+def test_new_resources_stay_in_the_directory_that_is_transformed(place: Place) -> None:
+    """There they are resources as all others, and the plugin wants nothing more."""
+    place.plugin("a", {"Service": {"newResources": [EXTRA]}})
+    for _ in range(2):
+        place.transform("--transform-dir", "pkg")
+        assert "names/new-configmap_extra.yaml" in place.files("pkg")
+
+
 def test_stale_new_resources_go(place: Place) -> None:
     """What no plugin wants any more; neither what others wrote nor what was made for another package."""
     place.plugin("a", {"Service": {"newResources": [EXTRA]}})

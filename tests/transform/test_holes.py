@@ -456,12 +456,53 @@ def test_elements_that_are_alike_are_not_mixed_up(start: str, operations: list[s
     assert run(before, wants("a", *operations)).value == jsonpatch.apply_patch(before, values)
 
 
-def test_elements_that_are_alike_and_move_are_not_taken_for_one() -> None:
-    start: Data = {"x": ["--set", "a", "--set", "b"]}
-    settlement = run(start, wants("a", "move /x/- /x/0"), wants("b", "move /x/0 /x/2"))
-    assert settlement.value == {"x": ["a", "b", "--set", "--set"]}
-    settlement = run({"x": [], "m": 1, "n": 1}, wants("a", "move /x/- /m"), wants("b", "move /x/- /n"))
-    assert settlement.value == {"x": [1, 1]}
+@pytest.mark.parametrize("first", ["", "a", "b"])
+@pytest.mark.parametrize(
+    ("start", "a", "b", "result", "b_first"),
+    [
+        pytest.param(
+            {"x": ["--set", "a", "--set", "b"]},
+            "move /x/- /x/0",
+            "move /x/0 /x/2",
+            {"x": ["a", "--set", "b", "--set"]},
+            {"x": ["--set", "--set", "a", "b"]},
+            id="in-a-list",
+        ),
+        pytest.param(
+            {"x": [], "m": 1, "n": 1},
+            "move /x/- /m",
+            "move /x/- /n",
+            {"x": [1], "n": 1},
+            {"x": [1], "m": 1},
+            id="into-a-list",
+        ),
+    ],
+)
+def test_elements_that_are_alike_and_move_are_not_taken_for_one(
+    start: Data, a: str, b: str, result: Data, b_first: Data, first: str
+) -> None:
+    """Both would be gone from where they were, and one stand where they went."""
+    settlement = run(start, wants("a", a), wants("b", b), first=first)
+    assert settlement.value == (b_first if first == "b" else result)
+    assert len(settlement.ignored) == 1
+
+
+def test_an_element_that_moves_is_the_one_that_another_adds() -> None:
+    settlement = run({"x": [], "m": 1}, wants("a", "move /x/- /m"), wants("b", "add /x/- 1"))
+    assert (settlement.value, len(settlement.agreed)) == ({"x": [1]}, 1)
+
+
+def test_a_move_beside_a_change_to_what_is_there_already() -> None:
+    """Its place is a wish, too."""
+    changes, moves = wants("a", 'add /x/1/image "b"'), wants("b", "move /x/0 /x/1")
+    start = {"x": [{"image": "a"}, {"image": "b"}]}
+    assert ignored(run(start, changes, moves)) == ["b move /x/0 from /x/1"]
+    assert run(start, changes, moves, first="b").value == {"x": [{"image": "b"}, {"image": "a"}]}
+
+
+def test_what_is_added_in_front_stays_there_when_another_moves() -> None:
+    settlement = run({"x": ["a", "b", "c"]}, wants("a", "move /x/2 /x/0"), wants("b", 'add /x/0 "n"'))
+    assert settlement.value == {"x": ["n", "b", "c", "a"]}
 
 
 ROOM: Final = ("add /metadata/annotations {}", "add /metadata/annotations/")
@@ -484,6 +525,27 @@ def test_an_empty_map_that_stays_empty_is_a_wish() -> None:
     settlement = run({"metadata": {}}, empty, full)
     assert settlement.value == {"metadata": {"annotations": {}}}
     assert ignored(settlement) == ["full add /metadata/annotations", f"full {ROOM[1]}x"]
+
+
+@DETECTS
+@pytest.mark.parametrize(
+    ("operations", "result"),
+    [
+        pytest.param(["add /x/tmp 1", "add /x {}", "add /x/app 2"], {"x": {"app": 2}}, id="own-map"),
+        pytest.param(["add /x/a 1", "add /x []", "add /x/- 2"], {"x": [2]}, id="own-map-for-a-list"),
+        pytest.param(["copy /x /m", "add /x {}", "add /x/k 2"], {"m": {"n": 1}, "x": {"k": 2}}, id="copied"),
+    ],
+)
+def test_a_plugin_may_empty_what_it_made(operations: list[str], result: Data, detect: Detect) -> None:
+    start: Data = {"m": {"n": 1}} if "m" in result else {}
+    assert run(start, wants("a", *operations), detect=detect).value == result
+
+
+@pytest.mark.parametrize("keep", ["unit", "operation", "plugin"])
+def test_what_is_to_be_gone_is_not_made_room_for(keep: Keep) -> None:
+    settlement = run({"m": {}}, wants("a", "remove /m/x"), wants("b", "add /m/x {}", "add /m/x/k 1"), keep=keep)
+    assert settlement.value == {"m": {}}
+    assert ignored(settlement) == ["b add /m/x", "b add /m/x/k"]
 
 
 def test_who_makes_room_falls_with_what_comes_into_it() -> None:

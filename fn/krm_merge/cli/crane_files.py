@@ -74,9 +74,14 @@ class CraneFiles:
                 raise
 
     def _stale(self, directory: Path) -> Iterator[str]:
-        """New resources of an earlier run, made for what was transformed now; other files are not ours."""
+        """New resources of an earlier run, made for what was transformed now; other files are not ours.
+
+        Where the directory is that of the resources they were transformed themselves, and stay.
+        """
         for folder in {dirname(path) for path in self.sources}:
             for place in (directory / folder).glob(new_path("*")):
+                if join(folder, place.name) in self.sources:
+                    continue
                 with suppress(OSError, ValueError, TypeError), place.open(encoding="utf-8") as opened:
                     first = opened.readline()
                     if first.startswith(_MADE_FOR) and set(json.loads(first[len(_MADE_FOR) :])) <= set(self.sources):

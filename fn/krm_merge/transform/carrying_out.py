@@ -64,7 +64,7 @@ def _transferred(tracked: Tracked, operation: Operation) -> Effect:
     take = _take(source)
     without = tracked.copy()
     without.apply(take)
-    changes, reads = _add(without, path, value, source)
+    changes, reads = _add(without, path, value)
     return _done(tracked, operation, [take, *changes], reads, (source, value))
 
 
@@ -81,8 +81,8 @@ def _take(location: Location) -> Take:
     return Take(location)
 
 
-def _add(tracked: Tracked, path: Pointer, value: Value, source: Location = ()) -> tuple[list[Change], Reads]:
-    """What an add changes and what it relies on; `source` is where the value was taken away, if it moves."""
+def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[Change], Reads]:
+    """What an add changes and what it relies on."""
     if not path:
         return [Put((), value)], ()
     parents: list[Change] = []
@@ -111,9 +111,7 @@ def _add(tracked: Tracked, path: Pointer, value: Value, source: Location = ()) -
     # Who adds an element that is there already relies on the other one to be as it is.
     like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
     reads = () if like is None else (((*location, known[like]), holder[like]),)
-    moved = source[-1] if source and source[:-1] == location else None
-    element = moved if isinstance(moved, int | Added) else _new(known, name or value, () if name else source)
-    return [*parents, Insert(location, element, value, known[index:])], reads
+    return [*parents, Insert(location, _new(known, name or value), value, known[index:])], reads
 
 
 def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
@@ -121,9 +119,9 @@ def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
     return {key: value[key] for key in keys} if isinstance(value, dict) and all(key in value for key in keys) else {}
 
 
-def _new(known: tuple[Element, ...], name: Value, source: Location) -> Added:
-    """A new element. Two that were moved here from different places are two, even if they are alike."""
-    key = json.dumps([name, *source], sort_keys=True)
+def _new(known: tuple[Element, ...], name: Value) -> Added:
+    """A new element, with a number that none of its like has."""
+    key = json.dumps(name, sort_keys=True)
     taken = {other.number for other in known if isinstance(other, Added) and other.key == key}
     return Added(key, next(number for number in count() if number not in taken))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from krm_merge.text.values import Value
-from krm_merge.transform.locations import Element, Location
+from krm_merge.transform.locations import Added, Element, Location
 from krm_merge.transform.operation import Operation
 
 
@@ -21,10 +21,10 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """An element comes into the list at a location, in front of the first of its `followers` that is there."""
+    """A new element of the list at a location, in front of the first of its `followers` that is there."""
 
     location: Location
-    element: Element
+    element: Added
     value: Value
     followers: tuple[Element, ...]
 
@@ -52,6 +52,12 @@ class Effect:
     writes: tuple[Location, ...]
     reads: tuple[tuple[Location, Value], ...] = ()
     room: tuple[Location, ...] = ()
+
+    @property
+    def taken(self) -> Location | None:
+        """Where a move takes its value away."""
+        first = self.changes[0] if self.operation.kind == "move" and self.changes else None
+        return first.location if isinstance(first, Take) else None
 
     @property
     def places(self) -> tuple[Location, ...]:

@@ -73,6 +73,10 @@ class Firsts(Generic[Holder]):
                     found, place = first, location
         return None if found is None else (found[1], place)
 
+    def has_around(self, location: Location) -> bool:
+        """Whether somebody came to a location or to one above it."""
+        return any(location[:depth] in self._at for depth in range(len(location) + 1))
+
 
 def index_of(token: str, items: list[Value]) -> int | None:
     """The index that a token names: a number (RFC 6901), or `[name=web]` for the element with these fields."""

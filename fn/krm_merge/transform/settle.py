@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.text.values import Value
 from krm_merge.transform.carrying_out import TestFailed, carry_out
-from krm_merge.transform.changes import Effect, Put, Take, written
+from krm_merge.transform.changes import Effect, Insert, Put, Take, written
 from krm_merge.transform.locations import ABSENT, Absent, Firsts, KeysOf, Location, overlap
 from krm_merge.transform.operation import Operation, OperationError, PluginOperation, equal
 from krm_merge.transform.plugin import Object, Patch
@@ -126,11 +126,15 @@ def carried_out(proposal: Proposal, original: Object, keys_of: KeysOf) -> tuple[
     copy = Tracked(original, keys_of)
     steps: list[Step] = []
     skipped: list[Skipped] = []
+    empty: list[int] = []
     for number, patch in enumerate(proposal.patches):
         trial = copy.copy() if patch.is_guarded else copy
         effects: list[Effect] = []
+        fresh: list[int] = []
         try:
             for operation in patch.operations:
+                if _adds_emptiness(operation, trial):
+                    fresh.append(len(steps) + len(effects))
                 effects.append(carry_out(trial, operation))
         except OperationError as error:
             if not (isinstance(error, TestFailed) and patch.skips):
@@ -138,25 +142,32 @@ def carried_out(proposal: Proposal, original: Object, keys_of: KeysOf) -> tuple[
             skipped.append(Skipped(proposal.plugin, patch.operations[len(effects)]))
             continue
         copy = trial
+        empty += fresh
         steps += (Step(effect, number, patch.is_guarded) for effect in effects)
     if not isinstance(copy.value, dict):
         raise Refused(proposal.plugin, "the operations leave no object")
-    for at, step in enumerate(steps):
-        if step.effect.operation.kind == "add" and (room := _as_room(step.effect, original, copy)) is not None:
-            steps[at] = replace(step, effect=room)
+    before = Tracked(original, keys_of)
+    for at in empty:
+        steps[at] = replace(steps[at], effect=_as_room(steps[at].effect, before, copy))
     return steps, copy, skipped
 
 
-def _as_room(effect: Effect, original: Object, after: Tracked) -> Effect | None:
+def _adds_emptiness(operation: Operation, tracked: Tracked) -> bool:
+    """Whether an operation adds an empty map or list where nothing is."""
+    value = operation.value
+    if operation.kind != "add" or value or not isinstance(value, dict | list):
+        return False
+    return tracked.at(tracked.whereabouts(operation.path)) in (None, ABSENT)
+
+
+def _as_room(effect: Effect, before: Tracked, after: Tracked) -> Effect:
     """An empty map or list that was added only to put something into it is as good as one made on the way there."""
-    value, changes = effect.operation.value, effect.changes
-    if not isinstance(value, dict | list) or value or len(changes) != 1 or not isinstance(changes[0], Put):
-        return None
-    location = changes[0].location
-    filled, before = after.at(location), Tracked(original, after.keys_of).at(location)
-    if before not in (None, ABSENT) or not filled or type(filled) is not type(value):
-        return None
-    return Effect(effect.operation, (Put(location, value, parent=True),), (), (), (location,))
+    match effect.changes:
+        case (Put(location=location, value=value),) if before.at(location) in (None, ABSENT):
+            filled = after.at(location)
+            if filled and type(filled) is type(value):
+                return Effect(effect.operation, (Put(location, value, parent=True),), (), (), (location,))
+    return effect
 
 
 def placed(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
@@ -246,14 +257,25 @@ class _Settling:
         return None if clash is None else _Clash(*clash)
 
     def _unfit(self, effect: Effect) -> list[Location]:
-        """Where others put something that cannot hold what an operation puts into it: a list for a map, say."""
-        parents = (change for change in effect.changes if isinstance(change, Put) and change.parent)
-        there = ((parent, self._merged.at(parent.location)) for parent in parents)
-        return [
-            parent.location
-            for parent, now in there
-            if now is not None and now is not ABSENT and type(now) is not type(parent.value)
-        ]
+        """Where others left what cannot hold what an operation puts into it: a list for a map, or nothing."""
+        found: list[Location] = []
+        for change in effect.changes:
+            if isinstance(change, Put) and change.parent:
+                now = self._merged.at(change.location)
+                if now is None or now is ABSENT:
+                    # Who took it away shall not find it again, even if nothing comes into it.
+                    unfit = bool(effect.room) and self._writers.has_around(change.location)
+                else:
+                    unfit = type(now) is not type(change.value)
+                found += [change.location] if unfit else []
+            elif isinstance(change, Insert) and self._is_moved_from_elsewhere(effect, change):
+                found.append(written(change))
+        return found
+
+    def _is_moved_from_elsewhere(self, effect: Effect, change: Insert) -> bool:
+        """Whether another plugin moved an element here that is like this one: both would be taken for one."""
+        first = self._writers.overlapping((written(change),)) if effect.operation.kind == "move" else None
+        return first is not None and first[0].effect.taken != effect.taken and bool(first[0].effect.taken)
 
     def _is_same(self, location: Location, wanted: Value | Absent) -> bool:
         """Whether a location has this outcome already."""

@@ -17,13 +17,13 @@ class Tracked:
     def __init__(self, value: Value, keys_of: KeysOf) -> None:
         """All elements are known by their indices at first."""
         self.value = value
-        self.keys_of = keys_of
+        self._keys_of = keys_of
         # Lists whose elements are no longer 0, 1, 2 and so on.
         self._elements: dict[Location, tuple[Element, ...]] = {}
 
     def copy(self) -> Tracked:
         """Another one that changes by itself."""
-        copy = Tracked(self.value, self.keys_of)
+        copy = Tracked(self.value, self._keys_of)
         copy._elements = dict(self._elements)
         return copy
 
@@ -109,7 +109,7 @@ class Tracked:
 
     def keys_at(self, location: Location) -> tuple[str, ...]:
         """The fields that identify the elements of the list at a location, () where none do."""
-        return self.keys_of(tuple(step for step in location if isinstance(step, str)))
+        return self._keys_of(tuple(step for step in location if isinstance(step, str)))
 
     def _index(self, location: Location, items: list[Value], step: str | Element) -> int | None:
         known = self._elements.get(location)
