@@ -274,6 +274,13 @@ def test_refused_input(place: Place, web: str | None, patch: str | None, says: l
     assert place.read("web.yaml") == before
 
 
+def test_a_list_beside_what_a_patch_is_for(place: Place) -> None:
+    list_ = "---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n"
+    place.write(**{"web.yaml": WEB + list_})
+    out, _ = place.run("apply", "web.yaml", "patch.yaml")
+    assert out == WEB.replace("nginx:1.25", "nginx:1.27") + list_
+
+
 HALF_NAMED = [
     # a patch, by what it names its object
     ("{kind: Deployment, metadata: {name: web}}", "kind and metadata.name"),

@@ -179,10 +179,34 @@ def test_patches_of_other_types_take_directives_away() -> None:
     patches_of([[{"op": op, "path": "/$patch", "value": "delete"} for op in ("test", "remove")]])
 
 
-@pytest.mark.parametrize("live", [{}, {"set": []}])
-def test_maps_in_a_list_of_single_values(live: Data) -> None:
-    with pytest.raises(PatchError, match=r"without merge key; write the whole list with a patch of the type merge"):
-        apply(live, {"set": [{"name": "a"}]}, SHAPE)
+@pytest.mark.parametrize("live", [{}, {"set": []}, {"set": [{"name": "b"}]}, {"set": [["x"]]}])
+@pytest.mark.parametrize("items", [[{"name": "a"}, {"name": "c"}], [["a"], ["b"]]])
+def test_a_set_of_maps_or_lists_is_one_value(live: Data, items: list[Any]) -> None:
+    """Definitions may have one; nothing tells its elements apart."""
+    wanted: Data = {"set": items}
+    one, two = ({"inner": {"x": number}, **live} for number in (1, 2))
+    assert apply(live, wanted, SHAPE) == wanted
+    assert create(one, two, SHAPE) == {"inner": {"x": 2}}
+    assert apply(live, create(live, wanted, SHAPE), SHAPE) == wanted
+
+
+def test_elements_of_one_key_that_a_patch_adds_are_all_there() -> None:
+    """As they may be in ports and hostAliases; a second run changes nothing."""
+    patch: Data = {"items": [{"name": "a", "value": "x"}, {"name": "a", "value": "y"}]}
+    lives: list[Data] = [{}, {"items": []}, {"items": [{"name": "b"}]}]
+    for live in lives:
+        once: Any = apply(live, patch, SHAPE)
+        assert [item for item in once["items"] if item["name"] == "a"] == patch["items"]
+        assert apply(once, patch, SHAPE) == once
+        assert apply(live, create(live, once, SHAPE), SHAPE) == once
+
+
+def test_kubectl_skips_elements_with_directives_in_orders() -> None:
+    patch: Data = {
+        "$setElementOrder/items": [{"name": "a"}, {"name": "b"}],
+        "items": [{"name": "a"}, {"name": "b", "$patch": "merge"}],
+    }
+    assert apply({}, patch, SHAPE, list_order="kubernetes", merge_keys="single") == {"items": [{"name": "a"}]}
 
 
 @pytest.mark.parametrize("field", ["items", "inner"])

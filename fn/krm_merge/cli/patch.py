@@ -108,10 +108,11 @@ def apply_command(
         show_results(wrong, quiet=quiet)
         sys.exit(1)
     documents = Documents(_named(file), before)
-    if any(map(is_list, documents.resources)):
-        raise PackageError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
     after = File(documents.edited(patcher), before.mode)
+    if any(map(is_list, documents.resources)) and not all(tally.matched for tally in patcher.tallies):
+        # What it is for may be in there.
+        raise PackageError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     for at, job in enumerate(jobs):
         report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
     show_results(patcher.results, quiet=quiet)

@@ -5,6 +5,7 @@ Source: the two specifications, and for `list_order="kubernetes"` what k8s.io/ap
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -20,7 +21,7 @@ from krm_merge.patch.directives import (
     without_directives,
 )
 from krm_merge.patch.errors import PatchError, shown
-from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind
+from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind, is_one_value
 from krm_merge.patch.moves import Moved, moved_by_patch_list, moved_to_the_front
 from krm_merge.patch.order import ListOrder, by_order_list, by_patch_list, check_order, live_order_of_kubectl
 from krm_merge.patch.shape import AnyShape, Field, Shape
@@ -151,8 +152,11 @@ class _Apply:
     def _list(
         self, path: FieldPath, live: list[Value], patch: list[Value], field: Field, *, ordered: bool = False
     ) -> list[Value]:
-        if not field.merges:
-            instead = self._new_list(path, patch, field) if self.as_kubectl else self._whole_list(path, patch, field)
+        if not field.merges and self.as_kubectl:
+            instead = self._new_list(path, patch, field)
+            return live if same(live, instead) else instead
+        if not self.as_kubectl and is_one_value(field, live, patch):
+            instead = self._whole_list(path, patch, field)
             return live if same(live, instead) else instead
         if not patch and (not live or not self.as_kubectl):
             return live  # kubectl puts elements with one key together, even then
@@ -241,17 +245,22 @@ class _Apply:
         if not key.fields:
             return list({identity(item): item for item in (*live, *changes)}.values())
         result = list(live)
-        places: dict[Hashable, int] = {}
+        places: dict[Hashable, list[int]] = {}
         for at, item in enumerate(live):
-            places.setdefault(self._live_key(item, key), at)
+            places.setdefault(self._live_key(item, key), []).append(at)
+        seen: Counter[Hashable] = Counter()
         for change in changes:
             assert isinstance(change, dict)
             own = key.of(change)
-            at_place = places.get(own)
-            if at_place is None:
-                places[own] = len(result)
+            there = places.get(own)
+            if there is None:
+                if self.as_kubectl:
+                    places[own] = [len(result)]
                 result.append(self._replacement((*path, _step(key, change)), change, field.inside))
                 continue
+            # Where a patch names one key several times, each is for one of those that are there, as far as there are.
+            at_place = there[0 if self.as_kubectl else min(seen[own], len(there) - 1)]
+            seen[own] += 1
             element = result[at_place]
             assert isinstance(element, dict)
             result[at_place] = self.mapping((*path, _step(key, change)), element, change, field.inside)

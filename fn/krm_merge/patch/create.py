@@ -20,7 +20,7 @@ from krm_merge.patch.directives import (
     has_directive,
 )
 from krm_merge.patch.errors import PatchConflict, PatchError
-from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind
+from krm_merge.patch.keys import ElementKeys, MergeKeys, element_kind, is_one_value
 from krm_merge.patch.order import ListOrder
 from krm_merge.patch.shape import Field, Shape
 from krm_merge.patch.values import Object, identity, kind_of, same, text_of
@@ -162,7 +162,7 @@ class _Difference:
         field = self._field(path, name, before, after, shape)
         if field is None:
             return
-        if not field.merges:
+        if not field.merges or (self.list_order == "document" and is_one_value(field, before, after)):
             if self.additions and not same(before, after):
                 patch[name] = after
             return

@@ -14,6 +14,14 @@ from krm_merge.text.values import Value
 MergeKeys: TypeAlias = Literal["multi", "single"]
 
 
+def is_one_value(field: Field, *lists: list[Value]) -> bool:
+    """Whether a list does not merge: it is atomic, or a set of maps or lists, which nothing identifies."""
+    if not field.merges:
+        return True
+    items = [item for one in lists for item in one]
+    return not field.keys and bool(items) and all(isinstance(item, dict | list) for item in items)
+
+
 class ElementKeys:
     """The key fields of one list. Without any, the elements are scalars and identify themselves."""
 

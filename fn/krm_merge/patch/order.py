@@ -115,7 +115,11 @@ def check_order(path: FieldPath, patch: list[Value], order: list[Value], key: El
     if not patch or not order:
         return
     wanted = iter([key.of(item) for item in order])
-    matches = all((has_directive(item) and directive_of(item) != "merge") or key.of(item) in wanted for item in patch)
+    merges = (directive_of(item) == "merge" and mode == "document" for item in patch)
+    matches = all(
+        (has_directive(item) and not merged) or key.of(item) in wanted
+        for item, merged in zip(patch, merges, strict=True)
+    )
     if matches and mode == "kubernetes":
         # Once it has come to the end of the order list, kubectl skips no directives but deletions.
         last = next((item for item in reversed(patch) if directive_of(item) != "delete"), None)
