@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.components.copies import NotCopied, copied_before, with_copy, without_copy
-from krm_merge.components.description import closed_description, is_described, told_by, with_block
+from krm_merge.components.description import NOTHING_LEFT, closed_description, is_described, told_by, with_block
 from krm_merge.components.digests import Policy, Problem, is_candidate, references, replace_digests, selected
 from krm_merge.components.forge import Forge, ForgeError, ForgePullRequest
-from krm_merge.components.git import TRAILER, Entry, Repository
+from krm_merge.components.git import TRAILER, Conflict, Entry, Repository
 from krm_merge.components.groups import branch_names, is_possible
 from krm_merge.components.orders import Edit, Order
 from krm_merge.git_program import GitError
@@ -64,10 +64,14 @@ class _Run:
         self.steps: list[Step] = []
         self._is_fit = True
         """Whether the branch holds nothing that it should not."""
+        self._is_missing = False
+        """Whether there was a digest without a place to go to."""
 
     def tell(self, severity: Severity, rule: str, message: str) -> None:
-        """Adds a step."""
-        self.steps.append(Step(severity, rule, f"{self._order.name}: {message}"))
+        """Adds a step; what is found again is told once."""
+        step = Step(severity, rule, f"{self._order.name}: {message}")
+        if step not in self.steps:
+            self.steps.append(step)
 
     def carry_out(self) -> None:
         """Does what there is to do."""
@@ -87,18 +91,27 @@ class _Run:
         branch = own.source_branch if own is not None else self._free_branch(pulls, base)
         here = self._git.branches.get(branch, "")
         self._git.fetch(base, here)
-        commit = self._with_digests(self._start(branch, base, here, pulls))
-        if commit == base or self._git.tree(commit) == self._git.tree(base):
-            self.tell("info", "C5", f"there is nothing to update in {order.repository}")
-            if own is not None:
-                # The base pushed to its branch would count as a merge.
-                reason = f"nothing is left to update in {order.base}"
-                self._close(own, reason, closed_description(order.description, reason))
+        commit = self._with_digests(self._start(branch, base, here, pulls, is_new=own is None))
+        if self._changes_nothing(commit, base):
+            commit = self._for_target(commit, base, branch)
+        if commit == base:
+            self._leave(own)
             return
         if commit != here:
             self._git.push(commit, branch)
             self.tell("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
         self._settle(own, branch)
+
+    def _leave(self, own: ForgePullRequest | None) -> None:
+        """Where there is nothing to push: the base pushed to its branch would count as a merge."""
+        order = self._order
+        self.tell("info", "C5", f"there is nothing to update in {order.repository}")
+        if own is not None and self._is_missing:
+            # The target does not have the digests: it may name them again.
+            self.tell("info", "C5", f"#{own.number} is left as it is: {order.base} does not have what it brings")
+        elif own is not None:
+            reason = f"{NOTHING_LEFT} in {order.base}"
+            self._close(own, reason, closed_description(order.description, reason))
 
     # ---- which one it is ---------------------------------------------------------------------------------------
 
@@ -144,13 +157,13 @@ class _Run:
 
     # ---- the branch --------------------------------------------------------------------------------------------
 
-    def _start(self, branch: str, base: str, here: str, pulls: Iterable[ForgePullRequest]) -> str:
+    def _start(self, branch: str, base: str, here: str, pulls: Iterable[ForgePullRequest], *, is_new: bool) -> str:
         """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
         if not here:
             return self._made_anew(base)
         actions = self._order.actions
         is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
-        if is_ours and actions & _ANEW:
+        if is_ours and (is_new or actions & _ANEW):
             return self._made_anew(base)
         # R23: what merges cleanly is left alone, so that a target that moves on causes no pushes.
         conflict = self._git.conflict(base, here)
@@ -179,6 +192,26 @@ class _Run:
         except NotCopied as problem:
             raise _Stopped("R28", f"{problem}; rebase it on {self._order.base}") from None
 
+    def _changes_nothing(self, commit: str, base: str) -> bool:
+        """Whether the target would be the same with it merged, wherever it started."""
+        try:
+            return self._git.merged(base, commit) == self._git.tree(base)
+        except Conflict:
+            return False
+
+    def _for_target(self, commit: str, base: str, branch: str) -> str:
+        """What to push instead of a commit that changes nothing: the base where the target has the digests.
+
+        Else the target moved on to what is taken back on the branch alone.
+        """
+        if self._with_digests(base) == base:
+            return base
+        if self._git.is_ours(self._git.merge_base(base, commit), commit):
+            return self._with_digests(self._made_anew(base))
+        message = f"people added commits to {branch}, and its merge would change nothing; rebase it by hand"
+        self.tell("warning", "R23", message)
+        return commit
+
     def _with_copies(self, commit: str, base: str) -> str:
         """With a commit of what each pull request changes in the dependants' directories. Raises NotCopied."""
         before = copied_before(self._git, self._git.merge_base(base, commit), commit)
@@ -206,6 +239,7 @@ class _Run:
 
     def _with_digests(self, commit: str) -> str:
         """With a commit for each component whose digest changes, on top of all else (R29)."""
+        self._is_missing = False
         for edit in self._order.edits:
             commit = self._with_digest(commit, edit)
         return commit
@@ -220,7 +254,7 @@ class _Run:
         }
         contents = self._git.contents(files.values())
         changes: dict[str, Entry | None] = {}
-        found = False
+        found = named = False
         rules = Policy(
             "any" if policy.match == "any" else "known", "replace" if policy.multiple == "replace" else "refuse"
         )
@@ -231,10 +265,12 @@ class _Run:
             self._tell_architectures(path, data, edit)
             edited = replace_digests(data, edit.repositories, edit.known, edit.digest, rules, path)
             found = found or bool(edited.replaced) or edit.digest.encode() in data
+            named = named or found or _may_be_of(edit, data)
             self._tell_problems(edited.problems)
             if edited.data != data:
                 changes[path] = Entry(entry.mode, self._git.stored(edited.data))
-        if not found:
+        self._is_missing = self._is_missing or not found
+        if not named:
             where = "" if "." in order.contexts else f" below {', '.join(order.contexts)}"
             names = ", ".join(edit.repositories) or edit.image
             self.tell("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
@@ -285,3 +321,8 @@ class _Run:
         if own.title != title or not is_described(own.body, description):
             self._forge.edit(self._order.repository, own.number, title, with_block(own.body, description))
             self.tell("info", "R23", f"described #{own.number} anew")
+
+
+def _may_be_of(edit: Edit, data: bytes) -> bool:
+    """Whether a reference may be to the image of a Component, also where it is left because that is not sure."""
+    return any(edit.known.is_of(one) is not False for one in references(data, edit.repositories))

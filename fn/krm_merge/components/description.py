@@ -15,7 +15,10 @@ _BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}", re.DOTALL)
 _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
 _NAME = re.compile(r"`([^`]+)`")
+NOTHING_LEFT = "nothing is left to update"
+"""The reason, but for the branch, by which one is closed that brings what its target has."""
 _CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
+_HAD = re.compile(rf"^Closed: {NOTHING_LEFT} in ", re.MULTILINE)
 _SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
 _WORDS = {
     "open": "not merged yet",
@@ -29,7 +32,8 @@ _WORDS = {
 class Told:
     """What a description tells: digests by name of the dependency, states by trigger, heads by copied pull request.
 
-    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it.
+    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that it
+    did because the target had the digests.
     """
 
     digests: Mapping[str, str]
@@ -37,6 +41,7 @@ class Told:
     synthetic: Mapping[str, str]
     built_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
     closed: bool = False
+    had: bool = False
 
 
 def told_by(description: str) -> Told | None:
@@ -52,6 +57,7 @@ def told_by(description: str) -> Told | None:
         dict(_SYNTHETIC.findall(text)),
         {name: frozenset(_NAME.findall(built_as)) for name, _, built_as in triggers},
         _CLOSED.search(text) is not None,
+        _HAD.search(text) is not None,
     )
 
 

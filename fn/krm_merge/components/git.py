@@ -176,18 +176,22 @@ class Repository:
         return self.changed(tree, changes)
 
     def conflict(self, target: str, commit: str) -> str:
-        """Why a commit cannot be merged into the target, '' if it can.
-
-        Renames are not followed: what was renamed on one side and changed on the other is a conflict.
-        """
-        if self.is_ancestor(target, commit):
-            return ""
-        since = self.merge_base(target, commit)
+        """Why a commit cannot be merged into the target, '' if it can."""
         try:
-            self.copied(self.tree(target), since, commit, self.changes(since, commit))
+            self.merged(target, commit)
         except Conflict as conflict:
             return str(conflict)
         return ""
+
+    def merged(self, target: str, commit: str) -> str:
+        """The tree of the target with a commit merged into it.
+
+        Renames are not followed: what was renamed on one side and changed on the other is a conflict. Raises Conflict.
+        """
+        if self.is_ancestor(target, commit):
+            return self.tree(commit)
+        since = self.merge_base(target, commit)
+        return self.copied(self.tree(target), since, commit, self.changes(since, commit))
 
     def _merged(self, path: str, old: Entry | None, new: Entry | None, mine: Entry | None) -> Entry:
         if old is None or new is None or mine is None:

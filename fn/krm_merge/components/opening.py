@@ -19,7 +19,7 @@ def unsettled(planning: Planning, own: Own, ours: OfGroup, triggers: Sequence[Tr
 def _is_settled(planning: Planning, own: Own, ours: OfGroup, trigger: Trigger, goes_on: bool) -> bool:
     if _is_live(trigger) or (ours.open is not None and (trigger.pull_request is None or ours.open.names(trigger))):
         return False
-    before = [one for one in ours.ended if one.names(trigger)]
+    before = [one for one in ours.ended if one.names(trigger) and not (goes_on and one.brought_nothing)]
     # Of what was closed by hand there is something to tell.
     is_over = goes_on or trigger.state == "closed" or any(_has_settled(one, trigger) for one in before)
     return bool(before) and is_over and not _needs_mending(planning, own, trigger)
@@ -56,7 +56,16 @@ def is_worth_opening(
         message = f"{target}: {named(last.pull_request)} was closed by hand and stays closed; reopen it to go on"
         planning.tell("info", "R34", message, target.key)
         return False
-    return bool(desired) and not (last is not None and _has(last, desired))
+    return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
+
+
+def had_before(ours: OfGroup, desired: Mapping[Key, str]) -> Remembered | None:
+    """The last one of a group, where none is open and its target had these digests without it.
+
+    What the target has now only `apply` sees: where that is the same still, it opens nothing.
+    """
+    last = ours.last
+    return last if last is not None and last.brought_nothing and _has(last, desired) else None
 
 
 def _tell_early(planning: Planning, target: Target, last: Remembered | None, overtaken: Sequence[Trigger]) -> None:

@@ -26,6 +26,11 @@ class Remembered:
         """Whether it is open."""
         return self.pull_request.state == "open"
 
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether it was closed because its target had the digests: nothing says that it has them still."""
+        return self.pull_request.state == "closed" and self.told.had
+
     def names(self, trigger: Trigger) -> bool:
         """Whether it tells of what triggers; of a push it tells the digest. What was reopened is another matter."""
         if trigger.pull_request is None:

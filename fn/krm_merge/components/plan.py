@@ -17,7 +17,7 @@ from krm_merge.components.groups import branch_for
 from krm_merge.components.history import History
 from krm_merge.components.incomplete import incomplete
 from krm_merge.components.model import Key, same_repository
-from krm_merge.components.opening import end_of, is_worth_opening, unsettled
+from krm_merge.components.opening import end_of, had_before, is_worth_opening, unsettled
 from krm_merge.components.own import Own, Remembered
 from krm_merge.components.planned import Choices, Plan, Synthetic, Target, Trigger, Waiting
 from krm_merge.components.planning import Planning, named
@@ -172,6 +172,12 @@ class _Planner:
             description=description,
             own=existing,
         )
+        had = had_before(own.of_group(group), desired)
+        if had is not None:
+            self.plans.append(made)
+            message = f"{had.pull_request.target_branch} had what {named(had.pull_request)} brings, which was closed"
+            planning.tell("info", "R22", f"{target}: {message}; apply opens another if it was taken back", target.key)
+            return
         made = replace(made, actions=tuple(actions(made, open_one.told if open_one is not None else None)))
         self.plans.append(made)
         tell_why(planning, made)
