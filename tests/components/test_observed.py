@@ -249,6 +249,27 @@ def test_results() -> None:
     assert read(results={"IMAGE_URL": "localhost:5000/acme/op:tag"}).image == "localhost:5000/acme/op"
 
 
+def test_space_around_results() -> None:
+    """What `echo` wrote ends in a newline, and a Component may hold it as well."""
+    results = {"IMAGE_URL": "quay.io/acme/op:on-pr-abc\n", "IMAGE_DIGEST": f"{digest('1')}\n"}
+    assert read(results=results) == read()
+    told: dict[str, Any] = {
+        "metadata": {"name": "op"},
+        "spec": {"containerImage": f"quay.io/acme/op:v1@{digest('1')}\n"},
+    }
+    found = read_component(told)
+    assert (found.image, found.tags, found.digest) == ("quay.io/acme/op", ("v1",), digest("1"))
+    without_digest = read_component({"metadata": {"name": "op"}, "spec": {"containerImage": "quay.io/acme/op\n"}})
+    assert without_digest.image == "quay.io/acme/op"
+
+
+@pytest.mark.parametrize("told", ["", "\n", "unknown", f"sha512:{'1' * 128}"])
+def test_a_build_without_a_digest(told: str) -> None:
+    """R19: it is read, and gives no image."""
+    found = read(results={"IMAGE_DIGEST": told})
+    assert (found.outcome, found.digest) == ("succeeded", "")
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -379,7 +379,7 @@ def test_r19_without_a_digest() -> None:
     made.build("parent", "", 1)
     assert made.step() == ([], "R19")
     (told,) = made.plan()[1]
-    assert told.message.endswith("the build parent-2 of team/parent has no result IMAGE_DIGEST")
+    assert told.message.endswith("the build parent-2 of team/parent has no digest as its result IMAGE_DIGEST")
 
 
 def test_r19_a_merge_queue_promotes_nothing() -> None:

@@ -314,10 +314,6 @@ WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("PipelineRun parent-1", ("status", "conditions", 0, "status"), True, "put true in quotes", ""),
     ("PipelineRun parent-1", ("status", "results"), {"IMAGE_URL": "x"}, MAPS, ""),
     ("PipelineRun parent-1", ("status", "results", 1, "value"), 1, NUMBER, ""),
-    *(
-        ("PipelineRun parent-1", ("status", "results", 1, "value"), value, DIGEST, "")
-        for value in ("sha256:111", f"sha256:{'A' * 64}", f"sha512:{'1' * 128}", "1" * 64, "nonsense")
-    ),
     ("PipelineRun child-on-push", (*ANNOTATIONS, f"{PAC}/on-cel-expression"), ["x"], TEXT, ""),
     ("PullRequest parent-7", (*SPEC, "number"), None, "the number of the pull request is expected", ""),
     ("PullRequest parent-7", (*SPEC, "number"), "17", "the number of the pull request is expected", ""),
@@ -389,6 +385,8 @@ RIGHT: list[tuple[str, tuple[str | int, ...], Any]] = [
     ("Component parent", (*ANNOTATIONS, "test.appstudio.openshift.io/lastbuilttime"), "2024-03-04T16:00:00.5Z"),
     ("PipelineRun parent-1", (*LABELS, f"{PAC}/pull-request"), 7),
     ("PipelineRun parent-1", ("status", "results", 4, "value"), ["a", "b"]),
+    ("Component parent", (*SPEC, "containerImage"), f"quay.io/acme/parent@{digest('1')}\n"),
+    ("Component parent", ("status", "lastPromotedImage"), f" quay.io/acme/parent@{digest('2')}\n"),
     ("PullRequest parent-7", (*SPEC, "sourceBranch"), "ann:feature"),
     ("PullRequest parent-7", (*SPEC, "sourceBranch"), "ann:main"),
     ("PullRequest parent-7", ("status", "headSHA"), "0c" * 32),
@@ -401,6 +399,33 @@ def test_what_looks_odd_is_read(name: str, place: tuple[str | int, ...], value: 
     """The branch of a fork, a directory in other words, results of other tasks, numbers where numbers are meant."""
     answer = run(listed(changed(GOOD[name], place, value)), "plan")
     assert answer.exit_code == 0, answer.results
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "value", ["sha256:111", f"sha256:{'A' * 64}", f"sha512:{'1' * 128}", "1" * 64, "nonsense"], ids=range(5)
+)
+def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
+    """R19: nobody can edit what a build told. That build brings nothing, and the others what they did."""
+    place = ("status", "results", 1, "value")
+    path = format_path(place)
+    answer = run(listed(changed(GOOD["PipelineRun child-1"], place, value)), mode)
+    assert answer.exit_code == 0
+    (told,) = [one for one in answer.results if one.get("field") == {"path": path}]
+    assert (told["severity"], told["tags"]) == ("warning", {"rule": "R19", "component": "team/child"})
+    assert f"/child-1: {path}: {DIGEST}" in str(told["message"])
+    assert str(told["message"]).endswith("; so this build brings nothing")
+    if mode == "plan":
+        (plan,) = (yaml.safe_load(one) for one in answer.items if "kind: PullRequestPlan" in one)
+        assert [commit["to"] for commit in plan["spec"]["commits"] if commit["kind"] == "digest"] == [digest("4")]
+
+
+@pytest.mark.parametrize("status", ["False", "Unknown"])
+def test_a_build_that_gives_no_image_may_tell_anything(status: str) -> None:
+    """R19: it would bring nothing in any case, so nothing is told of its digest."""
+    build = changed(GOOD["PipelineRun child-1"], ("status", "results", 1, "value"), "unknown")
+    answer = run(listed(changed(build, ("status", "conditions", 0, "status"), status)), "validate")
+    assert [one for one in answer.results if one["severity"] != "info"] == []
 
 
 def test_all_errors_at_once() -> None:

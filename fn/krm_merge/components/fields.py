@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,17}\Z")
 _COMMIT = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 # Source: git-check-ref-format(1). The branch of a fork comes with its owner and a colon.
 _NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^?*\[\\]|\.\.|@\{|^-")
-_EXPECTED_DIGEST = "sha256: and 64 hexadecimal digits are expected, 0 to 9 and a to f"
+EXPECTED_DIGEST = "sha256: and 64 hexadecimal digits are expected, 0 to 9 and a to f"
 
 
 class UnreadableError(ValueError):
@@ -149,14 +149,14 @@ class Fields:
         """The digest of an image, '' where there is none."""
         written = self.text(*place)
         if written and not is_digest(written):
-            self.wrong(_EXPECTED_DIGEST, *place)
+            self.wrong(EXPECTED_DIGEST, *place)
         return written
 
     def image(self, *place: str | int) -> str:
-        """The reference to an image, with a digest or without, '' where there is none."""
-        written = self.text(*place)
+        """The reference to an image, with a digest or without, '' where there is none; space around it is no part."""
+        written = self.text(*place).strip()
         if "@" in written and not is_digest(digest_of(written)):
-            self.wrong(f"behind the @ {_EXPECTED_DIGEST}", *place)
+            self.wrong(f"behind the @ {EXPECTED_DIGEST}", *place)
         return written
 
     def directory(self, *place: str | int) -> str:

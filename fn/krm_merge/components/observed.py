@@ -23,6 +23,7 @@ from krm_merge.components.model import (
     image_name,
     tag_of,
 )
+from krm_merge.components.references import is_digest
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
 
@@ -136,11 +137,12 @@ def read_build(value: Value) -> Build | None:
     )
     number = next(filter(None, [fields.pull_request_number(*place) for place in numbers]), 0)
     results = _results(fields)
-    digest = fields.digest(*results["IMAGE_DIGEST"]) if "IMAGE_DIGEST" in results else ""
 
     def result(name: str) -> str:
-        return fields.text(*results[name]) if name in results else ""
+        # What `echo` wrote ends in a newline.
+        return fields.text(*results[name]).strip() if name in results else ""
 
+    digest = result("IMAGE_DIGEST") if is_digest(result("IMAGE_DIGEST")) else ""
     source = told("source-branch").removeprefix(_HEADS)
     event = _event(told("event-type"), source, bool(number))
     # A push goes to the branch that it comes from.
@@ -163,6 +165,14 @@ def read_build(value: Value) -> Build | None:
     )
     fields.check()
     return build
+
+
+def strange_digest(value: Value) -> str:
+    """The field where a build tells what is no digest, '' for none: nobody can edit it, so that build is of no use."""
+    fields = Fields(value)
+    place = _results(fields).get("IMAGE_DIGEST")
+    written = fields.text(*place).strip() if place is not None else ""
+    return format_path(place) if place is not None and written and not is_digest(written) else ""
 
 
 def _results(fields: Fields) -> dict[str, Place]:

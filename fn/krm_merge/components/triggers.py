@@ -16,7 +16,7 @@ _NOTHING = Told({}, {}, {})
 _WHY_UNBUILT: Mapping[Outcome, str] = {
     "failed": "failed",
     "running": "has not finished",
-    "succeeded": "has no result IMAGE_DIGEST",
+    "succeeded": "has no digest as its result IMAGE_DIGEST",
 }
 
 

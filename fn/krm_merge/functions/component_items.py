@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from krm_merge.components.description import told_by
-from krm_merge.components.fields import UnreadableError, items, text
+from krm_merge.components.fields import EXPECTED_DIGEST, UnreadableError, items, text
 from krm_merge.components.graph import Nudge
 from krm_merge.components.model import Build, Component, Key, PullRequest
 from krm_merge.components.observed import (
@@ -17,6 +17,7 @@ from krm_merge.components.observed import (
     read_component,
     read_nudges,
     read_pull_request,
+    strange_digest,
 )
 from krm_merge.components.resources import KIND, PULL_REQUEST
 from krm_merge.components.surroundings import Admission, check_fields, read_admission, released_as
@@ -106,9 +107,8 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             found.components[component.key] = component
             found.resources[component.key] = item
             for path, written in misspelt(value):
-                message = f"{item.ref}: {path}: this is not read; what it depends on is written {written}"
-                tags = {"rule": "R1", "component": str(component.key)}
-                results.warning(message, resource=item.ref, file=item.file, file_index=item.index, path=path, tags=tags)
+                message = f"this is not read; what it depends on is written {written}"
+                _warn(item, path, message, "R1", component.key, results)
         case "NudgeConfig" if group in GROUPS:
             found.nudges += read_nudges(value)
             found.others.setdefault(item.kind, []).append(item)
@@ -116,6 +116,9 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             build = read_build(value)
             if build is not None:
                 found.builds.append(build)
+                if build.outcome == "succeeded" and (path := strange_digest(value)):
+                    message = f"{EXPECTED_DIGEST}; so this build brings nothing"
+                    _warn(item, path, message, "R19", build.component, results)
             else:
                 check_fields(item.kind, value)
                 found.definitions.append(item)
@@ -128,6 +131,18 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
         case kind if group == _GROUP_OF.get(kind) or (kind in _OF_KONFLUX and group in GROUPS):
             check_fields(kind, value)
             found.others.setdefault(kind, []).append(item)
+
+
+def _warn(item: Resource, path: str, message: str, rule: str, key: Key, results: Results) -> None:
+    """Tells of a field that is there in vain."""
+    results.warning(
+        f"{item.ref}: {path}: {message}",
+        resource=item.ref,
+        file=item.file,
+        file_index=item.index,
+        path=path,
+        tags={"rule": rule, "component": str(key)},
+    )
 
 
 def _place(item: Resource) -> str:
