@@ -68,6 +68,93 @@ def test_a_pull_request_that_was_planned_for_before() -> None:
     assert (plans, [one.rule for one in findings]) == ([], ["R6"])
 
 
+def test_a_pull_request_that_gets_another_target() -> None:
+    """R20: where it goes is observed; what was built before still says where it went then."""
+    made = parent()
+    made.open("parent", "fix")
+    made.build("parent", "1", 1)
+    for_branch(made, "base")
+    assert made.step()[0] == ["fix/child draft parent=1 [create] until parent#1 merged"]
+    made.edit("parent", 1, target_branch="release-1")
+    _, findings = made.plan()
+    told = "team/parent: builds for release-1 bring nothing: the Component is built from main"
+    assert [one.message for one in findings if one.rule == "R15"] == [told]
+
+
+def test_a_pull_request_that_is_now_for_another_branch_is_told() -> None:
+    """C3: nothing is planned for it, and why."""
+    made = parent()
+    made.open("parent", "fix")
+    made.build("parent", "1", 1)
+    made.edit("parent", 1, target_branch="release-1")
+    plans, findings = made.plan()
+    assert (plans, [one.rule for one in findings]) == ([], ["R15"])
+
+
+def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
+    """I12: a push of what was merged into another branch first is one without a pull request."""
+    made = parent()
+    made.open("parent", "fix")
+    made.edit("parent", 1, target_branch="base")
+    made.merged("parent", 1, "1")
+    assert made.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
+
+
+@pytest.mark.parametrize("known", ["", "as a target", "in a list"])
+def test_a_tag_may_be_taken_for_a_branch(known: str) -> None:
+    """C3: nothing tells them apart, so what to do is told, but not where it is known to be a branch."""
+    made = parent()
+    made.components["parent"] = replace(made.components["parent"], branch="v1.0")
+    made.push("parent", "1")
+    if known:
+        made.open("parent", "fix", branches=["v1.0"] if known == "in a list" else None)
+        made.edit("parent", 1, target_branch="main" if known == "in a list" else "v1.0")
+    _, findings = made.plan()
+    told = "team/parent: builds for main bring nothing: the Component is built from v1.0"
+    doubt = "" if known else "; if that is a tag, take it out of its revision"
+    assert [one.message for one in findings] == [told + doubt]
+
+
+LONG = "feature/" + "x" * 80
+
+
+@pytest.mark.parametrize(
+    ("branch", "label", "is_own"),
+    [
+        ("main", "main", True),
+        ("main", "refs-heads-main", True),
+        ("main", "refs-tags-v1", True),
+        ("release/1.0", "release-1.0", True),
+        ("release/1.0", "refs-heads-release-1.0", True),
+        ("release/1.0", "release-1-0", False),
+        ("release/a_b", "release-a_b", True),
+        (LONG, LONG[-62:], True),
+        (LONG, LONG[-61:-1] + "yy", False),
+        ("main", "not-main", False),
+        ("main", "release-1", False),
+    ],
+)
+def test_labels_hold_no_slash(branch: str, label: str, is_own: bool) -> None:
+    """R15: a label alone may be of every branch that is written so."""
+    build = yaml.safe_load(push("a", "1", 1))
+    build["metadata"]["labels"][f"{PAC}/branch"] = label
+    items = [VERSIONS.replace("refs/heads/main", f"'{branch}'"), CHILD, yaml.safe_dump(build)]
+    answer = run(items, "plan")
+    assert any("kind: PullRequestPlan" in one for one in answer.items) is is_own
+    assert bool(answer.messages("R15")) is not is_own
+
+
+@pytest.mark.parametrize("annotation", [f"{PAC}/source-branch", "build.appstudio.redhat.com/target_branch"])
+def test_annotations_before_labels(annotation: str) -> None:
+    """R15: these have the name of the branch as it is."""
+    value = yaml.safe_load(push("a", "1", 1))
+    value["metadata"]["labels"][f"{PAC}/branch"] = "release-1.0"
+    value["metadata"]["annotations"][annotation] = "release/1.0"
+    build = read_build(value)
+    assert build is not None
+    assert (build.target_branch, build.branch_label) == ("release/1.0", "")
+
+
 @pytest.mark.parametrize("branch", ["", "main"])
 def test_the_branch_is_not_told_on_both_sides(branch: str) -> None:
     """R15: who does not say its branch is of every one."""
@@ -150,3 +237,23 @@ def test_the_branch_of_a_push(annotations: dict[str, str], branch: str) -> None:
 
 def test_a_revision_may_be_a_whole_ref() -> None:
     assert read_component(yaml.safe_load(VERSIONS)).branch == "main"
+
+
+@pytest.mark.parametrize(
+    ("revision", "branch"),
+    [
+        ("HEAD", ""),
+        ("0a" * 20, ""),
+        ("0a" * 32, ""),
+        ("refs/tags/v1.0", ""),
+        ("0a" * 19, "0a" * 19),
+        ("HEADS", "HEADS"),
+        ("v1.0", "v1.0"),
+    ],
+)
+def test_a_revision_may_be_no_branch(revision: str, branch: str) -> None:
+    """R15: what is not of one branch is of every one."""
+    written = VERSIONS.replace("refs/heads/main", f"'{revision}'")
+    assert read_component(yaml.safe_load(written)).branch == branch
+    plans = [one for one in run([written, CHILD, push("a", "1", 1, branch="main")], "plan").items if "Plan\n" in one]
+    assert len(plans) == (branch == "")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from krm_merge.components.model import Build, Component, Key, PullRequest, same_repository
+from krm_merge.components.model import Build, Component, Key, PullRequest, is_label_of, same_repository
 
 _LASTING = {"open": 0, "closed": 1, "merged": 2}
 PullRequestId = tuple[str, int]
@@ -51,11 +51,18 @@ class History:
         """The branch that a build is for, '' where that was not observed."""
         if build.event == "merge_queue":
             return ""  # it has branches of its own
-        if build.target_branch:
-            return build.target_branch
         owner = self._owner(build)
         pull_request = self._by_id.get(owner) if owner is not None else None
-        return pull_request.target_branch if pull_request is not None else ""
+        observed = pull_request.target_branch if pull_request is not None else ""
+        told = build.target_branch or self._labelled(build)
+        # A pull request may get another target after it was built; what was pushed stays where it was pushed to.
+        return (told or observed) if build.event == "push" else (observed or told)
+
+    def _labelled(self, build: Build) -> str:
+        """The branch that a label tells: the Component's, if it may be that one."""
+        component = self.components.get(build.component)
+        is_own = component is not None and is_label_of(build.branch_label, component.branch)
+        return component.branch if component is not None and is_own else build.branch_label
 
     @cached_property
     def by_component(self) -> dict[Key, list[Build]]:

@@ -57,6 +57,7 @@ class Build:
 
     `source_branch` is the branch of the pull request, `pull_request` its number, 0 for none; of a push it is the pull
     request whose merge was pushed. `manifests` are the digests of single architectures that `digest` is the index of.
+    `branch_label` is how a label writes the target branch or its ref, where nothing else tells it.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Build:
     started: str = ""
     completed: str = ""
     manifests: tuple[str, ...] = ()
+    branch_label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,24 @@ class PullRequest:
     def id(self) -> tuple[str, int]:
         """What there is one of."""
         return same_repository(self.repository), self.number
+
+
+_NOT_IN_LABEL = re.compile(r"[^0-9A-Za-z.]+")
+_CUT_LABEL = 60
+
+
+def is_label_of(label: str, branch: str) -> bool:
+    """Whether a label may stand for a branch or its ref.
+
+    Labels hold no slash, and nothing but the end of what is long. Source: Pipelines as Code, CleanValueKubernetes;
+    which characters it writes instead, and how many stay, depends on its version.
+    """
+    written, ref = _as_in_label(label), _as_in_label(f"refs/heads/{branch}")
+    return written in (_as_in_label(branch), ref) or (len(label) > _CUT_LABEL and ref.endswith(written))
+
+
+def _as_in_label(text: str) -> str:
+    return _NOT_IN_LABEL.sub("-", text).strip("-.")
 
 
 _SCHEME = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]+@)?", re.IGNORECASE)

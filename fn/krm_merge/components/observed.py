@@ -40,6 +40,8 @@ _LABELS = ("appstudio.openshift.io", "build.konflux-ci.dev")
 _PAC = "pipelinesascode.tekton.dev"
 _BUILD = "build.appstudio.redhat.com"
 _HEADS = "refs/heads/"
+_TAG_IN_LABEL = "refs-tags-"
+_NO_REVISION = re.compile(r"HEAD\Z|(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
 
@@ -59,7 +61,7 @@ def read_component(value: Value) -> Component:
         Key(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
         fields.text("spec", "application"),
         _first([fields.url(*place, "url") for place in (places[0], source)]),
-        _first([fields.branch(*place, "revision") for place in places]).removeprefix(_HEADS),
+        _revised(_first([fields.branch(*place, "revision") for place in places])),
         _first([fields.directory(*place, "context") for place in places]) or ".",
         image_name(image or promoted),
         digest_of(promoted) or digest_of(image),
@@ -128,7 +130,13 @@ def read_build(value: Value) -> Build | None:
         return None
 
     def told(name: str) -> str:
-        return fields.text(*annotations, f"{_PAC}/{name}") or fields.text(*labels, f"{_PAC}/{name}")
+        return annotated(name) or labelled(name)
+
+    def annotated(name: str) -> str:
+        return fields.text(*annotations, f"{_PAC}/{name}")
+
+    def labelled(name: str) -> str:
+        return fields.text(*labels, f"{_PAC}/{name}")
 
     numbers = (
         (*annotations, f"{_PAC}/pull-request"),
@@ -145,8 +153,14 @@ def read_build(value: Value) -> Build | None:
     digest = result("IMAGE_DIGEST") if is_digest(result("IMAGE_DIGEST")) else ""
     source = told("source-branch").removeprefix(_HEADS)
     event = _event(told("event-type"), source, bool(number))
-    # A push goes to the branch that it comes from.
-    pushed = source if event == "push" else ""
+    # A push goes to the branch that it comes from. Only annotations tell it as it is.
+    is_push = event == "push"
+    target = (
+        annotated("branch")
+        or fields.text(*annotations, f"{_BUILD}/target_branch")
+        or (annotated("source-branch") if is_push else "")
+    )
+    label = labelled("branch") or (labelled("source-branch") if is_push else "")
     build = Build(
         fields.text("metadata", "name"),
         Key(fields.text("metadata", "namespace"), component),
@@ -155,13 +169,14 @@ def read_build(value: Value) -> Build | None:
         told("repo-url") or result("CHAINS-GIT_URL"),
         told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
         source,
-        _branch(told("branch") or fields.text(*annotations, f"{_BUILD}/target_branch") or pushed),
+        _branch(target),
         number,
         image_name(result("IMAGE_URL")),
         digest,
         fields.time("status", "startTime") or fields.time("metadata", "creationTimestamp"),
         fields.time("status", "completionTime"),
         tuple(found for found in _DIGEST.findall(result("IMAGES")) if found != digest),
+        "" if target or label.startswith(_TAG_IN_LABEL) else label,
     )
     fields.check()
     return build
@@ -184,6 +199,11 @@ def _results(fields: Fields) -> dict[str, Place]:
             fields.text(*place)
             found[fields.text(*one, "name")] = place
     return found
+
+
+def _revised(revision: str) -> str:
+    """The branch that a revision names, '' for a commit and for a tag: these may be of any."""
+    return "" if _NO_REVISION.match(revision) else _branch(revision)
 
 
 def _branch(ref: str) -> str:

@@ -52,8 +52,16 @@ def _tell_unused(planning: Planning, key: Key) -> None:
         planning.tell("info", "R21", message, key)
     if others := planning.history.other_branches(key):
         branch = planning.graph.components[key].branch
-        message = f"{key}: builds for {_some(others)} bring nothing: the Component is built from {branch}"
+        doubt = "; if that is a tag, take it out of its revision" if _may_be_tag(planning, key, branch) else ""
+        message = f"{key}: builds for {_some(others)} bring nothing: the Component is built from {branch}{doubt}"
         planning.tell("info", "R15", message, key)
+
+
+def _may_be_tag(planning: Planning, key: Key, branch: str) -> bool:
+    """Whether what a Component is built from is perhaps no branch: nothing is built or merged there, or lists it."""
+    observed = planning.history.of_repository(planning.graph.components[key].repository)
+    branches = {"main", "master"}.union(*((one.target_branch, *(one.branches or ())) for one in observed))
+    return branch not in branches and not planning.history.by_component.get(key)
 
 
 def _some(names: Sequence[str]) -> str:

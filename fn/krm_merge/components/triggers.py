@@ -114,7 +114,9 @@ def _of_pushes(planning: Planning, own: Own, dependency: Component) -> Iterator[
 
 
 def _is_of_merge(planning: Planning, build: Build) -> bool:
-    return bool(build.pull_request) or planning.history.merge_of(build) is not None
+    merge = planning.history.merge_of(build)
+    # What was merged elsewhere, and got to the Component's branch with it, triggered nothing there.
+    return planning.history.is_built_from(build.component, merge.target_branch) if merge else bool(build.pull_request)
 
 
 def _is_built_again(planning: Planning, own: Own, build: Build) -> bool:
