@@ -5,7 +5,6 @@ Source: the two specifications, and for `list_order="kubernetes"` what k8s.io/ap
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -248,7 +247,7 @@ class _Apply:
         places: dict[Hashable, list[int]] = {}
         for at, item in enumerate(live):
             places.setdefault(self._live_key(item, key), []).append(at)
-        seen: Counter[Hashable] = Counter()
+        seen: dict[Hashable, int] = {}
         for change in changes:
             assert isinstance(change, dict)
             own = key.of(change)
@@ -259,8 +258,9 @@ class _Apply:
                 result.append(self._replacement((*path, _step(key, change)), change, field.inside))
                 continue
             # Where a patch names one key several times, each is for one of those that are there, as far as there are.
-            at_place = there[0 if self.as_kubectl else min(seen[own], len(there) - 1)]
-            seen[own] += 1
+            count = seen.get(own, 0)
+            at_place = there[0 if self.as_kubectl else min(count, len(there) - 1)]
+            seen[own] = count + 1
             element = result[at_place]
             assert isinstance(element, dict)
             result[at_place] = self.mapping((*path, _step(key, change)), element, change, field.inside)
