@@ -151,11 +151,8 @@ class _Apply:
     def _list(
         self, path: FieldPath, live: list[Value], patch: list[Value], field: Field, *, ordered: bool = False
     ) -> list[Value]:
-        if not field.merges and self.as_kubectl:
-            instead = self._new_list(path, patch, field)
-            return live if same(live, instead) else instead
-        if not self.as_kubectl and is_one_value(field, live, patch):
-            instead = self._whole_list(path, patch, field)
+        if not field.merges if self.as_kubectl else is_one_value(field, live, patch):
+            instead = self._new_list(path, patch, field) if self.as_kubectl else self._whole_list(path, patch, field)
             return live if same(live, instead) else instead
         if not patch and (not live or not self.as_kubectl):
             return live  # kubectl puts elements with one key together, even then

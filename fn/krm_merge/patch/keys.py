@@ -16,8 +16,10 @@ MergeKeys: TypeAlias = Literal["multi", "single"]
 
 def is_one_value(field: Field, *lists: list[Value]) -> bool:
     """Whether a list does not merge: it is atomic, or a set of maps or lists, which nothing identifies."""
-    if not field.merges or field.keys:
-        return not field.merges
+    if not field.merges:
+        return True
+    if field.keys:
+        return False
     items = [item for one in lists for item in one]
     return bool(items) and all(isinstance(item, dict | list) for item in items)
 

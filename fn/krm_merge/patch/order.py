@@ -115,10 +115,9 @@ def check_order(path: FieldPath, patch: list[Value], order: list[Value], key: El
     if not patch or not order:
         return
     wanted = iter([key.of(item) for item in order])
-    merges = (directive_of(item) == "merge" and mode == "document" for item in patch)
+    merging = ("merge",) if mode == "document" else ()
     matches = all(
-        (has_directive(item) and not merged) or key.of(item) in wanted
-        for item, merged in zip(patch, merges, strict=True)
+        (has_directive(item) and directive_of(item) not in merging) or key.of(item) in wanted for item in patch
     )
     if matches and mode == "kubernetes":
         # Once it has come to the end of the order list, kubectl skips no directives but deletions.

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from krm_merge.text.values import Value
 from krm_merge.transform.carrying_out import carry_out
 from krm_merge.transform.changes import Effect
-from krm_merge.transform.locations import ABSENT, Absent, KeysOf, Location
-from krm_merge.transform.operation import Operation, OperationError, PluginOperation, Pointer, agree, equal
+from krm_merge.transform.locations import Absent, KeysOf, Location
+from krm_merge.transform.operation import Operation, OperationError, PluginOperation, Pointer, agree
 from krm_merge.transform.plugin import Object
 from krm_merge.transform.settle import (
     Agreed,
@@ -23,6 +23,7 @@ from krm_merge.transform.settle import (
     Refused,
     Settlement,
     carried_out,
+    is_same,
     placed,
     ranks,
 )
@@ -122,8 +123,7 @@ def _overwritten(written: Sequence[tuple[_Asked, Location, Value | Absent]], mer
     last = {location: at for at, (_, location, _) in enumerate(written)}
     told: set[int] = set()
     for at, (one, location, value) in enumerate(written):
-        now = merged.at(location)
-        if id(one) in told or now is value or (now is not ABSENT and value is not ABSENT and equal(now, value)):
+        if id(one) in told or is_same(merged.at(location), value):
             continue
         above = (last.get(location[:depth], -1) for depth in range(len(location), -1, -1))
         winner = next((written[later][0] for later in above if later > at), one)

@@ -12,8 +12,7 @@ from krm_merge.transform.locations import ABSENT, Added, Element, Location, inde
 from krm_merge.transform.operation import Operation, OperationError, Pointer, equal, pointer_text
 from krm_merge.transform.tracked import Tracked
 
-Read: TypeAlias = tuple[Location, Value]
-Reads: TypeAlias = tuple[Read, ...]
+Reads: TypeAlias = tuple[tuple[Location, Value], ...]
 
 
 class TestFailed(OperationError):
@@ -42,9 +41,9 @@ def carry_out(tracked: Tracked, operation: Operation) -> Effect:
             location, rest = tracked.follow(path)
             if rest:
                 return Effect(operation, (), ((*location, *rest),))
-            return _done(tracked, operation, [_take(location)], ())
+            return _done(tracked, operation, [_take(location)])
         case "replace":
-            return _done(tracked, operation, [Put(tracked.locate(path), operation.value)], ())
+            return _done(tracked, operation, [Put(tracked.locate(path), operation.value)])
         case "add":
             return _done(tracked, operation, *_add(tracked, path, operation.value))
         case "copy" | "move":
@@ -56,7 +55,8 @@ def _transferred(tracked: Tracked, operation: Operation) -> Effect:
     value = tracked.at(source)
     assert value is not ABSENT
     if operation.kind == "copy":
-        return _done(tracked, operation, *_add(tracked, path, copied(value)), (source, value))
+        changes, reads = _add(tracked, path, copied(value))
+        return _done(tracked, operation, changes, (*reads, (source, value)))
     if operation.source == path:
         return Effect(operation, (), (source,), ((source, value),))
     if path[: len(operation.source)] == operation.source:
@@ -65,14 +65,14 @@ def _transferred(tracked: Tracked, operation: Operation) -> Effect:
     without = tracked.copy()
     without.apply(take)
     changes, reads = _add(without, path, value)
-    return _done(tracked, operation, [take, *changes], reads, (source, value))
+    return _done(tracked, operation, [take, *changes], (*reads, (source, value)))
 
 
-def _done(tracked: Tracked, operation: Operation, changes: list[Change], reads: Reads, *more: Read) -> Effect:
+def _done(tracked: Tracked, operation: Operation, changes: list[Change], reads: Reads = ()) -> Effect:
     for change in changes:
         tracked.apply(change)
     writes = tuple(written(change) for change in changes if not (isinstance(change, Put) and change.parent))
-    return Effect(operation, tuple(changes), writes, (*reads, *more))
+    return Effect(operation, tuple(changes), writes, reads)
 
 
 def _take(location: Location) -> Take:

@@ -170,6 +170,11 @@ def _as_room(effect: Effect, before: Tracked, after: Tracked) -> Effect:
     return effect
 
 
+def is_same(one: Value | Absent, other: Value | Absent) -> bool:
+    """Whether two outcomes of a location are the same."""
+    return one is other if one is ABSENT or other is ABSENT else equal(one, other)
+
+
 def placed(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
     """The same with its field, and with what the resource had there and has now."""
     where = (original.field_path(at), original.at(at), merged.at(at))
@@ -275,12 +280,11 @@ class _Settling:
     def _is_moved_from_elsewhere(self, effect: Effect, change: Insert) -> bool:
         """Whether another plugin moved an element here that is like this one: both would be taken for one."""
         first = self._writers.overlapping((written(change),)) if effect.operation.kind == "move" else None
-        return first is not None and first[0].effect.taken != effect.taken and bool(first[0].effect.taken)
+        return first is not None and first[0].effect.taken not in (None, effect.taken)
 
     def _is_same(self, location: Location, wanted: Value | Absent) -> bool:
         """Whether a location has this outcome already."""
-        now = self._merged.at(location)
-        return now is wanted if now is ABSENT or wanted is ABSENT else equal(now, wanted)
+        return is_same(self._merged.at(location), wanted)
 
     def _lose(self, plugin: str, rank: tuple[int, int], effects: list[Effect], clash: _Clash, unit: int) -> None:
         reason: Reason = "priority" if clash.other.rank[0] != rank[0] else "order"
