@@ -71,11 +71,8 @@ def test_builds_that_queue() -> None:
     assert settled(made)[1] == "f2/child ready parent=9 []"
 
 
-def test_s8_and_another_group_comes_between() -> None:
-    """R34: what was merged too early is brought all the same."""
-    made = started()
-    made.merged("child", 1, "d")
-    made.step()
+def another_group(made: Observations) -> None:
+    """Another pull request of the parent, built, merged and brought."""
     made.open("parent", "other")
     made.build("parent", "2", 2)
     made.step()
@@ -83,6 +80,14 @@ def test_s8_and_another_group_comes_between() -> None:
     made.step()
     made.merged("child", 2, "e")
     made.step()
+
+
+def test_s8_and_another_group_comes_between() -> None:
+    """R34: what was merged too early is brought all the same."""
+    made = started()
+    made.merged("child", 1, "d")
+    made.step()
+    another_group(made)
     made.merged("parent", 1, "9")
     assert made.step()[0] == ["up/child ready parent=9 [create]"]
 
@@ -90,13 +95,7 @@ def test_s8_and_another_group_comes_between() -> None:
 def test_s8_the_last_merge_counts() -> None:
     """R34: not the last pull request."""
     made = started()
-    made.open("parent", "other")
-    made.build("parent", "2", 2)
-    made.step()
-    made.merged("parent", 2, "8")
-    made.step()
-    made.merged("child", 2, "e")
-    made.step()
+    another_group(made)
     made.merged("child", 1, "f")
     for number, at in ((2, "2024-01-01T01:00:00Z"), (1, "2024-01-01T02:00:00Z")):
         made.edit("child", number, merged_at=at)
