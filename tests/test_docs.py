@@ -34,6 +34,8 @@ from krm_merge.functions.models import (
     TransformResources,
 )
 from krm_merge.merge.identity import SIMILARITY_THRESHOLD
+from krm_merge.merge.likeness import THRESHOLD
+from krm_merge.merge.pairing import MOST_COMPARED, WEAK_KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -62,9 +64,9 @@ COMPONENT_SCHEMA, COMPONENT_DEFINITION, COMPONENT_OPENAPI = of_kind(
     "plan-component-updates.json", "krm-function-definition-plan-component-updates.yaml"
 )
 
-RULE = re.compile(r"\b(?:[VLFKRWP][0-9]|T[0-9]{1,2})\b")
-RULE_RANGE = re.compile(r"\b([VLFKRWPT])([0-9])[-\u2013]\1?([0-9])\b")
-HEADING = re.compile(r"^### ([A-G]|[VLFKRWP][0-9]|T[0-9]{1,2})\. ", re.MULTILINE)
+RULE = re.compile(r"\b[VLFKRWPT][0-9]{1,2}\b")
+RULE_RANGE = re.compile(r"\b([VLFKRWPT])([0-9]{1,2})[-\u2013]\1?([0-9]{1,2})\b")
+HEADING = re.compile(r"^### ([A-H]|[VLFKRWPT][0-9]{1,2})\. ", re.MULTILINE)
 # The page of components has numbers of its own, in tables.
 COMPONENT_RULE = re.compile(r"\b[CRIS][0-9]{1,2}\b")
 COMPONENT_RULE_RANGE = re.compile(r"\b([CRIS])([0-9]{1,2})(?:[-\u2013]| to )\1([0-9]{1,2})\b")
@@ -447,12 +449,22 @@ def test_the_threshold_is_the_one_of_the_code() -> None:
     assert f"The threshold is **{SIMILARITY_THRESHOLD}**" in " ".join(RULES.split())
 
 
+def test_how_elements_are_paired_is_as_the_code_has_it() -> None:
+    text = " ".join(RULES.split())
+    *names, last = (f"`{name}`" for name in WEAK_KEYS)
+    assert f"the first of {', '.join(names)} and {last} that every element" in text
+    assert f"The limit is **{THRESHOLD}**" in text
+    assert f"the limit is {THRESHOLD}." in text
+    assert f"more than {MOST_COMPARED:,} pairs" in text
+
+
 def test_rules_stand_once_and_in_order() -> None:
     headings = HEADING.findall(RULES)
-    assert headings[:7] == list("ABCDEFG")
-    assert headings[7:] == sorted(headings[7:], key=lambda rule: ("VLFKRW".index(rule[0]), rule[1]))
+    laws, rules = headings[:8], headings[8:]
+    assert laws == list("ABCDEFGH")
+    assert rules == sorted(rules, key=lambda rule: ("VLFKRW".index(rule[0]), int(rule[1:])))
     assert len(headings) == len(set(headings))
-    assert cited(RULES) == set(headings[7:])
+    assert cited(RULES) == set(rules)
 
 
 def examples() -> Iterator[Any]:

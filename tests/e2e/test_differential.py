@@ -34,6 +34,8 @@ DISJOINT_SEEDS = range(11 if MANY else 3)
 ANY_SEEDS = range(100, 108 if MANY else 103)
 RESOURCES = 55
 """In one package: kpt takes quadratic time."""
+DOCUMENT = ("--function-identity", "document")
+"""As kpt recognises functions: by name, else by image."""
 GROUPS = 20
 PAGE = ROOT / "docs" / "differences-from-kpt.md"
 
@@ -434,7 +436,11 @@ def in_keyed(path: Path_, o: Any, u: Any, loc: Any, k: Any, m: Any) -> Iterator[
         old, up, own, kpts, out = (side.get(key, ABSENT) for side in sides)
         if same(kpts, out):
             continue
-        if (old is ABSENT or (up and own)) and kpts and out:
+        if old is ABSENT and up and own and kpts and path[-1] in FUNCTIONS:
+            # F7: never fused.
+            kept = out in (up, own)
+            yield Difference("element", (*path, "*"), (old, up, own, kpts, out), kept, lists)
+        elif (old is ABSENT or (up and own)) and kpts and out:
             yield from differences((*path, "*"), old, up, own, kpts, out)
         else:
             allowed = accepted_element(path, old, up, own, out)
@@ -558,6 +564,11 @@ def is_bare_function(d: Difference) -> bool:
     return bare and bool(removed) and d.m is ABSENT
 
 
+def is_added_twice(d: Difference) -> bool:
+    added = d.o is ABSENT and bool(d.u) and bool(d.loc) and not same(d.u, d.loc)
+    return added and d.path[-2] in FUNCTIONS and d.m in (d.u, d.loc)
+
+
 def is_null(d: Difference) -> bool:
     return d.k is ABSENT and d.m is not ABSENT and None in (d.u, d.loc)
 
@@ -676,7 +687,7 @@ ITEMS = [
     Item(
         "Both changed a list without keys",
         "takes upstream's whole list; what local added is gone",
-        "merges the two as a sequence; only what overlaps is a conflict",
+        "pairs the elements and merges them; only an element or field that both changed is a conflict",
         "L3",
         "value",
         is_whole_list,
@@ -707,6 +718,14 @@ ITEMS = [
         is_set_dropped,
     ),
     Item(
+        "Both added a function under one name or image, with other configuration",
+        "fuses the two",
+        "keeps one whole, which is a conflict; with `--function-identity smart` both",
+        "F7",
+        "element",
+        is_added_twice,
+    ),
+    Item(
         "One side removed a function of a pipeline",
         "leaves `{}`, or the configuration without an image: `kpt fn render` refuses the Kptfile",
         "removes the function",
@@ -715,9 +734,9 @@ ITEMS = [
         is_bare_function,
     ),
     Item(
-        "Upstream changed only a comment of a value or list that local changed or removed",
+        "Upstream changed only a comment in a list that local changed, or of a value that local removed",
         "takes upstream's value or whole list; local's change is gone",
-        "sees no change of upstream's, and keeps local's",
+        "keeps local's value, and merges the comment",
         "V1, V8",
         "value",
         is_commented,
@@ -750,8 +769,8 @@ ITEMS = [
     Item(
         "Upstream moved a resource to another file",
         "drops local's changes, or leaves the resource twice",
-        "merges it; it stands once",
-        "R1",
+        "merges it; it is there once",
+        "R1, R2",
         "resource",
         is_moved_there,
     ),
@@ -1100,7 +1119,7 @@ def update(folder: Path, seed: int, triple: Triple) -> Outcome:
     web = folder / "web"
     local = read_package(web)
     command("kpt", "pkg", "update", "web@v2", cwd=folder)
-    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", cwd=folder)
+    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", *DOCUMENT, cwd=folder)
     locks = [yaml.safe_load((folder / at / "Kptfile").read_text(encoding="utf-8")) for at in ("web", "ours")]
     return Outcome(
         seed,
@@ -1212,8 +1231,8 @@ STOPS = [
     ),
     Stop(
         "Local named the functions of a pipeline, and upstream did not",
-        "merges the list as one value; `functionIdentity: smart` recognises the functions",
-        "F3",
+        "recognises the functions; with `--function-identity document` the list is one value",
+        "F3, F6",
         "sub/Kptfile",
         (PIPELINE + PLAIN_FUNCTION, PIPELINE + PLAIN_FUNCTION.replace("v1", "v2"), PIPELINE + NAMED),
         [{"image": "gcr.io/kpt-fn/a:v2"}],
@@ -1240,7 +1259,7 @@ def test_what_kpt_refuses(tmp_path: Path, stop: Stop) -> None:
     prepare(folder, triple)
     refused = command("kpt", "pkg", "update", "web@v2", cwd=folder, code=1)
     assert refused.stdout + refused.stderr
-    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", cwd=folder)
+    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", *DOCUMENT, cwd=folder)
     text = (folder / "ours" / stop.file).read_text(encoding="utf-8")
     if stop.rule == "R5":
         assert text == stop.merged
@@ -1250,6 +1269,110 @@ def test_what_kpt_refuses(tmp_path: Path, stop: Stop) -> None:
     locks = [yaml.safe_load((folder / at / "Kptfile").read_text(encoding="utf-8")) for at in ("web", "ours")]
     refs = [(lock["upstream"]["git"]["ref"], lock["upstreamLock"]["git"]["ref"]) for lock in locks]
     assert refs == [("v2", "v1"), ("v2", "v2")]
+
+
+# ---- what random packages do not hold ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the page: a change that random packages do not hold, and what both programs make of it."""
+
+    what: str
+    kpt: str
+    ours: str
+    rule: str
+    sides: tuple[Data, Data, Data]
+    kpts: list[Data]
+    merged: list[Data]
+
+
+def of_kind(api: str, kind: str, name: str, **rest: Any) -> Data:
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **rest}
+
+
+def pod(image: str) -> Data:
+    return of_kind("v1", "Pod", "web", spec={"containers": [{"name": "web", "image": image}]})
+
+
+def map_named(name: str, **data: str) -> Data:
+    return of_kind("v1", "ConfigMap", name, data={"a": "1", "b": "2", "c": "3", **data})
+
+
+def kustomization(*images: Data) -> Data:
+    return of_kind("kustomize.config.k8s.io/v1beta1", "Kustomization", "k", images=[*images])
+
+
+def list_of(**data: str) -> Data:
+    return of_kind("v1", "List", "l", items=[map_named("web", **data)])
+
+
+CASES = [
+    Case(
+        "One side changed the repository of an image, the other its version",
+        "takes upstream's image",
+        "keeps both changes",
+        "V10",
+        (pod("nginx:1.25"), pod("nginx:1.27"), pod("mirror.example.com/nginx:1.25")),
+        [pod("nginx:1.27")],
+        [pod("mirror.example.com/nginx:1.27")],
+    ),
+    Case(
+        "Upstream renamed a resource that local changed",
+        "leaves two: local's with the old name, upstream's with the new one",
+        "merges it; it has the new name",
+        "R1",
+        (map_named("web"), map_named("core-web"), map_named("web", a="9")),
+        [map_named("web", a="9"), map_named("core-web")],
+        [map_named("core-web", a="9")],
+    ),
+    Case(
+        "Local renamed a resource, and kpt's notes on it are gone",
+        "drops upstream's changes of it",
+        "merges it; it has local's name",
+        "R1",
+        (map_named("web"), map_named("web", a="9"), map_named("ours")),
+        [map_named("ours")],
+        [map_named("ours", a="9")],
+    ),
+    Case(
+        "Both changed `images` or another list of a Kustomization",
+        "takes upstream's whole list",
+        "merges by keys, or as a set",
+        "L1, L2",
+        (
+            kustomization({"name": "web", "newTag": "1"}),
+            kustomization({"name": "web", "newTag": "2"}),
+            kustomization({"name": "web", "newTag": "1", "newName": "mirror"}),
+        ),
+        [kustomization({"name": "web", "newTag": "2"})],
+        [kustomization({"name": "web", "newTag": "2", "newName": "mirror"})],
+    ),
+    Case(
+        "Both changed objects in a `List`",
+        "takes upstream's whole list",
+        "merges each object",
+        "L1",
+        (list_of(), list_of(a="9"), list_of(b="9")),
+        [list_of(a="9")],
+        [list_of(a="9", b="9")],
+    ),
+]
+
+
+@pytest.mark.kpt
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
+def test_cases_that_random_packages_do_not_hold(tmp_path: Path, case: Case) -> None:
+    triple = Triple()
+    triple.put("Kptfile", 0, [[HEAD | {"metadata": {"name": "pkg"}}]] * 3, 0)
+    triple.put("a.yaml", 0, [[side] for side in case.sides], 0)
+    folder = tmp_path / "run"
+    prepare(folder, triple)
+    command("kpt", "pkg", "update", "web@v2", cwd=folder)
+    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", cwd=folder)
+    for name, wanted in (("web", case.kpts), ("ours", case.merged)):
+        found = [copy.data for copies in read_package(folder / name).values() for copy in copies]
+        assert [data for data in found if data["kind"] != "Kptfile"] == wanted
 
 
 # ---- the list of differences itself ------------------------------------------------------------------------------
@@ -1315,8 +1438,9 @@ PAGE_HEAD = """\
 
 Where upstream and local changed or added different scalar fields, and neither removed anything, `krm-merge update` and
 `kpt pkg update` make the same package. Elsewhere they differ as these tables say: a test compares both on random
-packages (`tests/e2e/test_differential.py`, with kpt 1.0.0-beta.56) and fails on a difference that is not here. The
-numbers are those of the [rules](rules.md).
+packages (`tests/e2e/test_differential.py`, with kpt 1.0.0-beta.56) and fails on a difference that is not here. There
+krm-merge runs with `--function-identity document`, as kpt recognises functions; with its default, `smart`, what F6 and
+F7 say comes on top. The numbers are those of the [rules](rules.md).
 
 Values and the order of lists are compared, not comments and layout, which krm-merge keeps and kpt writes anew in part.
 """
@@ -1324,6 +1448,7 @@ Values and the order of lists are compared, not comments and layout, which krm-m
 
 def page() -> str:
     rows = [f"| {item.what} | {item.kpt} | {item.ours} | {item.rule} |" for item in ITEMS]
+    cases = [f"| {case.what} | {case.kpt} | {case.ours} | {case.rule} |" for case in CASES]
     stops = [f"| {stop.what} | {stop.ours} | {stop.rule} |" for stop in STOPS]
     return "\n".join(
         [
@@ -1331,6 +1456,9 @@ def page() -> str:
             "## What comes out different\n",
             "| what happens | kpt | krm-merge | rule |\n|---|---|---|---|",
             *rows,
+            "\nThese are not in random packages; each was tried with both programs:\n",
+            "| what happens | kpt | krm-merge | rule |\n|---|---|---|---|",
+            *cases,
             "\n## What kpt refuses\n",
             "kpt stops with an error, and the Kptfile names the new version while the files are the old ones.\n",
             "| what happens | krm-merge | rule |\n|---|---|---|",

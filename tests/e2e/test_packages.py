@@ -42,7 +42,7 @@ OVERRULED = {
     name: re.compile(rb"    (?:ref|commit): |" + pattern)
     for name, pattern in {
         "wordpress": rb"    rollingUpdate:|      maxUnavailable: 0|.* memory: 192Mi| +storage: 50Gi",
-        "landing-zone": rb".*cpu: \"16\"|    pods: \"120\"|        cpu: 200m|      exposed: partners|  keywords: ",
+        "landing-zone": rb".*cpu: \"16\"|    pods: \"120\"|      exposed: partners|  keywords: ",
         "operator": rb"  size: 256Mi",
         "edge-cases": rb"  labels: |\x89BIN",
     }.items()

@@ -453,10 +453,10 @@ def test_values_as_text(value: str, expected: str) -> None:
     assert as_text(node, True) == "(redacted)"
 
 
-def test_long_values_stand_in_the_tags_alone() -> None:
+def test_long_values_are_cut_in_the_message_and_stand_whole_in_the_tags() -> None:
     long = read("x" * 61)
     decision = Decision("V4", ("a",), "m", "both", "warning", True, None, long, None, long)
     (result,) = results_of([decision], member("ConfigMap"), REF, refused=False)
-    assert result.message == "a: m"
+    assert result.message == f"a: m (upstream {'x' * 59}…)"
     assert result.tags["upstream"] == "x" * 61
     assert result.current is None

@@ -172,3 +172,19 @@ def test_a_path_that_leads_out_of_the_package_is_refused() -> None:
     outcome = process(resource_list([kptfile(), config_map("k", "k", "k.yaml")], kptfile(), away))
     assert outcome.exit_code == 1
     assert "leads out of the package" in outcome.message
+
+
+@pytest.mark.parametrize("ids", ["", "    config.k8s.io/id: '1'\n    internal.config.kubernetes.io/id: '1'\n"])
+@pytest.mark.parametrize("value", ["a", "ours"])
+def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
+    # What kpt notes of an item for its own use goes when the item changes.
+    before = config_map("x", "a", "x.yaml")
+    own = before.replace("\ndata:", f"\n{ids}data:").replace("a: a", f"a: {value}")
+    outcome = process(
+        resource_list([kptfile(), own], f"{kptfile()}---\n{before}", f"{kptfile()}---\n# new\n{before[:-1]} # why\n")
+    )
+    output = outcome.output.decode()
+    assert "\n- # new\n  apiVersion: v1\n" in output
+    assert f"\n    a: {value} # why\n" in output
+    assert "/id: '1'" not in output
+    assert "ConfigMap x: comments only" in output

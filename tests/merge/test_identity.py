@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from krm_merge.krm.fieldpath import FieldPath, parse_path
-from krm_merge.merge.identity import NotIdentified, image_repository, match_functions, read_functions
+from krm_merge.merge.identity import NotIdentified, match_functions, read_functions
 from krm_merge.merge.kptfile import faults
 from krm_merge.merge.matching import Match
 from krm_merge.merge.member import Member
@@ -16,26 +16,6 @@ from krm_merge.merge.policy import Policy, Rule, Subject
 from krm_merge.merge.reach import reaches
 from krm_merge.text.nodes import Mapping, Node, Sequence
 from krm_merge.text.reader import read
-
-REPOSITORIES = [
-    ("set-labels", "set-labels"),
-    ("set-labels:v1", "set-labels"),
-    ("gcr.io/kpt-fn/set-labels:v0.1", "gcr.io/kpt-fn/set-labels"),
-    ("gcr.io/kpt-fn/set-labels", "gcr.io/kpt-fn/set-labels"),
-    ("localhost:5000/set-labels", "localhost:5000/set-labels"),
-    ("localhost:5000/a/set-labels:v1", "localhost:5000/a/set-labels"),
-    ("localhost:5000/a@sha256:0a1b", "localhost:5000/a"),
-    ("localhost:5000/a:v1@sha256:0a1b", "localhost:5000/a"),
-    ("a@sha256:0a1b", "a"),
-    ("a:v1@sha256:0a1b", "a"),
-    ("[::1]:5000/a:v1", "[::1]:5000/a"),
-    ("", ""),
-]
-
-
-@pytest.mark.parametrize(("image", "repository"), REPOSITORIES)
-def test_the_repository_of_an_image(image: str, repository: str) -> None:
-    assert image_repository(image) == repository
 
 
 def functions(text: str) -> list[Node]:

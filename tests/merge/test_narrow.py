@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from unittest.mock import patch
 
 import yaml
 from hypothesis import given
@@ -12,10 +15,9 @@ from hypothesis import strategies as st
 from generated_packages import Package, edited, package
 from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import Member, Outcome, subject_of
-from krm_merge.merge.narrow import Document, narrow
-from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.narrow import Document, Narrowed, narrow
+from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
-from krm_merge.schema.builtin import any_object_schema
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.reader import read
 
@@ -38,33 +40,61 @@ def written(rng: random.Random, resource: dict[str, object]) -> str:
     return text
 
 
-def documents(rng: random.Random, resources: Package, known: dict[str, str]) -> list[Document]:
-    found = []
+@dataclass(frozen=True)
+class Version:
+    """One version of a package without Kptfiles."""
+
+    documents: list[Document]
+
+    @property
+    def paths(self) -> set[str]:
+        return {document.file for document in self.documents}
+
+    def kptfiles(self) -> list[Member]:
+        return []
+
+    def unreadable_kptfiles(self) -> list[str]:
+        return []
+
+    def resources(self, folders: Folders) -> Sequence[Document]:
+        return self.documents
+
+
+def version(rng: random.Random, resources: Package, known: dict[str, str], files: dict[str, str]) -> Version:
+    documents = []
     for at, resource in enumerate(resources):
         # Equal resources are mostly equal texts.
         key = repr(resource)
         text = known.setdefault(key, written(rng, copy.deepcopy(resource)))
-        found.append(document(text, at))
-    return found
+        name = str(resource["metadata"]["name"])
+        file = files.setdefault(name, rng.choice(["a.yaml", "b.yaml", "over/lay.yaml"]))
+        documents.append(document(text, at, "moved.yaml" if rng.random() < 0.05 else file))
+    return Version(documents)
 
 
-def document(text: str, index: int) -> Document:
+def document(text: str, index: int, file: str = "a.yaml") -> Document:
     def member() -> Member | None:
         try:
             root = read(text)
         except ValueError:
             return None
-        return Member("a.yaml", subject_of(root), root, "a.yaml", index) if isinstance(root, Mapping) else None
+        return Member(file, subject_of(root), root, file, index) if isinstance(root, Mapping) else None
 
-    return Document("", text.encode(), member)
+    return Document(file, text.encode(), member)
+
+
+def everything(original: Sequence[Document], upstream: Sequence[Document], local: Sequence[Document]) -> Narrowed:
+    """What `narrow` would give if it left nothing out."""
+    return Narrowed(*([m for d in side if (m := d.member()) is not None] for side in (original, upstream, local)))
 
 
 def told(outcomes: list[Outcome]) -> list[tuple[object, ...]]:
-    """What changes or is said, without what stays in silence."""
+    """What changes or is said, without what stays in silence; likely renames are named as far as they were read."""
+    found = ((o, [(d.rule, d.path, d.message) for d in o.decisions if d.rule != "R1"]) for o in outcomes)
     return sorted(
-        (o.fate, str(o.member.subject), o.member.index, [(d.rule, d.path, d.message) for d in o.decisions])
-        for o in outcomes
-        if o.decisions or o.fate in ("added", "deleted")
+        (o.fate, str(o.member.subject), o.member.index, decisions)
+        for o, decisions in found
+        if decisions or o.fate in ("added", "deleted")
     )
 
 
@@ -74,21 +104,20 @@ def test_it_is_the_merge_of_everything(seed: int) -> None:
     original = package(rng) + [r for r in package(rng) if r["kind"] != "CustomResourceDefinition"]
     names = [str(resource["metadata"]["name"]) for resource in original]
     sides = [edited(rng, original, rng.randint(0, 4)) for _ in range(2)]
-    for resource in sides[1]:
-        if rng.random() < 0.3:
-            resource["metadata"]["note"] = rng.choice(names)
-        if rng.random() < 0.2:
-            resource["metadata"]["name"] = rng.choice([*names, "other"])
+    for at, side in enumerate(sides):
+        for resource in side:
+            if at and rng.random() < 0.3:
+                resource["metadata"]["note"] = rng.choice(names)
+            if rng.random() < 0.2:
+                resource["metadata"]["name"] = rng.choice([*names, "other"])
     texts: dict[str, str] = {}
-    all_documents = [documents(rng, side, texts) for side in (original, *sides)]
-    merge, schema = PackageMerge(Policy()), any_object_schema()
-    folders = Folders([], Policy())
-    every = [[m for d in side if (m := d.member()) is not None] for side in all_documents]
-    found = narrow(all_documents[0], all_documents[1], all_documents[2])
-    expected = merge.resources(every[0], every[1], every[2], folders, lambda _: schema)
-    assert told(merge.resources(found.original, found.upstream, found.local, folders, lambda _: schema)) == told(
-        expected
-    )
+    files: dict[str, str] = {}
+    versions = [version(rng, side, texts, files) for side in (original, *sides)]
+    merger = PackageMerger(Policy())
+    found = merger.run(*versions).resources
+    with patch("krm_merge.merge.narrow.narrow", everything):
+        expected = merger.run(*versions).resources
+    assert told(found) == told(expected)
 
 
 def test_what_upstream_did_not_touch_is_not_read() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
 from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.tree import File
@@ -31,7 +31,7 @@ def tree(kptfile: str, **files: str) -> dict[str, File]:
 def test_a_config_path_to_a_file_that_went(local: dict[str, File], told: bool) -> None:
     original = tree(KPTFILE + FUNCTION, labels=LABELS)
     upstream = tree(KPTFILE + FUNCTION + "info:\n  description: x\n")
-    merged = merge_trees(original, upstream, local, PackageMerge(Policy()))
+    merged = merge_trees(original, upstream, local, PackageMerger(Policy()))
     warnings = [result.message for result in merged.results if "configPath" in result.message]
     wanted = ["Kptfile: configPath labels.yaml names a file that the package does not have"]
     assert warnings == (wanted if told else [])

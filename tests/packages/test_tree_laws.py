@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated_packages import Package, edited, package
-from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
 from krm_merge.packages.conflict_markers import marked
 from krm_merge.packages.merge import MergedTree, merge_trees
@@ -71,7 +71,7 @@ def changed(rng: random.Random, before: Version) -> Version:
 
 
 def merge(original: Tree, upstream: Tree, local: Tree, policy: str = "upstream") -> MergedTree:
-    return merge_trees(original, upstream, local, PackageMerge(Policy("local" if policy == "local" else "upstream")))
+    return merge_trees(original, upstream, local, PackageMerger(Policy("local" if policy == "local" else "upstream")))
 
 
 @given(SEED)

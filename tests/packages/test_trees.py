@@ -6,9 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from e2e.hosts import GIT_ENVIRONMENT
-from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import OnConflict, Policy
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.git import GitRepositories, Version
@@ -42,7 +43,7 @@ def tree(texts: Texts) -> dict[str, File]:
 
 
 def merged(original: Texts, upstream: Texts, local: Texts, policy: OnConflict = "upstream") -> tuple[Texts, list[str]]:
-    done = merge_trees(tree(original), tree(upstream), tree(local), PackageMerge(Policy(policy)))
+    done = merge_trees(tree(original), tree(upstream), tree(local), PackageMerger(Policy(policy)))
     after = {path: file.data.decode() for path, file in Changed(tree(local), done.changes).items()}
     told = [result.message for result in done.results if result.severity != "info"]
     return {path: text for path, text in after.items() if path != "Kptfile"}, told
@@ -88,18 +89,28 @@ def test_a_resource_moved_into_a_file_that_does_not_parse_is_not_lost(policy: On
 def test_a_kptfile_that_upstream_broke_stays_as_local_has_it() -> None:
     original, local = tree({}), tree({})
     upstream = {**original, "Kptfile": File(original["Kptfile"].data + b"foo: [\n")}
-    done = merge_trees(original, upstream, local, PackageMerge(Policy()))
+    done = merge_trees(original, upstream, local, PackageMerger(Policy()))
     assert done.changes == {}
     assert any(result.message.startswith("Kptfile: upstream does not parse") for result in done.results)
 
 
 def test_a_block_scalar_at_the_end_of_a_file_keeps_its_value() -> None:
+    # Without a line end behind it the value has none either.
     before = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  s: |\n    x"
-    texts, _ = merged(
+    upstream = before.replace("  s: |", "  r: 2\n  s: |-") + f"\n---\n{config_map('b')}"
+    texts, _ = merged({"a.yaml": before}, {"a.yaml": upstream}, {"a.yaml": f"# mine\n{before}"})
+    assert texts["a.yaml"].startswith("# mine\napiVersion")
+    first, _ = yaml.safe_load_all(texts["a.yaml"])
+    assert first["data"] == {"r": 2, "s": "x"}
+
+
+def test_a_line_end_behind_a_block_scalar_is_a_change_of_its_value() -> None:
+    before = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  s: |\n    x"
+    texts, told = merged(
         {"a.yaml": before}, {"a.yaml": f"{before}\n---\n{config_map('b')}"}, {"a.yaml": f"# mine\n{before}"}
     )
-    assert texts["a.yaml"].startswith("# mine\napiVersion")
-    assert "  s: x\n---\n" in texts["a.yaml"]
+    assert texts == {"a.yaml": f"# mine\n{before}\n---\n{config_map('b')}"}
+    assert not told
 
 
 def test_what_stands_apart_at_the_head_of_a_file_outlives_the_first_document() -> None:
@@ -112,15 +123,25 @@ def test_what_stands_apart_at_the_head_of_a_file_outlives_the_first_document() -
 def test_another_mode_comes_with_local_changes() -> None:
     original, local = tree({"a.yaml": config_map("a")}), tree({"a.yaml": config_map("a", x=1)})
     upstream = {**original, "a.yaml": File(original["a.yaml"].data, "executable")}
-    done = merge_trees(original, upstream, local, PackageMerge(Policy()))
+    done = merge_trees(original, upstream, local, PackageMerger(Policy()))
     assert done.changes == {"a.yaml": File(local["a.yaml"].data, "executable")}
 
 
 def test_a_resource_that_upstream_moved_to_another_package_is_told_where_local_changed_it() -> None:
-    original, upstream = SUB | {"a.yaml": config_map("a", x=1)}, SUB | {"s/a.yaml": config_map("a", x=1)}
+    rest = config_map("b", x=1)
+    original = SUB | {"a.yaml": f"{config_map('a', x=1)}---\n{rest}"}
+    upstream = SUB | {"a.yaml": rest, "s/a.yaml": config_map("a", x=1)}
+    local = SUB | {"a.yaml": f"{config_map('a', x=5)}---\n{rest}"}
+    texts, told = merged(original, upstream, local)
+    assert texts == local | {"s/a.yaml": config_map("a", x=1)}
+    assert "s/a.yaml: ConfigMap a is in a.yaml, too; keep one" in told
+
+
+def test_a_file_that_upstream_moved_to_another_package_stays_where_local_changed_it() -> None:
+    original, upstream = SUB | {"a.yaml": config_map("a", x=1)}, SUB | {"s/a.yaml": config_map("a", x=1, y=2)}
     texts, told = merged(original, upstream, SUB | {"a.yaml": config_map("a", x=5)})
-    assert texts == SUB | {"a.yaml": config_map("a", x=5), "s/a.yaml": config_map("a", x=1)}
-    assert "s/a.yaml: ConfigMap a also stands in a.yaml; keep one" in told
+    assert texts == SUB | {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {x: 5, y: 2}\n"}
+    assert not told
 
 
 # ---- strategies --------------------------------------------------------------------------------------------------
@@ -131,7 +152,7 @@ def test_a_package_with_an_upstream_of_its_own_stays(strategy: str) -> None:
     own = FOLLOWS.format(name="s", repo="elsewhere", commit="0" * 40)
     original, upstream = tree({}), tree({"s/x.txt": "theirs\n", "s/y.txt": "new\n"})
     local = tree({"s/Kptfile": own, "s/x.txt": "mine\n"})
-    done = BY_NAME[strategy](original, upstream, local, PackageMerge(Policy()))
+    done = BY_NAME[strategy](original, upstream, local, PackageMerger(Policy()))
     assert dict(Changed(local, done.changes)) == local
     assert [result.severity for result in done.results] == ["warning", "warning"]
 
@@ -143,7 +164,7 @@ def test_no_strategy_writes_behind_a_link(strategy: str) -> None:
     if strategy == "fast-forward":
         original = {**original, "conf": File(b"../outside", "link")}
         upstream = {**upstream, "conf": File(b"../outside", "link")}
-    done = BY_NAME[strategy](original, upstream, local, PackageMerge(Policy()))
+    done = BY_NAME[strategy](original, upstream, local, PackageMerger(Policy()))
     if strategy == "force-delete-replace":
         # The link goes; the journal refuses to write where it still stands.
         assert done.changes["conf"] is None
@@ -157,11 +178,11 @@ def test_what_a_strategy_overwrites_is_on_record(strategy: str) -> None:
     original, upstream = tree({"a.yaml": config_map("a", x=1)}), tree({"a.yaml": config_map("a", x=2)})
     local = tree({"a.yaml": config_map("a", x=5)})
     merge = BY_NAME[strategy]
-    done = merge(original, upstream, local, PackageMerge(Policy()))
+    done = merge(original, upstream, local, PackageMerger(Policy()))
     assert [r.message for r in done.results if r.severity == "warning"] == [
         "a.yaml: local changed it; it is replaced by upstream's"
     ]
-    refused = merge(original, upstream, local, PackageMerge(Policy("fail")))
+    refused = merge(original, upstream, local, PackageMerger(Policy("fail")))
     assert refused.results.errors
     assert refused.changes == {}
 
@@ -203,4 +224,4 @@ class Endless:
 def test_a_package_that_holds_itself_is_refused() -> None:
     local = {"Kptfile": File(FOLLOWS.format(name="root", repo="up", commit="0" * 40).encode())}
     with pytest.raises(PackageError, match="sub/Kptfile: follows what a package around it comes from"):
-        update(local, Endless(), PackageMerge(Policy()))
+        update(local, Endless(), PackageMerger(Policy()))

@@ -12,8 +12,8 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
-from krm_merge.cli.show import as_json, opened_journal, show_results, summary
-from krm_merge.merge.policy import OnConflict
+from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
+from krm_merge.cli.show import as_json, opened_journal, show_results, summary, tell_of_markers
 from krm_merge.packages.directory import Directory, PackageError, read_file
 from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.side import path_of
@@ -32,7 +32,8 @@ Writer: TypeAlias = Callable[[Tree, Changes], None]
 @click.option("-o", "target", type=click.Path(path_type=Path, allow_dash=True), help="Write the result there.")
 @click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
 @options.show_diff
-@options.on_conflict
+@options.on_conflict_or_markers
+@options.rules
 @options.function_identity
 @options.quiet
 @options.output
@@ -43,7 +44,8 @@ def command(
     target: Path | None,
     in_place: bool,
     with_diff: bool,
-    on_conflict: OnConflict,
+    on_conflict: OnConflictOrMarkers,
+    rules_file: Path | None,
     function_identity: str,
     quiet: bool,
     form: str,
@@ -53,7 +55,8 @@ def command(
     One of three files may be - for stdin, and -o - is stdout. Without -o and --in-place the difference to LOCAL is
     printed. What was decided goes to stderr.
 
-    The exit code is 1 where conflicts are refused or something cannot be read; then nothing is written.
+    The exit code is 1 where conflicts are refused or something cannot be read (then nothing is written), and where
+    conflicts are left between markers.
     """
     if target is not None and in_place:
         raise click.UsageError("give -o or --in-place, not both")
@@ -62,22 +65,26 @@ def command(
     places = (original, upstream, local)
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
         raise click.UsageError("only one file can be -, and none that is to be written in place")
+    choices = MergeChoices.of(on_conflict, function_identity, rules_file)
     with _destination(local, target, in_place) as write:
         trees = _read(places)
-        merged = merge_trees(*trees, options.package_merge(on_conflict, function_identity))
+        outcome = choices.merge(lambda merger: merge_trees(*trees, merger), trees[2])
+        merged, changes = outcome.merged, outcome.changes
+        choices.warn_of_idle_rules(merged)
         refused = bool(merged.results.errors)
         if (with_diff or write is None) and form == "text" and not refused:
-            show_diff(trees[2], merged.changes)
+            show_diff(trees[2], changes)
         if write is not None and not refused:
-            write(trees[2], merged.changes)
+            write(trees[2], changes)
     if form == "json":
-        click.echo(as_json(trees[2], merged.changes, merged.results))
+        click.echo(as_json(trees[2], changes, merged.results))
     else:
         show_results(merged.results, quiet=quiet)
         if not quiet:
-            said = "refused; nothing was written" if refused else summary(trees[2], merged.changes, merged.results)
+            said = "refused; nothing was written" if refused else summary(trees[2], changes, merged.results)
             click.echo(said, err=True)
-    if refused:
+    tell_of_markers(outcome.marked)
+    if refused or outcome.marked:
         sys.exit(1)
 
 

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from krm_merge.merge.package import PackageMerge
-from krm_merge.merge.policy import OnConflict, Policy
+_WINNERS = ["upstream", "local", "fail"]
+_WINS = "Who wins where both sides changed a value; with fail every conflict is an error and no file changes"
 
 on_conflict = click.option(
+    "--on-conflict", type=click.Choice(_WINNERS), default="upstream", show_default=True, help=f"{_WINS}."
+)
+on_conflict_or_markers = click.option(
     "--on-conflict",
-    type=click.Choice(["upstream", "local", "fail"]),
+    type=click.Choice([*_WINNERS, "markers"]),
     default="upstream",
     show_default=True,
-    help="Who wins where both sides changed a value; with fail every conflict is an error and no file changes.",
+    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers.",
+)
+rules = click.option(
+    "--rules",
+    "rules_file",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="A YAML file with `rules` and `listKeys`, as a functionConfig has them.",
 )
 function_identity = click.option(
     "--function-identity",
     type=click.Choice(["document", "smart"]),
-    default="document",
+    default="smart",
     show_default=True,
     help="How functions of a pipeline without names are recognised.",
 )
@@ -31,8 +42,3 @@ output = click.option(
     show_default=True,
     help="json prints what was decided as one object on stdout.",
 )
-
-
-def package_merge(conflict: OnConflict, identity: str) -> PackageMerge:
-    """The merge that the options ask for."""
-    return PackageMerge(Policy(conflict), smart=identity == "smart")

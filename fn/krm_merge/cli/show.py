@@ -45,6 +45,13 @@ def _placed(result: Result) -> str:
     return message if not file or message.startswith(file) else f"{file}: {message}"
 
 
+def tell_of_markers(places: int) -> None:
+    """Says on stderr how many conflicts are left in the files; nothing where there are none."""
+    if places:
+        noun = "1 conflict is" if places == 1 else f"{places} conflicts are"
+        click.echo(f"{noun} between markers in the files; edit them, then remove the markers", err=True)
+
+
 def summary(local: Tree, changes: Changes, results: Results) -> str:
     """The numbers in one line."""
     added, changed, deleted = counted(local, changes)

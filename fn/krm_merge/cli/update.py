@@ -5,18 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
-from krm_merge.cli.show import as_json, opened_journal, show_results, summary
-from krm_merge.merge.policy import OnConflict
+from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
+from krm_merge.cli.show import as_json, opened_journal, show_results, summary, tell_of_markers
+from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
-from krm_merge.packages.update import Update, Updated, update
+from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
 
 _SHOWN = 5
 
@@ -24,7 +26,8 @@ _SHOWN = 5
 @click.command("update")
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
-@options.on_conflict
+@options.on_conflict_or_markers
+@options.rules
 @options.function_identity
 @click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
 @options.show_diff
@@ -34,7 +37,8 @@ _SHOWN = 5
 def command(
     package: str,
     strategy: str | None,
-    on_conflict: OnConflict,
+    on_conflict: OnConflictOrMarkers,
+    rules_file: Path | None,
     function_identity: str,
     dry_run: bool,
     with_diff: bool,
@@ -48,13 +52,14 @@ def command(
     one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
     upstream of their own are updated too.
 
-    The package changes as a whole or not at all. The exit code is 1 where conflicts are refused or something cannot
-    be read.
+    The package changes as a whole or not at all. The exit code is 1 where conflicts are refused, or are left between
+    markers, or something cannot be read.
     """
     directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
     place = Path(directory or ".")
     if not place.is_dir():
         raise PackageError(f"{place}: there is no such directory")
+    choices = MergeChoices.of(on_conflict, function_identity, rules_file)
     with opened_journal(place) as journal:
         # What was just completed is not committed yet.
         careful = not allow_dirty and not dry_run and journal.recovered != "completed"
@@ -64,16 +69,22 @@ def command(
                 f"{place} has uncommitted changes: {', '.join(dirty[:_SHOWN])}{more}; commit them first, or use "
                 "--allow-dirty"
             )
-        local = Directory(place)
-        merge = options.package_merge(on_conflict, function_identity)
+        local, repositories = Directory(place), RememberedRepositories(GitRepositories())
+
+        def merged(merger: PackageMerger) -> Update:
+            return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
+
         with _busy(f"fetching the upstream of {place}", form):
-            done = update(local, GitRepositories(), merge, name=str(place), ref=ref or None, strategy=strategy)
+            outcome = choices.merge(merged, local)
+        done = replace(outcome.merged, changes=dict(outcome.changes))
+        choices.warn_of_idle_rules(done)
         if with_diff and form == "text":
             show_diff(local, done.changes)
         if done.changes and not dry_run:
             journal.commit(done.changes, local)
     _show(local, done, quiet=quiet, form=form, dry_run=dry_run)
-    if done.results.errors:
+    tell_of_markers(outcome.marked)
+    if done.results.errors or outcome.marked:
         sys.exit(1)
 
 

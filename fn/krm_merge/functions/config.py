@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.package import ListKeys
 from krm_merge.merge.policy import Policy, Rule
@@ -93,7 +92,7 @@ def _is_null(node: Node | None) -> bool:
 
 def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool) -> Settings:
     from krm_merge.functions.models import ConfigMapData, MergePackage
-    from krm_merge.functions.validation import list_keys_of, validated
+    from krm_merge.functions.validation import list_keys_of, rules_of, validated
 
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
@@ -104,18 +103,7 @@ def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool
     rules: tuple[Rule, ...] = ()
     list_keys: tuple[ListKeys, ...] = ()
     if isinstance(model, MergePackage):
-        rules = tuple(
-            Rule(
-                group=rule.group,
-                kind=rule.kind,
-                namespace=rule.namespace,
-                name=rule.name,
-                path=parse_path(rule.path) if rule.path is not None else None,
-                on_conflict=rule.onConflict,
-                on_delete=rule.onDelete,
-            )
-            for rule in model.rules
-        )
+        rules = rules_of(model.rules)
         list_keys = list_keys_of(model.listKeys)
     return _settings(fields, Policy(model.onConflict, rules), list_keys)
 

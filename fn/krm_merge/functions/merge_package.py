@@ -5,23 +5,25 @@ Original and upstream come from the functionConfig, local is the items.
 
 from __future__ import annotations
 
-import sys
+import re
+from collections.abc import Iterator
+from functools import partial
 from posixpath import join
 
 from krm_merge.functions.config import read_settings
-from krm_merge.functions.places import FreeIndexes, new_resource
+from krm_merge.functions.document_indexes import DocumentIndexes
+from krm_merge.functions.places import new_resource
 from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, read_sides
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.edit import edit
-from krm_merge.merge.folders import Folders
+from krm_merge.merge.carry_out import carry_out
 from krm_merge.merge.member import Outcome
-from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.reach import reaches
 from krm_merge.merge.report import report
 
-_REWRITTEN = "edited beyond what can be done in its text; written again by ruamel.yaml"
+_SEPARATORS = re.compile(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
 
 
 def merge_package(resource_list: ResourceList) -> None:
@@ -32,19 +34,21 @@ def merge_package(resource_list: ResourceList) -> None:
     sides = read_sides(resource_list, settings)
     if sides is None:
         return
-    merge = PackageMerge(settings.policy, smart=settings.smart, list_keys=settings.list_keys)
-    outcomes = merge.kptfiles(sides.original.kptfiles, sides.upstream.kptfiles, sides.local.kptfiles)
-    # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
-    if sides.has_whole_packages and sides.local.others:
-        outcomes = _with_resources(sides, merge, outcomes)
-        if resource_list.results.errors:
-            return
-    elif sides.has_whole_packages:
+    merger = PackageMerger(settings.policy, smart=settings.smart, list_keys=settings.list_keys)
+    if sides.has_whole_packages and not sides.local.others:
+        # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
         resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
+        for side in sides:
+            side.is_whole = False
+    merged = merger.run(*sides)
+    if resource_list.results.errors:
+        return
+    outcomes = merged.outcomes(_inhabited(sides, merged.resources))
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
-    free = FreeIndexes(resource_list, sides.root_package) if any(o.fate == "added" for o in outcomes) else None
+    added = [] if refused else [outcome for outcome in outcomes if outcome.fate == "added"]
+    indexes = DocumentIndexes(resource_list, sides, outcomes) if added else None
     for outcome in outcomes:
-        _carry_out(resource_list, sides, outcome, free, refused=refused)
+        _carry_out(resource_list, sides, outcome, indexes, refused=refused)
     _tell_of_idle_rules(resource_list, sides, settings.policy)
     _tell_if_declared(resource_list)
 
@@ -66,44 +70,36 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     return True
 
 
-def _with_resources(sides: Sides, merge: PackageMerge, kptfiles: list[Outcome]) -> list[Outcome]:
-    from krm_merge.merge.narrow import narrow
-    from krm_merge.merge.schemas import Schemas, definitions_in
-
-    folders = Folders(kptfiles, merge.policy)
-    original, upstream, local = narrow(*(side.others for side in sides))
-    resources = merge.resources(
-        original,
-        upstream,
-        local,
-        folders,
-        Schemas(lambda: definitions_in(document for side in sides for document in side.others)).of,
-    )
+def _inhabited(sides: Sides, resources: list[Outcome]) -> Iterator[str]:
+    """The places of what local still has after the merge."""
     gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
     members = (document.member() for document in sides.local.others)
-    return folders.emptied(m.place for m in members if m is not None and id(m) not in gone) + resources
+    return (m.place for m in members if m is not None and id(m) not in gone)
 
 
 def _carry_out(
-    resource_list: ResourceList, sides: Sides, outcome: Outcome, free: FreeIndexes | None, *, refused: bool
+    resource_list: ResourceList, sides: Sides, outcome: Outcome, indexes: DocumentIndexes | None, *, refused: bool
 ) -> None:
-    """Changes the list as decided, unless something in the package is refused, and tells."""
+    """Changes the list as decided, unless something in the package is refused, and reports it."""
     member = outcome.member
     resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
     if not refused:
         if outcome.fate == "added":
-            assert free is not None
-            path = join(sides.folder, member.place)
-            resource = new_resource(member, path, free.take(path))
+            assert indexes is not None
+            resource = new_resource(member, join(sides.folder, member.place), indexes.of(outcome))
             resource_list.items.append(resource)
         elif outcome.fate == "deleted":
             resource_list.items.remove(resource)
         elif outcome.fate == "merged":
-            edit(resource, outcome, resource_list.results)
-            if resource.used_fallback:
-                # W2: never silently.
-                print(f"{member.file}: {_REWRITTEN}", file=sys.stderr)
+            carry_out(resource, outcome, resource_list.results, fit=partial(_fitted, resource.column))
     report(outcome, resource, resource_list.results, refused=refused)
+
+
+def _fitted(column: int, document: str) -> str:
+    """The text of a document in the lines of an item whose fields stand at a column."""
+    text = _SEPARATORS.sub("", document.replace("\r\n", "\n"), count=1)
+    lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
+    return "\n".join(lines) + "\n"
 
 
 def _tell_of_idle_rules(resource_list: ResourceList, sides: Sides, policy: Policy) -> None:

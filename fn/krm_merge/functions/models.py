@@ -77,6 +77,17 @@ class MergePackage(_Choices):
     listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
 
 
+class MergeRules(BaseModel):
+    """The exceptions of a merge in a file of their own, or in a MergePackage: its other fields do not count."""
+
+    model_config = ConfigDict(strict=True)
+
+    rules: list[RuleModel] = Field(
+        default_factory=list, description="Exceptions from the policy; the first match wins."
+    )
+    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+
+
 class PatchTarget(_Strict):
     """Selects resources. Fields are regular expressions that match as a whole; those left out match everything."""
 

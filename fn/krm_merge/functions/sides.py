@@ -19,6 +19,7 @@ from krm_merge.functions.places import (
 )
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
 from krm_merge.merge.narrow import Document
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
@@ -38,10 +39,30 @@ FORMS = (
 
 @dataclass(slots=True)
 class Side:
-    """One version of the package: its Kptfiles, and as `others` all else, read when it is needed."""
+    """One version of the package: its Kptfiles, and as `others` all else, read when it is needed.
 
-    kptfiles: list[Member] = field(default_factory=list)
+    `is_whole` is False where only Kptfiles are merged.
+    """
+
+    found: list[Member] = field(default_factory=list)
     others: list[Document] = field(default_factory=list)
+    is_whole: bool = True
+
+    @property
+    def paths(self) -> None:
+        """None: which files there are is not known."""
+
+    def kptfiles(self) -> list[Member]:
+        """The Kptfiles that make packages."""
+        return self.found
+
+    def unreadable_kptfiles(self) -> tuple[str, ...]:
+        """None: what cannot be read is refused."""
+        return ()
+
+    def resources(self, folders: Folders) -> list[Document]:
+        """All other resources."""
+        return self.others if self.is_whole else []
 
 
 @dataclass(slots=True)
@@ -71,7 +92,7 @@ class Sides:
     def members(self) -> list[Member]:
         """All resources of all sides; reads them."""
         others = (document.member() for side in self for document in side.others)
-        return [member for side in self for member in side.kptfiles] + [m for m in others if m is not None]
+        return [member for side in self for member in side.found] + [m for m in others if m is not None]
 
     def resource(self, member: Member) -> Resource:
         """The item of a local member."""
@@ -132,8 +153,8 @@ class _Reader:
         self._list.items[:] = kept
         for name, version in (("original", self._sides.original), ("upstream", self._sides.upstream)):
             members = found.get(name, [])
-            version.kptfiles += [member for member in members if _is_kptfile(member)]
-            folder = from_own_folder(version.kptfiles)
+            version.found += [member for member in members if _is_kptfile(member)]
+            folder = from_own_folder(version.found)
             others = [member for member in members if not _is_kptfile(member)]
             version.others += [_read_already(_in_folder(member, folder)) for member in others]
         return set(found)
@@ -162,7 +183,7 @@ class _Reader:
             if _MAY_BE_KPTFILE.search(data):
                 member = document.member()
                 if member is not None and member.is_kptfile:
-                    side.kptfiles.append(member)
+                    side.found.append(member)
                     continue
             elif not (_API_VERSION.search(data) and _KIND.search(data)):
                 document.member()  # told if it is no object
@@ -194,9 +215,9 @@ class _Reader:
             if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item, in_any_file):
                 others.append(item)
             elif (member := self._local_member(item)) is not None:
-                sides.local.kptfiles.append(member)
+                sides.local.found.append(member)
         if in_any_file:
-            sides.folder = from_own_folder(sides.local.kptfiles)
+            sides.folder = from_own_folder(sides.local.found)
         if sides.has_whole_packages:
             sides.local.others = [
                 Document("", item.slice.data, partial(self._local_member, item), item.column) for item in others
@@ -228,9 +249,10 @@ class _Reader:
     @staticmethod
     def _member(root: Mapping, place: str | None) -> Member:
         subject = subject_of(root)
+        is_placed = place is not None
         if place is None:
             place = KPTFILE if subject.kind == KPTFILE and subject.group == KPTFILE_GROUP else default_place(subject)
-        return Member(place, subject, root, place, index_of(annotations_of(root)))
+        return Member(place, subject, root, place, index_of(annotations_of(root)), is_placed)
 
     # ---- all of it -----------------------------------------------------------------------------------------------
 
@@ -238,14 +260,14 @@ class _Reader:
         sides, results = self._sides, self._results
         for name, side in zip(("original", "upstream", "local"), sides, strict=True):
             seen: set[str] = set()
-            for member in side.kptfiles:
+            for member in side.found:
                 if member.place in seen:
                     what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
                     where = "the items" if name == "local" else f"functionConfig: {name}"
                     results.error(f"{member.file}: {where} hold {what}; each package has one", file=member.file)
                 seen.add(member.place)
         for name, side in (("original", sides.original), ("upstream", sides.upstream)):
-            if not side.kptfiles and not (sides.original.others and sides.upstream.others):
+            if not side.found and not (sides.original.others and sides.upstream.others):
                 # Where both hold other resources, whole packages are given: K4.
                 kinds = [member.subject.kind for member in map(Document.member, side.others) if member is not None]
                 has = ", ".join(kinds) or "nothing"
@@ -256,7 +278,7 @@ class _Reader:
                 f"functionConfig: {given[0]} holds a whole package, the other side only Kptfiles; "
                 "all other resources count as missing there"
             )
-        if not sides.local.kptfiles and (sides.original.kptfiles or sides.upstream.kptfiles):
+        if not sides.local.found and (sides.original.found or sides.upstream.found):
             results.error(
                 "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
                 file=KPTFILE,

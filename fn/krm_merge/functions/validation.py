@@ -10,10 +10,11 @@ from typing import Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from krm_merge.functions.models import ListKeysModel
+from krm_merge.functions.models import ListKeysModel, RuleModel
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.package import ListKeys
+from krm_merge.merge.policy import Rule
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.values import Value, key_text
 
@@ -36,15 +37,20 @@ def validated(resource_list: ResourceList, model: type[Model], values: Fields[st
 
     `values` are the fields of the functionConfig, those of `data` where it is a ConfigMap.
     """
+    checked, problems = check(model, values)
+    prefix, file = place_of(resource_list) if problems else ("", None)
+    for place, problem in problems:
+        path = prefix + place
+        resource_list.results.error(f"functionConfig: {path}{problem}", path=path, file=file, tags={"rule": "W4"})
+    return checked
+
+
+def check(model: type[Model], values: Fields[str, Value]) -> tuple[Model | None, list[tuple[str, str]]]:
+    """The values as their model, or None and all that is wrong: the path of each field, and the problem."""
     try:
-        return model.model_validate(values)
+        return model.model_validate(values), []
     except ValidationError as error:
-        prefix, file = place_of(resource_list)
-        for problem in error.errors(include_url=False):
-            path = prefix + _path(problem["loc"])
-            message = f"functionConfig: {path}{_message(model, problem)}"
-            resource_list.results.error(message, path=path, file=file, tags={"rule": "W4"})
-        return None
+        return None, [(_path(found["loc"]), _message(model, found)) for found in error.errors(include_url=False)]
 
 
 def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
@@ -54,6 +60,22 @@ def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
         return "", None
     kind = config.get("kind")
     return "data." if kind is not None and key_text(kind) == "ConfigMap" else "", _file_of(config)
+
+
+def rules_of(models: Iterable[RuleModel]) -> tuple[Rule, ...]:
+    """The user's exceptions from the policy."""
+    return tuple(
+        Rule(
+            group=rule.group,
+            kind=rule.kind,
+            namespace=rule.namespace,
+            name=rule.name,
+            path=parse_path(rule.path) if rule.path is not None else None,
+            on_conflict=rule.onConflict,
+            on_delete=rule.onDelete,
+        )
+        for rule in models
+    )
 
 
 def list_keys_of(models: Iterable[ListKeysModel]) -> tuple[ListKeys, ...]:

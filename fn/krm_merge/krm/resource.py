@@ -56,6 +56,7 @@ class Resource:
         self._editor: Editor | None = None
         self._rendered: Rendered | None = None
         self._revision = 0
+        self._is_presented = False
         self._settled: bytes | None = None
         self._place: tuple[str | None, int] = (None, 0)
 
@@ -103,6 +104,13 @@ class Resource:
     def _refuse(self, problem: str) -> NoReturn:
         match = _PATH_LINE.search(self.slice.data)
         raise ResourceError(problem, match.group(1).decode(errors="replace").strip() if match else None)
+
+    @property
+    def source(self) -> str:
+        """The text that it was read from."""
+        from krm_merge.text.layout import source_of
+
+        return source_of(self.root).text
 
     @property
     def column(self) -> int:
@@ -199,8 +207,8 @@ class Resource:
 
     @property
     def is_changed(self) -> bool:
-        """Whether there are edits."""
-        return self._editor is not None and self._editor.is_touched(self.root)
+        """Whether there are edits, or another text."""
+        return self._is_presented or (self._editor is not None and self._editor.is_touched(self.root))
 
     def set(self, path: str, value: Value) -> None:
         """Sets a field, e.g. `set("spec.replicas", 3)`; mappings on the way are made where they are missing.
@@ -252,6 +260,7 @@ class Resource:
     def forget(self) -> None:
         """Forgets tree and changes: these take many times the memory of the text."""
         self._root = self._editor = self._rendered = None
+        self._is_presented = False
 
     def _descend(self, steps: FieldPath) -> tuple[Mapping | Sequence, FieldPath]:
         node: Mapping | Sequence = self.root
@@ -336,16 +345,30 @@ class Resource:
             self._rendered, self._revision = rendered(self.editor), self.editor.revision
         return self._rendered
 
+    def present(self, text: str, root: Mapping | None = None) -> None:
+        """Takes a text for the object with all changes made so far; the caller knows that it means that.
+
+        `root` is the tree of the text, where it was read.
+        """
+        from krm_merge.text.document import Rendered
+
+        if text == self.source:
+            return
+        by_fallback = self._rendered is not None and self._rendered.by_fallback
+        self._rendered, self._revision = Rendered(text, root, by_fallback), self.editor.revision
+        self._is_presented = True
+
     def data(self) -> bytes:
         """The item's bytes: as they came in where nothing changed."""
         if not self.is_changed:
             return self.slice.data if self._settled is None else self._settled
-        self._drop_ids()
+        self.drop_ids()
         text = self.text()
         return (text[: self._dash] + "-" + text[self._dash + 1 :]).encode()
 
-    def _drop_ids(self) -> None:
-        # W3: while these are there, kpt copies the comments and the key order of the input back, lists by position.
+    def drop_ids(self) -> None:
+        """Takes kpt's annotations for its own use off a changed object (W3)."""
+        # While these are there, kpt copies the comments and the key order of the input back, lists by position.
         metadata = self.root.get("metadata")
         holder = self._entry(metadata, "annotations") if isinstance(metadata, Mapping) else None
         annotations = None if holder is None else resolved(self._value(holder))

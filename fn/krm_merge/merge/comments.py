@@ -1,16 +1,21 @@
-"""Comments as values of their own places (rule V8)."""
+"""The comments of single places (rule V8); `presentation` merges those of whole documents."""
 
 from __future__ import annotations
-
-from typing import TypeVar
 
 from krm_merge.text.layout import NO_COMMENTS, CannotEdit, Comments, chunks, comments_of
 from krm_merge.text.nodes import Child, Mapping, Node, Sequence
 
-T = TypeVar("T")
-
 MERGE_COMMENT = "# kpt-merge:"
 """kpt's own note of where a resource came from; never merged (R6)."""
+
+SETTER = "# kpt-set:"
+"""What kpt's apply-setters reads: the pattern that a value is made by."""
+
+
+def comments_in(text: str) -> list[str]:
+    """What may be a comment: the rest of each line that has a number sign."""
+    lines = (line.partition("#") for line in text.split("\n"))
+    return [f"{mark}{comment.rstrip()}" for _, mark, comment in lines if mark]
 
 
 class CommentReader:
@@ -31,22 +36,6 @@ class CommentReader:
             known = self._known[id(collection)] = _comments(collection)
         return known.get(id(child), NO_COMMENTS)
 
-    def differ(self, first: Node | None, second: Node | None) -> bool:
-        """Whether two collections with the same value may have different comments, inside them too."""
-        texts = [_lines_with_comments(node) for node in (first, second)]
-        return texts[0] != texts[1]
-
-
-def _lines_with_comments(node: Node | None) -> list[str]:
-    if not isinstance(node, Mapping | Sequence) or node.source is None:
-        return []
-    # Comments stand above the first child, too, and one behind the last child stands after its end.
-    text, end = node.source.text, node.source.text.find("\n", node.end)
-    start = text.rfind("\n", 0, node.start) + 1
-    while start > 0 and text[(above := text.rfind("\n", 0, start - 1) + 1) : start].lstrip().startswith("#"):
-        start = above
-    return [line.strip() for line in text[start : len(text) if end < 0 else end].split("\n") if "#" in line]
-
 
 def _comments(collection: Mapping | Sequence) -> dict[int, Comments]:
     try:
@@ -59,14 +48,28 @@ def _comments(collection: Mapping | Sequence) -> dict[int, Comments]:
     }
 
 
-def merge_comments(original: Comments, upstream: Comments, local: Comments) -> Comments:
-    """Upstream's where local's are unchanged, else local's; the lines above and the one behind each on their own."""
-    head = _three_way(original.head, upstream.head, local.head)
-    line = local.line
-    if not any((comments.line or "").startswith(MERGE_COMMENT) for comments in (original, upstream, local)):
-        line = _three_way(original.line, upstream.line, local.line)
-    return Comments(head, line)
+def comments_around(collection: Node | None, child: Child | None) -> list[str]:
+    """All comments of a child of a block collection, those inside it too."""
+    if child is None or not isinstance(collection, Mapping | Sequence) or collection.source is None:
+        return []
+    if collection.flow or "#" not in collection.source.text:
+        return []
+    try:
+        places = zip(collection.children, chunks(collection), strict=True)
+        chunk = next((chunk for other, chunk in places if other is child), None)
+    except CannotEdit:
+        return []
+    return [] if chunk is None else comments_in(collection.source.text[chunk.start : chunk.end])
 
 
-def _three_way(original: T, upstream: T, local: T) -> T:
-    return upstream if local == original else local
+def discarded_comments(before: Comments, loser: Comments, winner: Comments) -> tuple[tuple[str, ...], Comments]:
+    """The comments that a side changed together with a value that lost, and what it keeps of its own (V8).
+
+    Comments that name a setter stay: they say where the value comes from, not why it is what it is.
+    """
+    others = (*before.head, before.line, *winner.head, winner.line)
+    lost = tuple(
+        text for text in (*loser.head, loser.line) if text and text not in others and not text.startswith(SETTER)
+    )
+    line = winner.line if loser.line in lost else loser.line
+    return lost, Comments(tuple(text for text in loser.head if text not in lost), line)

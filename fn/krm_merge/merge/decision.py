@@ -57,6 +57,19 @@ class Comment:
     comments: Comments
 
 
+@dataclass(frozen=True, slots=True)
+class DiscardedComments:
+    """The comments that a side had changed together with a value that lost (V8).
+
+    `kept` are the comments that this side's child keeps, None where nothing of the child is left.
+    """
+
+    side: Literal["upstream", "local"]
+    child: Child
+    lines: tuple[str, ...]
+    kept: Comments | None = None
+
+
 Edit: TypeAlias = Replace | Insert | Remove | Move | Comment
 
 
@@ -65,7 +78,7 @@ class Decision:
     """One decision: where, by which rule, what each side had, what stands, why, and what that does to local's text.
 
     `told` says that the decision is worth a result of its own; the others are summed up. A decision without edits
-    leaves local as it is. `merged` is None where nothing stands.
+    leaves local as it is. `merged` is None where nothing stands. `discarded_comments` went with a value that lost.
     """
 
     rule: str
@@ -79,11 +92,17 @@ class Decision:
     local: Node | None = None
     merged: Node | None = None
     edits: tuple[Edit, ...] = ()
+    discarded_comments: DiscardedComments | None = None
 
     @property
     def is_conflict(self) -> bool:
         """Whether both sides wanted something here."""
         return self.severity != "info"
+
+
+def is_doubtful(decision: Decision) -> bool:
+    """Whether lines may know better: a conflict, or an element that nothing but its likeness identifies."""
+    return decision.is_conflict or any(isinstance(step, int) for step in decision.path)
 
 
 def apply(decisions: list[Decision], editor: Editor) -> None:

@@ -13,16 +13,17 @@ from krm_merge.merge.policy import Policy
 class Folders:
     """The folders of packages. `kptfiles` is what becomes of their Kptfiles."""
 
-    def __init__(self, kptfiles: Iterable[Outcome], policy: Policy) -> None:
-        """Looks at the outcomes; `tell` adds decisions to them."""
+    def __init__(self, kptfiles: Iterable[Outcome], policy: Policy, unreadable: Iterable[str] = ()) -> None:
+        """Looks at the outcomes; `tell` adds decisions to them. `unreadable` are folders with a broken Kptfile."""
         self._policy = policy
+        self._unreadable = set(unreadable)
         self._kptfiles = {dirname(outcome.member.place): outcome for outcome in kptfiles}
         self._closed = {folder: outcome for folder, outcome in self._kptfiles.items() if _is_closed(outcome)}
 
     def of(self, place: str) -> str:
         """The package that a file belongs to; the root is ''."""
         folder = dirname(place)
-        while folder and folder not in self._kptfiles:
+        while folder and folder not in self._kptfiles and folder not in self._unreadable:
             folder = dirname(folder)
         return folder
 

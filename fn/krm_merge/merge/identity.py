@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from krm_merge.krm.fieldpath import Step
+from krm_merge.merge.images import image_repository
 from krm_merge.merge.matching import Match
-from krm_merge.text.nodes import Mapping, Node, resolved
+from krm_merge.text.nodes import Canonical, Mapping, Node, resolved, text_canonical
 from krm_merge.text.values import key_text
 
 SIMILARITY_THRESHOLD = 0.5
@@ -57,13 +58,6 @@ def read_functions(items: Iterable[Node]) -> list[Function]:
         node = resolved(item)
         functions.append(Function(_text(node, "name"), _text(node, "image"), _text(node, "exec"), node))
     return functions
-
-
-def image_repository(image: str) -> str:
-    """An image without tag and digest; the port of a registry is not a tag."""
-    repository = image.split("@", 1)[0]
-    head, slash, last = repository.rpartition("/")
-    return head + slash + last.split(":", 1)[0]
 
 
 def match_functions(
@@ -161,12 +155,15 @@ def _moved(function: Function, matches: list[Match], sides: Sequence[Sequence[Fu
 
 
 def _match_smart(original: list[Function], upstream: list[Function], local: list[Function]) -> list[Match]:
-    """F6: first original with upstream, then local with what these pairs hold; the most alike first."""
+    """F6: first original with upstream, then local with what these pairs hold; the most alike first.
+
+    A function that only upstream added is one that local added if that cannot be another one (F7).
+    """
     pairs = _assign([[f] for f in original], upstream)
     groups: list[list[Function]] = [[f, upstream[pairs[i]]] if i in pairs else [f] for i, f in enumerate(original)]
     free = [i for i in range(len(upstream)) if i not in pairs.values()]
     groups += [[upstream[i]] for i in free]
-    locals_ = _assign(groups, local)
+    locals_ = _assign(groups, local, added=range(len(original), len(groups)))
     matches = []
     for index in range(len(groups)):
         at_local = locals_.get(index)
@@ -186,12 +183,17 @@ def _smart_step(match: Match, original: list[Function], upstream: list[Function]
     raise AssertionError("a match without a function")
 
 
-def _assign(groups: Sequence[Sequence[Function]], side: Sequence[Function]) -> dict[int, int]:
-    """One to one: group index to position, the best scores first, ties by order."""
+def _assign(groups: Sequence[Sequence[Function]], side: Sequence[Function], added: range = range(0)) -> dict[int, int]:
+    """One to one: group index to position, the best scores first, ties by order; `added` are groups without original.
+
+    A function added by both sides matches by its name, or where nothing but the version differs (F7).
+    """
     scored = []
     for g, group in enumerate(groups):
         for i, function in enumerate(side):
             score = max(_similarity(member, function) for member in group)
+            if g in added and score < 2.0:
+                score = 2.0 if differ_in_version_only(group[0].node, function.node) else 0.0
             if score > 0:
                 scored.append((-score, abs(g - i), g, i))
     taken: dict[int, int] = {}
@@ -204,6 +206,20 @@ def _assign(groups: Sequence[Sequence[Function]], side: Sequence[Function]) -> d
         taken[g] = i
         used.add(i)
     return taken
+
+
+def differ_in_version_only(first: Node, second: Node) -> bool:
+    """Whether two functions are the same but for the version of their image (F7)."""
+    return _without_version(first) == _without_version(second)
+
+
+def _without_version(node: Node) -> object:
+    if not isinstance(node, Mapping):
+        return node.canonical
+    fields: dict[Canonical, object] = {key: entry.value.canonical for key, entry in node.fields.items()}
+    if image := _text(node, "image"):
+        fields[text_canonical("image")] = image_repository(image)
+    return fields
 
 
 def _only_choice(groups: Sequence[Sequence[Function]], side: Sequence[Function], g: int, i: int) -> bool:

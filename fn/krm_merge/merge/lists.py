@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.decision import Edit, Insert, Move, Remove, Replace, Severity, Side
-from krm_merge.merge.identity import NotIdentified, match_functions, read_functions
-from krm_merge.merge.matching import Match, match_by_key, match_by_value
+from krm_merge.merge.decision import Decision, Edit, Insert, Move, Remove, Replace, Severity, Side, apply
+from krm_merge.merge.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
+from krm_merge.merge.matching import Match, match_by_key, match_by_value, match_objects
 from krm_merge.merge.order import merge_order
-from krm_merge.merge.sequence import Run, anchors, merge_sequences
+from krm_merge.merge.pairing import added_at_one_place, match_sequence, replaced_by_both
 from krm_merge.merge.verdict import Sides, Verdict, same
-from krm_merge.schema import FUNCTIONS, ORDERED, SET, WHOLE, KeyedList
+from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList
+from krm_merge.schema.objects import ObjectListSchema
+from krm_merge.text.editor import Editor
 from krm_merge.text.layout import NO_COMMENTS
-from krm_merge.text.nodes import Canonical, Node, Sequence, resolved
+from krm_merge.text.nodes import Mapping, Node, Sequence, resolved
 from krm_merge.text.order import longest_rising
 
 if TYPE_CHECKING:
@@ -26,24 +29,22 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     kind = merge.schema.list_kind(path)
     items = [_items(node) for node in sides.nodes]
     if kind == WHOLE or not any(items):
-        verdict = sides.settled() or merge.conflict(path, sides, "V4")
-        _comments_of_sequence(merge, path, sides, items, verdict)
-        return verdict
+        return sides.settled() or merge.conflict(path, sides, "V4")
     if kind == FUNCTIONS:
         return _functions(merge, path, sides, items)
     matches = None
     if kind == SET:
         matches = match_by_value(items)
+    elif kind == OBJECTS:
+        matches = match_objects(items)
     elif isinstance(kind, KeyedList):
         matches = match_by_key(items, kind)
     if matches is not None:
         return _elements(merge, path, sides, items, matches)
     settled = sides.settled()
     if settled is not None and (settled.node is not sides.upstream or not all(items)):
-        _comments_of_sequence(merge, path, sides, items, settled)
         return settled
     verdict = _sequence(merge, path, sides, items)
-    _comments_of_sequence(merge, path, sides, items, verdict)
     if kind == ORDERED or settled is not None:
         return verdict
     # L1: a keyed list whose elements cannot be told apart is a sequence.
@@ -102,14 +103,20 @@ def _functions_as_one_value(
 
 
 def _elements(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], elements: list[Match]
+    merge: TreeMerge,
+    path: FieldPath,
+    sides: Sides,
+    items: list[list[Node]],
+    elements: list[Match],
+    lost: Callable[[Match], Verdict | None] = lambda _: None,
 ) -> Verdict:
+    """Decides on each element, then on their order; `lost` gives the verdict on those that others replace."""
     base = sides.local if sides.local is not None else sides.upstream
     if base is None:
         return Verdict(None)
     assert isinstance(base, Sequence)
     mark = len(merge.decisions)
-    verdicts = [_existence(merge, (*path, e.step), _sides_of(items, e)) for e in elements]
+    verdicts = [lost(e) or _element(merge, path, e, _sides_of(items, e)) for e in elements]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
     if not alive and any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True)):
         # V3: what had content and has none now disappears, unless a side holds it empty itself.
@@ -136,10 +143,27 @@ def _elements(
         if own and node is not resolved(child):
             assert node is not None
             edits = (*edits, Replace(child, node))
-        merge.record(_as_move(verdict, edits), step, _sides_of(items, elements[at]), edits)
-        if own and on_base == "local":
-            _comments(merge, step, sides, elements[at])
+        comments = merge.discarded_comments(verdict, sides, _children(sides, elements[at]))
+        merge.record(_as_move(verdict, edits), step, _sides_of(items, elements[at]), edits, comments)
     return Verdict(base, side="local" if base is sides.local else "upstream")
+
+
+def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) -> Verdict:
+    step = (*path, element.step)
+    holder, object_ = merge.schema, sides.local or sides.upstream or sides.original
+    upstream, local = sides.upstream, sides.local
+    are_functions = holder.list_kind(path) == FUNCTIONS
+    if are_functions and sides.original is None and upstream is not None and local is not None:
+        if differ_in_version_only(upstream, local):
+            return merge.value(step, sides)
+        # F7: two functions are never fused.
+        return merge.conflict(step, sides, "F7", "two functions of one name or image")
+    if not isinstance(holder, ObjectListSchema) or not isinstance(object_, Mapping) or path != ("items",):
+        return _existence(merge, step, sides)
+    merge.schema = holder.of_item(step, object_)
+    verdict = _existence(merge, step, sides)
+    merge.schema = holder
+    return verdict
 
 
 def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
@@ -184,21 +208,18 @@ def _child(base: Sequence, sides: Sides, element: Match, on_base: str) -> tuple[
     return sides.upstream.items[element.upstream], False
 
 
+def _children(sides: Sides, element: Match) -> tuple[Node | None, Node | None, Node | None]:
+    """An element on the three sides, as it stands in each list."""
+    original, upstream, local = (
+        node.items[at] if isinstance(node, Sequence) and at is not None else None
+        for node, at in zip(sides.nodes, element.places, strict=True)
+    )
+    return original, upstream, local
+
+
 def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
     is_move = not verdict.told and len(edits) == 1 and isinstance(edits[0], Move)
     return replace(verdict, rule="L4", side="upstream") if is_move else verdict
-
-
-def _comments(merge: TreeMerge, path: FieldPath, sides: Sides, element: Match) -> None:
-    if element.upstream is None or element.local is None:
-        return
-    original, upstream, local = sides.nodes
-    assert isinstance(upstream, Sequence)
-    assert isinstance(local, Sequence)
-    before = (
-        original.items[element.original] if isinstance(original, Sequence) and element.original is not None else None
-    )
-    merge.merge_comments(path, sides, (before, upstream.items[element.upstream], local.items[element.local]))
 
 
 def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
@@ -222,70 +243,54 @@ def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) 
 
 
 def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
-    """L3: both changed a list without identities."""
-    if sides.upstream is None or sides.local is None:
+    """L3: upstream changed a list without identities, perhaps local did, too."""
+    local, upstream = sides.local, sides.upstream
+    if upstream is None or local is None:
         return merge.conflict(path, sides, "V4")
     if not items[0]:
         return merge.conflict(path, sides, "L3", "filled by both from nothing")
     if not items[1] or not items[2]:
         return merge.conflict(path, sides, "V4")
-    keys = [[item.canonical for item in side] for side in items]
-    runs = merge_sequences(keys[0], keys[1], keys[2], "upstream")
-    if any(run.clash == "changed" for run in runs):
-        return merge.conflict(path, sides, "L3", "overlapping changes of a list without keys")
-    merged = _taken(runs, keys)
-    again = _taken(merge_sequences(keys[0], keys[1], merged, "upstream"), [keys[0], keys[1], merged])
-    if again != merged:
-        return merge.conflict(path, sides, "L3", "changes of a list without keys that cannot be put in order")
-    if not merged:
-        return Verdict(None, "L3", "both")
-    local, upstream = sides.local, sides.upstream
     assert isinstance(local, Sequence)
-    assert isinstance(upstream, Sequence)
-    wanted = [
-        (upstream if run.side == "upstream" else local).items[at] for run in runs for at in range(run.start, run.stop)
-    ]
-    kept = {id(item) for item in wanted}
-    placed = arrange(local, wanted, merge, sides)
-    edits = [Remove(local, item) for item in local.items if id(item) not in kept]
-    all_edits = (*edits, *(edit for item in wanted for edit in placed.get(id(item), ())))
-    if same(sides.local, sides.original):
-        # Only upstream changed it: no conflict, but local's elements keep their text.
-        merge.record(Verdict(local), path, sides, all_edits)
-        return Verdict(local)
-    inserted = any(run.clash == "inserted" for run in runs)
-    what, stands = "upstream and local inserted at the same place", "local's elements stand before upstream's"
-    message = merge.policy.story(path, what, stands) if inserted else ""
-    verdict = Verdict(local, "L3", "both", merge.policy.severity(path) if inserted else "info", message)
-    merge.record(verdict, path, sides, all_edits)
-    return Verdict(local, "L3", "both")
+    mark = len(merge.decisions)
+    matches = match_sequence(*items)
+    winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
+    losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
+    verdict = _elements(merge, path, sides, items, matches, lambda match: _lost(merge, path, match, winner, losers))
+    edits = merge.decisions[mark:]
+    if same(local, sides.original):
+        if verdict.node is local and edited(local, edits).canonical == upstream.canonical:
+            return verdict
+        # What only upstream changed is as upstream has it, whatever was paired.
+        del merge.decisions[mark:]
+        return Verdict(upstream)
+    if verdict.node is not local or not (merge.verifies or _is_stable(merge, path, sides, edited(local, edits))):
+        del merge.decisions[mark:]
+        return merge.conflict(path, sides, "L3", "changes of a list without keys that cannot be put in order")
+    if added_at_one_place([match for match in matches if match not in losers]):
+        what = "upstream and local added elements at the same place; local's come before upstream's"
+        merge.note(path, "L3", what, sides=sides)
+    return verdict
 
 
-def _comments_of_sequence(
-    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], verdict: Verdict
-) -> None:
-    """V8 for the elements of local's list that upstream has unchanged: the equal ones, and between these one by one."""
-    if verdict.node is not sides.local or not all(items) or not merge.comments.differ(sides.original, sides.upstream):
-        return
-    assert isinstance(sides.original, Sequence)
-    assert isinstance(sides.upstream, Sequence)
-    assert isinstance(sides.local, Sequence)
-    keys = [[item.canonical for item in side] for side in items]
-    o_from = u_from = l_from = 0
-    for o_at, u_at, l_at, size in anchors(keys[0], keys[1], keys[2]):
-        if o_at - o_from == u_at - u_from == l_at - l_from:
-            o_start, u_start, l_start = o_from, u_from, l_from
-        else:
-            o_start, u_start, l_start = o_at, u_at, l_at
-        for offset in range(o_at + size - o_start):
-            o, u, local = o_start + offset, u_start + offset, l_start + offset
-            if keys[0][o] == keys[1][u]:
-                step = (*path, local)
-                merge.value(step, Sides(items[0][o], items[1][u], items[2][local]))
-                children = (sides.original.items[o], sides.upstream.items[u], sides.local.items[local])
-                merge.merge_comments(step, sides, children)
-        o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
+def _lost(merge: TreeMerge, path: FieldPath, match: Match, winner: Side, losers: set[Match]) -> Verdict | None:
+    """L3: where both sides put other elements in the place of the same ones, these are a conflict of their own."""
+    if match not in losers:
+        return None
+    step = (*path, match.step)
+    story = merge.policy.story(step, "upstream and local put others in the same place", f"{winner}'s are kept")
+    return Verdict(None, "L3", "both", merge.policy.severity(step), story)
 
 
-def _taken(runs: list[Run], keys: list[list[Canonical]]) -> list[Canonical]:
-    return [key for run in runs for key in keys[1 if run.side == "upstream" else 2][run.start : run.stop]]
+def edited(local: Sequence, decisions: list[Decision]) -> Node:
+    """The list after the edits of decisions, as a tree of its own."""
+    editor = Editor(local)
+    apply(decisions, editor)
+    return editor.tree()
+
+
+def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, merged: Node) -> bool:
+    """L3: whether merging original and upstream with the result gives the result again."""
+    again = merge.verifying()
+    verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
+    return verdict.node is merged and not any(decision.edits for decision in again.decisions)

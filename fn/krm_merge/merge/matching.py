@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import Step
+from krm_merge.merge.member import generate_name_of, subject_of
 from krm_merge.schema import KeyedList
+from krm_merge.schema.elements import element_key
 from krm_merge.text.nodes import Canonical, Mapping, Node
 from krm_merge.text.values import key_text
 
@@ -45,13 +47,27 @@ def match_by_key(items: Sequence[Sequence[Node]], kind: KeyedList) -> list[Match
     return _joined_by_name(matches, items)
 
 
+def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
+    """Pairs the objects of a `List` by what identifies a resource, those of one identity in order (R1)."""
+    keys: list[list[Canonical]] = []
+    for side in items:
+        count: Counter[Canonical] = Counter()
+        keys.append([])
+        for item in side:
+            if not isinstance(item, Mapping):
+                return None
+            key = (subject_of(item), generate_name_of(item))
+            keys[-1].append((*key, count[key]))
+            count[key] += 1
+    return _paired(keys, lambda side, at: at)
+
+
 def _key(item: Node, kind: KeyedList) -> Canonical:
-    defaults = dict(kind.defaults)
-    parts: list[object] = []
-    for name in kind.keys:
+    def value_of(name: str) -> Canonical | None:
         value = item.get(name) if isinstance(item, Mapping) else None
-        parts.append(value.canonical if value is not None else defaults.get(name))
-    return tuple(parts)
+        return None if value is None or value.canonical == ("null",) else value.canonical
+
+    return element_key(kind.keys, value_of, dict(kind.defaults))
 
 
 def _step(items: Sequence[Sequence[Node]], kind: KeyedList, side: int, at: int) -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from posixpath import basename
 from typing import Literal, TypeAlias
@@ -14,6 +15,9 @@ from krm_merge.text.values import key_text
 KPTFILE = "Kptfile"
 KPTFILE_GROUP = "kpt.dev"
 
+Decide: TypeAlias = Callable[[Mapping], list[Decision]]
+"""Merges original and upstream with a local document, by fields."""
+
 Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 
 
@@ -21,7 +25,7 @@ Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 class Member:
     """A resource of one side. `place` is where it stands in the package, `file` where the host has it.
 
-    `index` says which document of its file it is.
+    `index` says which document of its file it is; `is_placed` is False where nobody said which file it is in.
     """
 
     place: str
@@ -29,6 +33,17 @@ class Member:
     root: Mapping
     file: str
     index: int = 0
+    is_placed: bool = True
+
+    @property
+    def generate_name(self) -> str:
+        """What the cluster makes its name from, or ''."""
+        return generate_name_of(self.root)
+
+    @property
+    def text(self) -> str:
+        """The text that it was read from."""
+        return self.root.source.text if self.root.source is not None else ""
 
     @property
     def is_kptfile(self) -> bool:
@@ -39,13 +54,19 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What becomes of one resource, and every decision that led there."""
+    """What becomes of one resource, and every decision that led there.
+
+    `text` is its document where the lines of both sides settle it (law H); there are no edits then. `decide` merges
+    upstream's changes into another local version.
+    """
 
     fate: Fate
     original: Member | None
     upstream: Member | None
     local: Member | None
     decisions: list[Decision]
+    text: str | None = None
+    decide: Decide | None = None
 
     @property
     def member(self) -> Member:
@@ -67,6 +88,12 @@ def subject_of(root: Mapping) -> Subject:
         ("", "") if not isinstance(metadata, Mapping) else (_text(metadata, "name"), _text(metadata, "namespace"))
     )
     return Subject(_text(root, "apiVersion").rpartition("/")[0], _text(root, "kind"), namespace, name)
+
+
+def generate_name_of(root: Mapping) -> str:
+    """What the cluster makes the name of an object from, or ''."""
+    metadata = root.get("metadata")
+    return _text(metadata, "generateName") if isinstance(metadata, Mapping) else ""
 
 
 def flaw_of(root: Node) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, TypeAlias
@@ -20,6 +20,7 @@ _NOTED = re.compile(
     rb"""kpt-merge:[^\n/]*/([^\s"',}]+)"""
     rb"""|upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)"""
 )
+_KIND = re.compile(rb"""(^[ -]*|[{,]\s*)["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z0-9]+)""", re.MULTILINE)
 _FIRST_FIELD = re.compile(rb"^([ \t]+)[^\s#]", re.MULTILINE)
 _FIRST_WORD = re.compile(r"[^\s\"',}]+")
 _DOUBTFUL = tuple(b"&*!|>{[#")
@@ -32,11 +33,11 @@ Key: TypeAlias = tuple[str, bytes]
 class Document:
     """A resource of one side that is read when somebody asks.
 
-    `package` and `data`, its text with the fields at `column`, tell whether two documents are the same. `read` gives
-    None where the text cannot be read as a resource.
+    `file` and `data`, its text with the fields at `column`, tell whether two documents are the same; `file` is empty
+    where `data` itself says where it belongs. `read` gives None where the text cannot be read as a resource.
     """
 
-    package: str
+    file: str
     data: bytes
     read: Callable[[], Member | None]
     column: int = 0
@@ -75,7 +76,7 @@ def narrow(original: Sequence[Document], upstream: Sequence[Document], local: Se
 
     Matching these gives the pairs that matching all would give: names are followed until no new one turns up.
     """
-    left = Counter((d.package, d.data) for d in original) & Counter((d.package, d.data) for d in upstream)
+    left = Counter((d.file, d.data) for d in original) & Counter((d.file, d.data) for d in upstream)
     same: list[list[Document]] = []
     chosen: list[set[int]] = []
     for side in (original, upstream):
@@ -85,7 +86,9 @@ def narrow(original: Sequence[Document], upstream: Sequence[Document], local: Se
     chosen.append(set())
     if chosen[0] or chosen[1]:
         pending = [d for side, ids in zip((original, upstream), chosen, strict=False) for d in side if id(d) in ids]
-        _follow(pending, [_Index(side) for side in (*same, local)], chosen)
+        indexes = [_Index(side) for side in (*same, local)]
+        _follow(pending, indexes, chosen)
+        _follow(list(_perhaps_renamed(original, local, chosen)), indexes, chosen)
     return Narrowed(*(_members(side, ids) for side, ids in zip((original, upstream, local), chosen, strict=True)))
 
 
@@ -94,7 +97,7 @@ def _split(side: Iterable[Document], left: Counter[Key]) -> tuple[list[Document]
     untouched: list[Document] = []
     changed: list[Document] = []
     for document in side:
-        key = (document.package, document.data)
+        key = (document.file, document.data)
         (untouched if left[key] > 0 else changed).append(document)
         left[key] -= 1
     return untouched, changed
@@ -112,6 +115,41 @@ def _follow(pending: list[Document], indexes: list[_Index], chosen: list[set[int
             found = [document for document in index.find(member.subject.name) if id(document) not in ids]
             ids.update(map(id, found))
             pending += found
+
+
+def _perhaps_renamed(
+    original: Sequence[Document], local: Sequence[Document], chosen: list[set[int]]
+) -> Iterator[Document]:
+    """Chooses what local may have renamed (R1): of the kinds of chosen resources that local lacks, in their files.
+
+    Where files are not known, those under names that the original has not.
+    """
+    held = Counter((d.file, m.subject) for d in local if id(d) in chosen[2] and (m := d.member()) is not None)
+    lost: list[tuple[str, bytes]] = []
+    for document in original:
+        if id(document) in chosen[0] and (member := document.member()) is not None:
+            if held[document.file, member.subject] <= 0:
+                lost.append((document.file, member.subject.kind.encode()))
+            held[document.file, member.subject] -= 1
+    if not lost:
+        return
+    kinds, files = {kind for _, kind in lost}, {file for file, _ in lost}
+    files_before = {document.file for document in original}
+    known = {named for document in original for named in _kinds_and_names(document, kinds)}
+    for document in local:
+        if id(document) in chosen[2] or (document.file in files_before and document.file not in files):
+            continue
+        named = _kinds_and_names(document, kinds)
+        if named and (document.file or not named <= known):
+            chosen[2].add(id(document))
+            yield document
+
+
+def _kinds_and_names(document: Document, kinds: set[bytes]) -> set[tuple[bytes, bytes]]:
+    """What a document may be, of these kinds; a name that cannot be seen is empty."""
+    # The kind of the document itself is the one that is indented least.
+    found = min(_KIND.findall(document.data), key=lambda match: len(match[0]), default=(b"", b""))[1]
+    return {(found, name) for name in document.names() or {b""}} if found in kinds else set()
 
 
 class _Index:

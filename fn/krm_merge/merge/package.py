@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from posixpath import dirname
+from typing import TYPE_CHECKING, Protocol
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.decision import Decision
+from krm_merge.merge.decision import Decision, is_doubtful
 from krm_merge.merge.folders import Folders, is_other_package, left_alone
 from krm_merge.merge.member import KPTFILE, Fate, Member, Outcome
 from krm_merge.merge.policy import Policy
-from krm_merge.merge.resources import match_resources
 from krm_merge.merge.tree import TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
-from krm_merge.text.layout import text_with_comments
+from krm_merge.schema.builtin import any_object_schema
+from krm_merge.text.document import document_text
 from krm_merge.text.nodes import Canonical, Entry, Mapping, mapping_canonical, resolved, text_canonical
+
+if TYPE_CHECKING:
+    from krm_merge.merge.narrow import Document
+    from krm_merge.merge.resources import Matched
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +33,42 @@ class ListKeys:
     keys: tuple[str, ...]
 
 
+class PackageSide(Protocol):
+    """One version of a package, read when it is asked for."""
+
+    @property
+    def paths(self) -> Container[str] | None:
+        """Its files; None where only resources are known."""
+        ...
+
+    def kptfiles(self) -> list[Member]:
+        """The Kptfiles that make packages."""
+        ...
+
+    def unreadable_kptfiles(self) -> Iterable[str]:
+        """The paths of Kptfiles that cannot be read."""
+        ...
+
+    def resources(self, folders: Folders) -> Sequence[Document]:
+        """All other resources, none of them read yet."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
-class PackageMerge:
-    """Merges the members of a package under one policy.
+class MergedPackage:
+    """What becomes of the Kptfiles of a package, and of all else."""
+
+    folders: Folders
+    resources: list[Outcome]
+
+    def outcomes(self, inhabited: Iterable[str]) -> list[Outcome]:
+        """All outcomes; `inhabited` are the places of what local still has after the merge."""
+        return self.folders.emptied(inhabited) + self.resources
+
+
+@dataclass(frozen=True, slots=True)
+class PackageMerger:
+    """Merges three versions of a package under one policy.
 
     `of_branches` is for two branches of one package, as git merges them: then nothing of a Kptfile stays local (K1).
     """
@@ -39,6 +77,26 @@ class PackageMerge:
     smart: bool = False
     of_branches: bool = False
     list_keys: tuple[ListKeys, ...] = ()
+
+    def run(self, original: PackageSide, upstream: PackageSide, local: PackageSide) -> MergedPackage:
+        """Decides what becomes of every resource; nothing is written."""
+        sides = (original, upstream, local)
+        kptfiles = self.kptfiles(*(side.kptfiles() for side in sides))
+        broken = {path for side in sides for path in side.unreadable_kptfiles()}
+        folders = Folders([o for o in kptfiles if o.member.place not in broken], self.policy, map(dirname, broken))
+        documents = [side.resources(folders) for side in sides]
+        if not any(documents[:2]):
+            return MergedPackage(folders, [])
+        # A Kptfile alone is merged at every render: it does not pay for these imports.
+        from krm_merge.merge.narrow import narrow
+        from krm_merge.merge.resources import Paths, match_resources
+        from krm_merge.merge.schemas import Schemas, definitions_in
+
+        # The least important first: the last definition of a type counts.
+        schemas = Schemas(lambda: definitions_in(document for side in documents for document in side))
+        paths = [side.paths for side in sides if side.paths is not None]
+        matched = match_resources(*narrow(*documents), folders, Paths(*paths) if len(paths) == len(sides) else None)
+        return MergedPackage(folders, self._resources(matched, folders, schemas.of))
 
     def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
         """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""
@@ -55,17 +113,9 @@ class PackageMerge:
                 outcomes.append(self._subpackage_kptfile(*members))
         return outcomes
 
-    def resources(
-        self,
-        original: list[Member],
-        upstream: list[Member],
-        local: list[Member],
-        folders: Folders,
-        schema_of: Callable[[Member], Schema],
-    ) -> list[Outcome]:
-        """Decides on all other resources; `folders` are the packages that the Kptfiles make."""
+    def _resources(self, matched: Matched, folders: Folders, schema_of: Callable[[Member], Schema]) -> list[Outcome]:
         outcomes = []
-        for members in match_resources(original, upstream, local, folders):
+        for members in matched.triples:
             before, theirs, ours = members
             nearest = next(member for member in reversed(members) if member is not None)
             schema = schema_of(nearest)
@@ -76,7 +126,11 @@ class PackageMerge:
                 # Most resources are the same on both upstream sides: nothing to decide, comments included.
                 outcomes.append(Outcome("kept", before, theirs, ours, []))
             else:
-                outcomes.append(self._existence(schema, before, theirs, ours))
+                outcome = self._existence(schema, before, theirs, ours)
+                new = matched.likely_renames.get(id(before))
+                if new is not None and (outcome.decisions or (theirs is None and ours is None)):
+                    outcome.decisions.append(_likely_rename(new))
+                outcomes.append(outcome)
         return outcomes
 
     def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
@@ -137,9 +191,20 @@ class PackageMerge:
             upstream.subject.namespace,
         )
         before = original.root if original is not None else _named_like(upstream.root) if renamed else None
-        merge = TreeMerge(schema, self.policy.of(*subjects), smart=self.smart)
-        decisions = merge.merge(before, upstream.root, local.root)
-        return Outcome("merged", original, upstream, local, decisions)
+        policy = self.policy.of(*subjects)
+
+        def decide(root: Mapping) -> list[Decision]:
+            return TreeMerge(schema, policy, smart=self.smart).merge(before, upstream.root, root)
+
+        decisions = decide(local.root)
+        if original is not None and not local.is_kptfile and any(map(is_doubtful, decisions)):
+            from krm_merge.merge.by_lines import has_all_by_lines, settled_by_lines
+
+            if has_all_by_lines(original.root, upstream.root, local.root):
+                return Outcome("kept", original, upstream, local, [])
+            if (text := settled_by_lines(original.root, upstream.root, local.root, decide)) is not None:
+                return Outcome("merged", original, upstream, local, [], text)
+        return Outcome("merged", original, upstream, local, decisions, None, decide)
 
 
 def _version(root: Mapping) -> str:
@@ -148,7 +213,7 @@ def _version(root: Mapping) -> str:
 
 
 def _same_text(first: Member, second: Member) -> bool:
-    return text_with_comments(first.root) == text_with_comments(second.root)
+    return first.place == second.place and document_text(first.root) == document_text(second.root)
 
 
 def _named_like(root: Mapping) -> Mapping:
@@ -160,6 +225,18 @@ def _named_like(root: Mapping) -> Mapping:
         e for e in metadata.value.entries if e.key.canonical in (text_canonical("name"), text_canonical("namespace"))
     ]
     return Mapping(None, 0, 0, True, [Entry(metadata.key, Mapping(None, 0, 0, True, named))])
+
+
+def _likely_rename(new: Member) -> Decision:
+    name = "/".join(part for part in (new.subject.namespace, new.subject.name or new.generate_name) if part)
+    message = f"it may have become {new.subject.kind} {name}, which is kept as another resource"
+    return Decision("R1", (), message, "both", "warning", told=True)
+
+
+def is_unchanged(outcome: Outcome) -> bool:
+    """Whether local left the resource as the original has it, comments aside."""
+    original, local = outcome.original, outcome.local
+    return original is not None and local is not None and _same(any_object_schema(), original, local)
 
 
 def _same(schema: Schema, first: Member | None, second: Member) -> bool:

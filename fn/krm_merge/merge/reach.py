@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krm_merge.krm.fieldpath import ANY, FieldPath, Step
-from krm_merge.merge.identity import image_repository
+from krm_merge.merge.images import image_repository
 from krm_merge.merge.member import Member
 from krm_merge.merge.policy import Rule
 from krm_merge.text.nodes import Mapping, Node, Sequence, resolved

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import ResourceRef, Result, Results
 from krm_merge.merge.decision import Decision
+from krm_merge.merge.losses import losses, shortened
 from krm_merge.merge.member import Member, Outcome
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence
 from krm_merge.text.values import to_value
 
 _SHOWN_CHANGES = 5
-_SHORT = 60
 _OPEN_FIELDS = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "labels"))
 _REDACTED = "(redacted)"
 
@@ -22,10 +24,29 @@ def report(outcome: Outcome, resource: Resource, results: Results, *, refused: b
     ref = resource.ref if resource.kind else None
     for result in results_of(outcome.decisions, outcome.member, ref, refused=refused):
         results.add(result)
+    is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
+    if is_rewritten and (of_text := _text_result(outcome, resource, ref)) is not None:
+        results.add(of_text)
     told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
     if told and not refused and not outcome.decisions:
         file, tags = outcome.member.file, {"rule": "R2", "side": "upstream"}
         results.info(f"{resource.ref}: {told}", resource=resource.ref, file=file, tags=tags)
+
+
+def _text_result(outcome: Outcome, resource: Resource, ref: ResourceRef | None) -> Result | None:
+    """What is said of a resource whose text changed without a change of a field."""
+    if any(decision.edits for decision in outcome.decisions):
+        return None
+    from krm_merge.merge.comments import comments_in
+
+    file, index = outcome.member.file, outcome.member.index
+    if outcome.text is not None:
+        message, rule = "merged with upstream's by lines, which hold what both sides changed", "H"
+    elif Counter(comments_in(resource.source)) != Counter(comments_in(resource.text())):
+        message, rule = "comments only, as upstream has them", "V8"
+    else:
+        message, rule = "layout only, as upstream has it", "W1"
+    return Result("info", f"{ref or file}: {message}", ref, file, index, tags={"rule": rule, "side": "upstream"})
 
 
 def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | None, *, refused: bool) -> list[Result]:
@@ -51,9 +72,10 @@ def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result
     if decision.is_conflict:
         sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
         tags |= {name: as_text(node, secret) for name, node in sides if node is not None}
-        if not secret and all(node is None or _is_short(node) for _, node in sides):
-            had = [f"{name} {as_text(node)}" for name, node in sides if node is not None]
-            values = f" ({', '.join(had)})" if had else ""
+        values = _values(decision, secret)
+    if decision.discarded_comments is not None:
+        lost = " ".join(decision.discarded_comments.lines)
+        values += f"; its comment went with it: {lost}"
     # A refused conflict leaves everything as local has it.
     stands = decision.local if decision.severity == "error" else decision.merged
     return Result(
@@ -69,6 +91,22 @@ def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result
     )
 
 
+def _values(decision: Decision, secret: bool) -> str:
+    """What each side has, or of lists and mappings what the result lacks."""
+    sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
+    if not secret and all(node is None or isinstance(node, Scalar) for _, node in sides):
+        had = [f"{name} {shortened(as_text(node))}" for name, node in sides if node is not None]
+        return f" ({', '.join(had)})" if had else ""
+    if decision.severity == "error":
+        return ""
+    lost = [
+        f"discarded from {name}: {what}"
+        for name, node in sides[1:]
+        if (what := losses(decision.original, node, decision.merged, secret=secret))
+    ]
+    return f" ({'; '.join(lost)})" if lost else ""
+
+
 def _thing(path: FieldPath) -> str:
     """The place as people would name it; the whole path stands in the result's field."""
     for at in range(len(path) - 1, -1, -1):
@@ -78,10 +116,6 @@ def _thing(path: FieldPath) -> str:
             rest = format_path(path[at + 1 :])
             return f"{label} {rest}" if rest else label
     return format_path(path)
-
-
-def _is_short(node: Node) -> bool:
-    return isinstance(node, Scalar) and len(node.text) <= _SHORT and "\n" not in node.text
 
 
 def _is_secret(member: Member, decision: Decision) -> bool:

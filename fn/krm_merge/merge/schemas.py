@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from krm_merge.merge.member import Member
+from krm_merge.merge.member import Member, subject_of
 from krm_merge.merge.narrow import Document
-from krm_merge.schema import Schema
+from krm_merge.schema import Schema, kustomization
 from krm_merge.schema.builtin import any_object_schema, builtin_schema
 from krm_merge.schema.crd import CrdSchema, crd_schemas
+from krm_merge.schema.kustomization import KustomizationSchema
+from krm_merge.schema.objects import ObjectListSchema
 from krm_merge.text.nodes import Mapping, Scalar
 
 CRD = "CustomResourceDefinition"
@@ -40,7 +42,15 @@ class Schemas:
             known = self._known[key] = self._found(key)
         return known
 
+    def of_object(self, root: Mapping) -> Schema:
+        """The schema of an object that is no member of a package itself."""
+        return self.of(Member("", subject_of(root), root, ""))
+
     def _found(self, key: tuple[str, str, str]) -> Schema:
+        if key[0] == kustomization.GROUP and key[2] in kustomization.KINDS:
+            return KustomizationSchema()
+        if key == ("", "v1", "List"):
+            return ObjectListSchema(self.of_object)
         if (builtin := builtin_schema(*key)) is not None:
             return builtin
         if self._custom is None:

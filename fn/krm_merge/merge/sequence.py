@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from krm_merge.merge.diff import Block, matching_blocks
 
 Origin: TypeAlias = Literal["original", "upstream", "local"]
 
@@ -24,6 +27,7 @@ def merge_sequences(
     upstream: Sequence[Hashable],
     local: Sequence[Hashable],
     winner: Literal["upstream", "local"],
+    with_upstream: list[Block] | None = None,
 ) -> list[Run]:
     """The runs of the merged sequence; elements that stand in local are taken from local.
 
@@ -32,7 +36,7 @@ def merge_sequences(
     """
     runs: list[Run] = []
     o_from = u_from = l_from = 0
-    for o_at, u_at, l_at, size in anchors(original, upstream, local):
+    for o_at, u_at, l_at, size in anchors(original, upstream, local, with_upstream):
         runs.extend(_between((original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at), winner))
         if size:
             runs.append(Run("local", l_at, l_at + size))
@@ -50,6 +54,12 @@ def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Liter
         return [from_local]
     if ours == before:
         return [from_upstream]
+    if before and theirs and ours:
+        # One side made all of the other's changes, and more.
+        if is_between(before, theirs, ours):
+            return [from_local]
+        if is_between(before, ours, theirs):
+            return [from_upstream]
     if before:
         return [Run(winner, *(upstream if winner == "upstream" else local)[1:], "changed")]
     if _contains(ours, theirs):
@@ -63,11 +73,39 @@ def _contains(run: list[Hashable], part: list[Hashable]) -> bool:
     return any(run[at : at + len(part)] == part for at in range(len(run) - len(part) + 1))
 
 
+def is_between(start: Sequence[Hashable], middle: Sequence[Hashable], end: Sequence[Hashable]) -> bool:
+    """Whether a shortest way from the start to the end leads over the middle: the end has all changes that made it."""
+    away = _lacking(middle, end)
+    if away > _lacking(start, end):
+        return False
+    left = _distance(start, end) - _distance(start, middle)
+    return left >= away and left == _distance(middle, end)
+
+
+def _lacking(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """The least that their distance can be: how many elements of each the other lacks, whatever their order."""
+    ours, theirs = Counter(first), Counter(second)
+    return (ours - theirs).total() + (theirs - ours).total()
+
+
+def _distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """How many elements have to be removed or added to come from the one to the other."""
+    return len(first) + len(second) - 2 * sum(size for _, _, size in matching_blocks(first, second))
+
+
 def anchors(
-    original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable]
+    original: Sequence[Hashable],
+    upstream: Sequence[Hashable],
+    local: Sequence[Hashable],
+    with_upstream: list[Block] | None = None,
 ) -> list[tuple[int, int, int, int]]:
-    """Stretches that all three have: positions in original, upstream and local, and the length; an empty one ends."""
-    with_upstream, with_local = _matches(original, upstream), _matches(original, local)
+    """Stretches that all three have: positions in original, upstream and local, and the length; an empty one ends.
+
+    `with_upstream` are those of original and upstream, where they are known.
+    """
+    if with_upstream is None:
+        with_upstream = matching_blocks(original, upstream)
+    with_local = matching_blocks(original, local)
     found: list[tuple[int, int, int, int]] = []
     i = j = 0
     while i < len(with_upstream) and j < len(with_local):
@@ -81,10 +119,3 @@ def anchors(
             j += 1
     found.append((len(original), len(upstream), len(local), 0))
     return found
-
-
-def _matches(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[tuple[int, int, int]]:
-    from difflib import SequenceMatcher
-
-    blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
-    return [(block.a, block.b, block.size) for block in blocks if block.size]

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Series
+from typing import Literal
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.comments import CommentReader, merge_comments
-from krm_merge.merge.decision import Comment, Decision, Edit, Insert, Remove, Replace, Severity, Side
+from krm_merge.merge.comments import SETTER, CommentReader, comments_around, discarded_comments
+from krm_merge.merge.decision import (
+    Comment,
+    Decision,
+    DiscardedComments,
+    Edit,
+    Insert,
+    Remove,
+    Replace,
+    Severity,
+    Side,
+)
+from krm_merge.merge.images import is_image, merge_images
 from krm_merge.merge.lines import merge_lines
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.verdict import Sides, Verdict, same
 from krm_merge.schema import Discriminator, Schema
 from krm_merge.text.layout import NO_COMMENTS
-from krm_merge.text.nodes import Canonical, Child, Entry, Mapping, Node, Scalar, Sequence, resolved, text_canonical
+from krm_merge.text.nodes import (
+    Canonical,
+    Child,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    resolved,
+    text_canonical,
+    value_of,
+)
+from krm_merge.text.wrapped import read_wrapped, wrapped_lines
 
 
 class TreeMerge:
@@ -24,8 +48,15 @@ class TreeMerge:
         self.schema = schema
         self.policy = policy
         self.smart = smart
+        self.verifies = False
         self.decisions: list[Decision] = []
         self.comments = CommentReader()
+
+    def verifying(self) -> TreeMerge:
+        """A merge by the same rules that looks whether a result stays what it is; its own results are not verified."""
+        again = TreeMerge(self.schema, self.policy, smart=self.smart)
+        again.verifies = True
+        return again
 
     def merge(self, original: Mapping | None, upstream: Mapping, local: Mapping) -> list[Decision]:
         """Decides on everything below the root of the resource."""
@@ -34,8 +65,8 @@ class TreeMerge:
 
     def value(self, path: FieldPath, sides: Sides) -> Verdict:
         """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
-        if self._holds_local(path) and not same(sides.upstream, sides.original):
-            # What stays local stands below: a null is read as the lack of a mapping.
+        if self._holds_local(path) and any(self._keeps_local(path, node) for node in sides.nodes):
+            # Something below is local's alone (K1, R6): a null is read as the lack of a mapping.
             sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in sides.nodes))
         present = sides.present
         if (sides.original is None and len(present) < 2) or not present:
@@ -48,10 +79,12 @@ class TreeMerge:
             return merge_list(self, path, sides)
         if settled := sides.settled():
             return settled
-        if (by_lines := self._by_lines(path, sides)) is not None:
-            return by_lines
+        by_parts = self._by_image(path, sides) or self._by_lines(path, sides) or _by_lines_of_source(sides)
+        if by_parts is not None:
+            return by_parts
         kinds = {type(resolved(node)) for node in present}
-        return self.conflict(path, sides, "V5" if len(kinds) > 1 else "V4")
+        in_sequence = bool(path) and isinstance(path[-1], int)
+        return self.conflict(path, sides, "V5" if len(kinds) > 1 else "L3" if in_sequence else "V4")
 
     def conflict(self, path: FieldPath, sides: Sides, rule: str, why: str = "") -> Verdict:
         """V4: both changed the value as a whole; the policy decides."""
@@ -65,10 +98,17 @@ class TreeMerge:
         story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", stands)
         return Verdict(node, rule, "both", self.policy.severity(path), story)
 
+    def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
+        # V10: the repository and the version are two values.
+        texts = _texts(sides)
+        if texts is None or not is_image(path) or (image := merge_images(*texts)) is None:
+            return None
+        return Verdict(Scalar(None, 0, 0, image, _quotes(sides.local)), "V10", "both")
+
     def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V6: strings of more than one line on all three sides.
-        texts = [node.text for node in sides.present if isinstance(node, Scalar) and node.canonical[0] == "str"]
-        if len(texts) < 3 or not all("\n" in text.rstrip("\n") for text in texts):
+        texts = _texts(sides)
+        if texts is None or not all("\n" in text.rstrip("\n") for text in texts):
             return None
         policy = self.policy.conflict(path)
         merged = merge_lines(texts[0], texts[1], texts[2], "local" if policy == "local" else "upstream")
@@ -127,6 +167,14 @@ class TreeMerge:
     def _holds_local(self, path: FieldPath) -> bool:
         # Fields below stay local whatever upstream does with what holds them (K1, R6).
         return path in ((), ("metadata",), ("metadata", "annotations"))
+
+    def _keeps_local(self, path: FieldPath, node: Node | None) -> bool:
+        """Whether a node has fields that are never merged, or holds a mapping that does."""
+        return isinstance(node, Mapping) and any(
+            self.schema.stays_local(step := (*path, _text(key)))
+            or (self._holds_local(step) and self._keeps_local(step, resolved(entry.value)))
+            for key, entry in node.fields.items()
+        )
 
     def _fields(
         self, path: FieldPath, fields: Series[dict[Canonical, Entry]]
@@ -199,11 +247,13 @@ class TreeMerge:
         for key, (field_sides, verdict) in verdicts.items():
             if key not in survivors:
                 edits: tuple[Edit, ...] = (Remove(base, own[key]),) if key in own else ()
-                self.record(verdict, (*path, _text(key)), field_sides, edits)
+                discarded = self.discarded_comments(verdict, sides, self._entries(sides, key))
+                self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
         upstream_fields = _fields_of(sides.upstream)
         order = merge_order(
             list(_fields_of(sides.original)), list(upstream_fields), list(own), survivors, reorder=False
         )
+        original_fields = _fields_of(sides.original)
         previous: Entry | None = None
         for key in order.keys:
             field_sides, verdict = verdicts[key]
@@ -212,9 +262,8 @@ class TreeMerge:
             if key in own:
                 entry = own[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
-                self.record(verdict, step, field_sides, edits)
-                if base is sides.local and key in upstream_fields and not entry.inherited:
-                    self.merge_comments(step, sides, (_fields_of(sides.original).get(key), upstream_fields[key], entry))
+                children = (original_fields.get(key), upstream_fields.get(key), entry)
+                self.record(verdict, step, field_sides, edits, self.discarded_comments(verdict, sides, children))
             else:
                 theirs = upstream_fields[key]
                 entry = Entry(theirs.key, verdict.node)
@@ -223,23 +272,60 @@ class TreeMerge:
             if not entry.inherited:
                 previous = entry
 
-    def merge_comments(self, path: FieldPath, sides: Sides, children: tuple[Child | None, Child, Child]) -> None:
-        """V8: the comments of one place that upstream and local both have; `sides` are the collections around it."""
-        original, upstream, local = (
-            NO_COMMENTS if child is None else self.comments.of(node, child)
-            for node, child in zip(sides.nodes, children, strict=True)
+    @staticmethod
+    def _entries(sides: Sides, key: Canonical) -> tuple[Entry | None, Entry | None, Entry | None]:
+        original, upstream, local = (_fields_of(node).get(key) for node in sides.nodes)
+        return original, upstream, local
+
+    def discarded_comments(
+        self, verdict: Verdict, sides: Sides, children: tuple[Child | None, Child | None, Child | None]
+    ) -> DiscardedComments | None:
+        """V8: the comments that go with a value that lost; `sides` are the collections around the children."""
+        _, upstream, local = children
+        if verdict.severity != "warning":
+            return None
+        if upstream is not None and verdict.node is resolved(value_of(upstream)):
+            return self._discarded("local", sides, children)
+        if local is not None and verdict.node is resolved(value_of(local)):
+            return self._discarded("upstream", sides, children)
+        if verdict.node is None and (upstream is None or local is None):
+            return self._discarded("local" if upstream is None else "upstream", sides, children)
+        return None
+
+    def _discarded(
+        self, loser: Literal["upstream", "local"], sides: Sides, children: Series[Child | None]
+    ) -> DiscardedComments | None:
+        at, other = (2, 1) if loser == "local" else (1, 2)
+        child, winner = children[at], children[other]
+        if child is None:
+            return None
+        known = {*comments_around(sides.original, children[0]), *comments_around(sides.nodes[other], winner)}
+        inside = comments_around(sides.nodes[at], child)
+        lines = tuple(line for line in inside if line not in known and not line.startswith(SETTER))
+        if winner is None:
+            return DiscardedComments(loser, child, lines) if lines else None
+        before, own, others = (
+            NO_COMMENTS if node is None else self.comments.of(sides.nodes[place], node)
+            for place, node in ((0, children[0]), (at, child), (other, winner))
         )
-        merged = merge_comments(original, upstream, local)
-        if merged != local:
-            edits = (Comment(children[2], merged),)
-            self.decisions.append(Decision("V8", path, "comment as upstream has it", "upstream", edits=edits))
+        _, kept = discarded_comments(before, own, others)
+        return DiscardedComments(loser, child, lines, kept) if lines else None
 
     # ---- records -----------------------------------------------------------------------------------------------
 
-    def record(self, verdict: Verdict, path: FieldPath, sides: Sides, edits: tuple[Edit, ...]) -> None:
+    def record(
+        self,
+        verdict: Verdict,
+        path: FieldPath,
+        sides: Sides,
+        edits: tuple[Edit, ...],
+        comments: DiscardedComments | None = None,
+    ) -> None:
         """Puts a verdict on record if it changes local or is worth telling."""
         if not edits and not verdict.told:
             return
+        if comments is not None and comments.side == "local" and comments.kept is not None:
+            edits = (*edits, Comment(comments.child, comments.kept))
         self.decisions.append(
             Decision(
                 verdict.rule,
@@ -253,6 +339,7 @@ class TreeMerge:
                 sides.local,
                 verdict.node,
                 edits,
+                comments,
             )
         )
 
@@ -312,6 +399,31 @@ def _field(node: Mapping, key: Canonical) -> Node | None:
 def _text(key: Canonical) -> str:
     """A key as a step of a path."""
     return str(key[1]) if len(key) > 1 else "null"
+
+
+def _texts(sides: Sides) -> tuple[str, str, str] | None:
+    """The text of each side, None unless all three are strings."""
+    texts = [node.text for node in sides.present if isinstance(node, Scalar) and node.canonical[0] == "str"]
+    return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
+
+
+def _quotes(node: Node | None) -> str:
+    style = node.style if isinstance(node, Scalar) else ""
+    return style if style in ("'", '"') else ""
+
+
+def _by_lines_of_source(sides: Sides) -> Verdict | None:
+    """V6 for a string that is written on several lines, which are one line of its value: folded, or quoted."""
+    if _texts(sides) is None:
+        return None
+    written = [wrapped_lines(node) for node in sides.present if isinstance(node, Scalar)]
+    if any(len(lines) < 2 for lines in written):
+        return None
+    merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), "local")
+    if merged is None or merged.conflicts:
+        return None
+    node = read_wrapped(merged.text.split("\n"))
+    return None if node is None else Verdict(node, "V6", "both")
 
 
 def _did(original: Node | None, side: Node | None) -> str:

@@ -5,7 +5,35 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from itertools import zip_longest
 
+from krm_merge.packages.tree import Changes, File, Tree
 from krm_merge.text.stream import cut
+
+MARKER_SIZE = 7
+"""The length of git's markers, by default."""
+
+
+def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> tuple[dict[str, File | None], int]:
+    """The changes of two merges that differ only in who wins conflicts, with markers where they differ.
+
+    Returns them with the number of places.
+    """
+    changes: dict[str, File | None] = {}
+    conflicts = 0
+    for path in dict.fromkeys([*ours, *theirs]):
+        mine, other = (side[path] if path in side else local.get(path) for side in (ours, theirs))
+        if mine == other:
+            changes[path] = mine
+            continue
+        data, count = marked(_data(mine), _data(other), size)
+        like = mine or other
+        assert like is not None
+        changes[path] = File(data, like.mode)
+        conflicts += count
+    return {path: file for path, file in changes.items() if file != local.get(path)}, conflicts
+
+
+def _data(file: File | None) -> bytes:
+    return file.data if file is not None else b""
 
 
 def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:

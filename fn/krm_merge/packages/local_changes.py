@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import KPTFILE, Member
-from krm_merge.merge.package import PackageMerge, essence
+from krm_merge.merge.package import PackageMerger, essence
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.resources import match_resources
 from krm_merge.packages.side import Side
@@ -20,10 +20,10 @@ def local_changes(original: Tree, local: Tree) -> list[str]:
     """
     sides = Side("original", original), Side("local", local)
     kptfiles = [side.kptfiles() for side in sides]
-    folders = Folders(PackageMerge(Policy()).kptfiles(kptfiles[0], kptfiles[0], kptfiles[1]), Policy())
+    folders = Folders(PackageMerger(Policy()).kptfiles(kptfiles[0], kptfiles[0], kptfiles[1]), Policy())
     members = [[d.member() for d in side.resources(folders)] for side in sides]
     before, ours = ([m for m in side if m is not None] for side in members)
-    pairs = [(triple[0], triple[2]) for triple in match_resources(before, before, ours, folders)]
+    pairs = [(triple[0], triple[2]) for triple in match_resources(before, before, ours, folders).triples]
     pairs += _by_place(*kptfiles)
     changed = {member.place for pair in pairs if _differ(*pair) for member in pair if member is not None}
     for path in {**original, **local}:

@@ -7,29 +7,30 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 
 from krm_merge.krm.result import Results
-from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import KPTFILE, Outcome
-from krm_merge.merge.narrow import narrow
-from krm_merge.merge.package import PackageMerge
-from krm_merge.merge.schemas import Schemas
+from krm_merge.merge.package import PackageMerger
+from krm_merge.merge.policy import Policy
+from krm_merge.packages.other_files import merge_other_file
 from krm_merge.packages.rewrite import Rewrite
 from krm_merge.packages.side import Side, config_paths
-from krm_merge.packages.text_files import merge_file
-from krm_merge.packages.tree import Changed, Changes, File, Tree, clash, holds_resources, is_kptfile
-from krm_merge.packages.values import merge_values
+from krm_merge.packages.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.text.stream import is_empty
 
 
 @dataclass(frozen=True, slots=True)
 class MergedTree:
-    """What becomes of local's files, and every decision worth telling. Where one is an error, nothing changes."""
+    """What becomes of local's files, and every decision worth telling. Where one is an error, nothing changes.
+
+    `reached` are the numbers of the user's rules that matched something.
+    """
 
     changes: Changes
     results: Results
+    reached: frozenset[int] = frozenset()
 
 
 def merge_trees(
-    original: Tree, upstream: Tree, local: Tree, merge: PackageMerge, *, notes_origin: bool = False
+    original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, *, notes_origin: bool = False
 ) -> MergedTree:
     """Merges the files of three versions of a package.
 
@@ -42,25 +43,22 @@ def merge_trees(
         # Law B: nothing to merge, whatever local holds.
         return MergedTree({}, results)
     sides = Side("original", original), Side("upstream", upstream), Side("local", local)
-    kptfiles = merge.kptfiles(*(side.kptfiles() for side in sides))
-    folders = Folders(kptfiles, merge.policy)
-    read = narrow(*(side.resources(folders) for side in sides))
-    as_text = {path for path in touched if not holds_resources(path) or any(path in s.unreadable for s in sides)}
+    merged = merge.run(*sides)
+    folders = merged.folders
+    as_text = {path for path in touched if any(_is_text(path, side) for side in sides)}
     if KPTFILE in sides[1].unreadable:
         # K4: an upstream without one counts as unchanged.
         as_text.discard(KPTFILE)
         why = sides[1].unreadable[KPTFILE].reason
         message = f"{KPTFILE}: upstream does not parse ({why}); local's stays as it is"
         results.warning(message, file=KPTFILE, tags={"rule": "K4", "side": "upstream"})
-    # The least important first: the last definition of a type counts.
-    schemas = Schemas(lambda: (root for side in sides for root in side.definitions()))
-    outcomes = merge.resources(read.original, read.upstream, read.local, folders, schemas.of)
-    resources, tangled = _apart(outcomes, as_text)
+    resources, tangled = _apart(merged.resources, as_text)
     closed = {path for path in as_text if folders.closed(path) is not None}
     for path in closed:
         folders.tell(path)
     outcomes = folders.emptied(_inhabited(sides, resources)) + resources
-    changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, touched, results))
+    others = [path for path in touched if path not in as_text and folders.closed(path) is None]
+    changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
         message = (
             f"{path}: does not parse, and resources of it stand in other files elsewhere; it stays as local has it"
@@ -73,7 +71,7 @@ def merge_trees(
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, tags={"rule": "G", "side": "both"})
     refuse_clash(local, changes, results)
-    return MergedTree({} if results.errors else changes, results)
+    return MergedTree({} if results.errors else changes, results, _reached(merge.policy, sides))
 
 
 def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
@@ -83,13 +81,31 @@ def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
         results.error(f"{path}: {problem}", file=path)
 
 
+def _reached(policy: Policy, sides: Iterable[Side]) -> frozenset[int]:
+    """The numbers of the rules that match something on some side; reads all resources where there are rules."""
+    if not policy.rules:
+        return frozenset()
+    from krm_merge.merge.reach import reaches
+
+    members = [member for side in sides for member in side.members()]
+    return frozenset(number for number, rule in enumerate(policy.rules) if reaches(rule, members))
+
+
+def _is_text(path: str, side: Side) -> bool:
+    return path in side.tree and (not side.reads(path) or path in side.unreadable)
+
+
 def _tell_of_doubles(resources: list[Outcome], results: Results) -> None:
-    """Warns of resources that come in although one of the same name stands in another package: upstream moved it."""
-    standing = {o.local.subject: o.local.place for o in resources if o.local is not None and o.fate != "deleted"}
+    """Warns of resources that come in although local keeps what upstream moved to another package."""
+    kept = {
+        o.local.subject: o.local.place
+        for o in resources
+        if o.local and o.original and not o.upstream and o.fate == "kept"
+    }
     for outcome in resources:
         member = outcome.member
-        if outcome.fate == "added" and (place := standing.get(member.subject)) is not None:
-            message = f"{member.place}: {member.subject.kind} {member.subject.name} also stands in {place}; keep one"
+        if outcome.fate == "added" and (place := kept.get(member.subject)) is not None:
+            message = f"{member.place}: {member.subject.kind} {member.subject.name} is in {place}, too; keep one"
             results.warning(message, file=member.place, tags={"rule": "R1", "side": "both"})
 
 
@@ -135,14 +151,11 @@ def _inhabited(sides: tuple[Side, Side, Side], resources: Iterable[Outcome]) -> 
 
 
 def _merge_text(
-    path: str, sides: tuple[Side, Side, Side], merge: PackageMerge, changes: dict[str, File | None], results: Results
+    path: str, sides: tuple[Side, Side, Side], merge: PackageMerger, changes: dict[str, File | None], results: Results
 ) -> None:
     before, theirs, ours = (side.tree.get(path) for side in sides)
     broken = [(s.name, s.unreadable[path].reason) for s in sides if path in s.unreadable and s.unreadable[path].broken]
-    merged = merge_file(path, before, theirs, ours, merge.policy)
-    if not broken and holds_resources(path) and any(result.severity != "info" for result in merged.results):
-        # Lines that overlap in text may be fields that do not.
-        merged = merge_values(path, before, theirs, ours, merge.policy) or merged
+    merged = merge_other_file(path, before, theirs, ours, merge.policy)
     if broken:
         names = " and ".join(name for name, _ in broken)
         do = "does" if len(broken) == 1 else "do"

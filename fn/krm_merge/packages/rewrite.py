@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
-from krm_merge.merge.edit import edit
+from krm_merge.merge.carry_out import carry_out
 from krm_merge.merge.member import Member, Outcome
+from krm_merge.merge.order import merge_order
+from krm_merge.merge.package import is_unchanged
+from krm_merge.merge.presentation import merged_by_lines, notes_in
 from krm_merge.merge.report import report
 from krm_merge.packages.origin import note_origin
 from krm_merge.packages.side import Side
-from krm_merge.packages.tree import File, holds_resources, is_kptfile, merged_mode
+from krm_merge.packages.tree import File, is_json, is_kptfile, merged_mode
 from krm_merge.text.nodes import Child, Mapping, Sequence, TextError, value_of
 from krm_merge.text.reader import read
-from krm_merge.text.stream import cut, detached_head, in_lines_of, is_empty, joined, without_separator
+from krm_merge.text.stream import BOM, cut, detached_head, in_lines_of, is_empty, joined, without_separator
 from krm_merge.text.values import from_value, same, to_value
 
-# R6: what is local's own even where the rest of the file is upstream's.
-_BOOKKEEPING_MARKS = (b"kpt-merge:", b"internal.kpt.dev/", b"config.kubernetes.io/", b"config.k8s.io/id")
+Place = tuple[str, int]
+"""A file, and which document of it."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What becomes of documents: local's by their place, and those of upstream that come to a file.
+
+    `rows` are the places of each resource in original, upstream and local.
+    """
+
+    edited: dict[Place, bytes | None] = field(default_factory=dict)
+    added: dict[str, list[tuple[Member, bytes]]] = field(default_factory=dict)
+    rows: list[tuple[Place | None, Place | None, Place | None]] = field(default_factory=list)
+
+    def keys(self, side: int) -> dict[Place, Hashable]:
+        """By place, what the documents of a side are known by."""
+        return {place: row for row, places in enumerate(self.rows) if (place := places[side]) is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,94 +57,258 @@ class Rewrite:
         Every outcome is reported. Where one is refused, no file changes.
         """
         refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
-        edited: dict[str, dict[int, bytes | None]] = {}
-        added: dict[str, list[Member]] = {}
+        plan = _Plan()
         for outcome in outcomes:
-            resource, local, upstream = Resource.from_tree(outcome.member.root), outcome.local, outcome.upstream
-            if refused:
-                pass
-            elif outcome.fate == "merged" and local is not None:
-                edit(resource, outcome, results)
-                if resource.is_changed:
-                    edited.setdefault(local.place, {})[local.index] = resource.text().encode()
-            elif outcome.fate == "deleted" and local is not None:
-                edited.setdefault(local.place, {})[local.index] = None
-            elif outcome.fate == "added" and upstream is not None:
-                added.setdefault(upstream.place, []).append(upstream)
+            resource = Resource.from_tree(outcome.member.root)
+            if not refused:
+                self._carry_out(outcome, resource, plan, results)
             report(outcome, resource, results, refused=refused)
-        changes: dict[str, File | None] = {}
-        settled = _Settled(outcomes)
-        for path in [] if refused else dict.fromkeys([*edited, *added, *filter(holds_resources, touched)]):
-            if self._follows_upstream(path, settled):
-                changes[path] = self._upstream_file(path, added.get(path, []))
-            elif path in edited or path in added:
-                changes[path] = self._edited_file(path, edited.get(path, {}), added.get(path, []))
-            elif (file := self._with_mode(path)) is not None:
-                changes[path] = file
-        return changes
+        if refused:
+            return {}
+        paths = dict.fromkeys([*(path for path, _ in plan.edited), *plan.added, *touched])
+        changes = {path: self._file(path, plan) for path in paths}
+        return {path: file for path, file in changes.items() if file != self.local.tree.get(path)}
 
-    def _follows_upstream(self, path: str, settled: _Settled) -> bool:
-        """Whether the file becomes upstream's: local left it as it was, and every resource of it stays in it."""
+    def _carry_out(self, outcome: Outcome, resource: Resource, plan: _Plan, results: Results) -> None:
+        original, upstream, local = outcome.original, outcome.upstream, outcome.local
+        plan.rows.append((_place(original), _place(upstream), _place(local)))
+        if outcome.fate == "merged" and local is not None and upstream is not None:
+            carry_out(resource, outcome, results)
+            data = resource.text().encode()
+            moved = original is not None and upstream.place != original.place == local.place
+            if moved and is_unchanged(outcome):
+                # W1: what local left alone moves as upstream moved it.
+                plan.edited[local.place, local.index] = None
+                plan.added.setdefault(upstream.place, []).append((upstream, data))
+            elif resource.is_changed:
+                plan.edited[local.place, local.index] = data
+        elif outcome.fate == "deleted" and local is not None:
+            plan.edited[local.place, local.index] = None
+        elif outcome.fate == "added" and upstream is not None:
+            plan.added.setdefault(upstream.place, []).append((upstream, self._new_document(upstream)))
+
+    def _file(self, path: str, plan: _Plan) -> File | None:
         before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
-        if theirs is None or ours != before or is_kptfile(path) or path in self.upstream.unreadable:
-            return False
-        if any(mark in file.data for file in (theirs, ours) if file is not None for mark in _BOOKKEEPING_MARKS):
-            return False
-        known, wanted = self.original.documents.get(path, []), self.upstream.documents[path]
-        return all(
-            data in other or is_empty(data) or (path, index) in places
-            for own, other, places in ((known, wanted, settled.original), (wanted, known, settled.upstream))
-            for index, data in enumerate(own)
+        like = ours or theirs
+        if like is None:
+            return None
+        documents = self._documents(path, plan)
+        if all(map(is_empty, documents)) and (ours is None or ours == before or any(p == path for p, _ in plan.edited)):
+            # Nothing is left, or comments alone.
+            comments_alone = theirs is not None and all(map(is_empty, _cut(path, theirs)))
+            return theirs if ours == before and comments_alone else None
+        assembled = ours.data if ours is not None and documents == _cut(path, ours) else joined(documents, like.data)
+        sides = (_data(before), self._upstream_data(path, plan), _data(ours))
+        if ours != before and self._changes_documents_alone(path, plan):
+            # Their own texts are merged already.
+            return File(assembled, merged_mode(before, theirs, like))
+        return File(self._by_lines(*sides, assembled), merged_mode(before, theirs, like))
+
+    def _changes_documents_alone(self, path: str, plan: _Plan) -> bool:
+        """Whether all that upstream changed in a file is inside documents that merge each for itself."""
+        before, theirs = (_cut(path, side.tree.get(path)) for side in (self.original, self.upstream))
+        merged = {places[0] for places in plan.rows if places[0] == places[1] and places[2] is not None}
+        return len(before) == len(theirs) and all(
+            one == other or ((path, at) in merged and _separated_alike(one, other))
+            for at, (one, other) in enumerate(zip(before, theirs, strict=True))
         )
 
-    def _with_mode(self, path: str) -> File | None:
-        """Local's file as another kind of file, if upstream made it one."""
-        before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
-        if ours is None or (mode := merged_mode(before, theirs, ours)) == ours.mode:
-            return None
-        return File(ours.data, mode)
+    def _upstream_data(self, path: str, plan: _Plan) -> bytes:
+        """Upstream's file, with kpt's notes on what is added from it (R6)."""
+        file = self.upstream.tree.get(path)
+        if file is None or path not in plan.added:
+            return _data(file)
+        documents = cut(file.data)
+        for member, data in plan.added[path]:
+            if member.place == path:
+                separator = documents[member.index][: -len(without_separator(documents[member.index]))]
+                documents[member.index] = separator + without_separator(data)
+        return (BOM if file.data.startswith(BOM) else b"") + b"".join(documents)
 
-    def _upstream_file(self, path: str, added: list[Member]) -> File:
-        file = self.upstream.tree[path]
-        if not added or not self.notes_origin:
-            return file
-        new = {member.index: member for member in added}
-        documents = [
-            self._new_document(new[index]) if index in new else data
-            for index, data in enumerate(self.upstream.documents[path])
-        ]
-        return File(joined(documents, file.data), file.mode)
+    def _by_lines(self, original: bytes, upstream: bytes, local: bytes, assembled: bytes) -> bytes:
+        """The merge of the whole files by lines, where that means the same as the merged documents (W1, law H)."""
+        try:
+            before, theirs, ours, wanted = (
+                data.removeprefix(BOM).decode() for data in (original, upstream, local, assembled)
+            )
+        except UnicodeDecodeError:
+            return assembled
 
-    def _edited_file(self, path: str, edited: dict[int, bytes | None], added: list[Member]) -> File | None:
-        """Local's file with documents replaced or removed (None), and new ones behind them (R2)."""
-        before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
-        known = cut(ours.data) if ours is not None else []
-        kept = [edited.get(index, data) for index, data in enumerate(known)]
-        new = [self._new_document(member) for member in added]
-        documents = [data for data in kept if data is not None]
-        if documents and new:
-            documents[-1] = _ended(documents[-1])
-        documents += [in_lines_of(data, ours.data) for data in new] if ours is not None else new
-        if all(is_empty(data) for data in documents):
-            return None
-        if not kept or kept[0] is None:
+        def is_meant(text: str) -> bool:
+            return text == wanted or (_mean_the_same(text, wanted) and notes_in(text) == notes_in(wanted))
+
+        if local == original and is_meant(theirs):
+            # W1: line ends and byte order mark, too.
+            return upstream
+        text = merged_by_lines(before, theirs, ours, is_meant)
+        if text is None:
+            text = merged_by_lines(before, theirs, wanted, is_meant)
+        return assembled if text is None else (BOM if local.startswith(BOM) else b"") + text.encode()
+
+    # ---- the documents of a file -------------------------------------------------------------------------------
+
+    def _documents(self, path: str, plan: _Plan) -> list[bytes]:
+        """The documents of the merged file, in their order (R2, L4)."""
+        ours = self.local.tree.get(path)
+        known = _cut(path, ours)
+        merged = [plan.edited.get((path, index), data) for index, data in enumerate(known)]
+        added = plan.added.get(path, [])
+        order = self._order(path, plan, [index for index, data in enumerate(merged) if data is not None], added)
+        documents: list[bytes] = []
+        for at in order:
+            data = merged[at] if at >= 0 else added[-1 - at][1]
+            assert data is not None
+            if at < 0 and ours is not None:
+                data = in_lines_of(data, ours.data)
+            if documents:
+                documents[-1] = _ended(documents[-1])
+            documents.append(data)
+        if documents and order[0] != 0:
             documents[0] = without_separator(documents[0])
-        if kept and kept[0] is None:
+        if documents and known and merged[0] is None:
             # What stands apart above the first document is about the file.
-            documents[0] = detached_head(known[0]) + documents[0]
-        like = ours or theirs
-        assert like is not None
-        return File(joined(documents, like.data), merged_mode(before, theirs, like))
+            head = detached_head(known[0])
+            theirs = self.upstream.tree.get(path)
+            head = head if theirs is None or head in theirs.data else b""
+            documents[0] = documents[0] if documents[0].startswith(head) else head + documents[0]
+        return documents
+
+    def _order(self, path: str, plan: _Plan, kept: list[int], added: list[tuple[Member, bytes]]) -> list[int]:
+        """The places of local's documents, and -1, -2 ... for the added ones, in the order of the merged file."""
+        in_place = [*kept, *(-1 - at for at in range(len(added)))]
+        keys = [_Keys(side, path, plan.keys(at)) for at, side in enumerate((self.original, self.upstream, self.local))]
+        if not added and (keys[0].same_order(keys[1]) or len(kept) < 2):
+            return in_place
+        new: dict[Hashable, list[int]] = {
+            ((plan.keys(1)[member.place, member.index],), 0): [-1 - at] for at, (member, _) in enumerate(added)
+        }
+        orders = [side.of_documents(keys[0]) for side in keys]
+        front, places = keys[2].places(keys[0], set(kept))
+        places |= new
+        merged = merge_order(orders[0], orders[1], orders[2], set(places))
+        order = [*front, *(at for key in merged.keys for at in places[key])]
+        return order if sorted(order) == sorted(in_place) else in_place
 
     def _new_document(self, member: Member) -> bytes:
-        data = self.upstream.documents[member.place][member.index] if not member.is_kptfile else None
-        if data is None:
+        if member.is_kptfile:
             return self.upstream.tree[member.place].data
-        if not self.notes_origin:
+        data = self.upstream.documents[member.place][member.index]
+        if not self.notes_origin or is_json(member.place):
             return data
         resource = Resource.from_tree(member.root)
         note_origin(resource)
         return resource.text().encode()
+
+
+class _Keys:
+    """What the documents of a file are known by on one side: their resource, else their text."""
+
+    def __init__(self, side: Side, path: str, known: dict[Place, Hashable]) -> None:
+        self._documents = _cut(path, side.tree.get(path))
+        self._texts = [_without_marks(document) for document in self._documents]
+        self._known_texts = set(self._texts)
+        self._known = [known.get((path, index)) for index in range(len(self._documents))]
+
+    def same_order(self, other: _Keys) -> bool:
+        """Whether the documents that both have stand in one order."""
+        own, others = self.of_documents(self), other.of_documents(self)
+        both = set(own) & set(others)
+        return [key for key in own if key in both] == [key for key in others if key in both]
+
+    def of_documents(self, original: _Keys) -> list[Hashable]:
+        """The keys, each once; what no resource is known of goes by its text, or by its name in the original.
+
+        Documents without content have none: they belong to the one before them.
+        """
+        found: dict[Hashable, None] = {}
+        for at, (known, data) in enumerate(zip(self._known, self._documents, strict=True)):
+            if is_empty(data):
+                continue
+            key = (known,) if known is not None else self._text_key(at, original)
+            count = 0
+            while (key, count) in found:
+                count += 1
+            found[key, count] = None
+        return list(found)
+
+    def places(self, original: _Keys, kept: set[int]) -> tuple[list[int], dict[Hashable, list[int]]]:
+        """The kept places by key, each with those without content behind it; first, those in front of all others."""
+        keys = iter(self.of_documents(original))
+        front: list[int] = []
+        places: dict[Hashable, list[int]] = {}
+        current = front
+        for at, data in enumerate(self._documents):
+            key = None if is_empty(data) else next(keys)
+            if at in kept:
+                if key is not None:
+                    current = places[key] = []
+                current.append(at)
+        return front, places
+
+    def _text_key(self, at: int, original: _Keys) -> Hashable:
+        text = self._texts[at]
+        if text not in original._known_texts and (name := _name_of(self._documents[at])) is not None:
+            return original._texts_by_name.get(name, text)
+        return text
+
+    @cached_property
+    def _texts_by_name(self) -> dict[str, bytes]:
+        """The texts of documents of which no resource is known, by what names them."""
+        documents = zip(self._known, self._documents, self._texts, strict=True)
+        named = [(_name_of(data), text) for known, data, text in documents if known is None]
+        return {name: text for name, text in reversed(named) if name is not None}
+
+
+def _separated_alike(one: bytes, other: bytes) -> bool:
+    separators = [document[: len(document) - len(without_separator(document))] for document in (one, other)]
+    return separators[0] == separators[1]
+
+
+def _without_marks(document: bytes) -> bytes:
+    return without_separator(document).strip()
+
+
+def _name_of(document: bytes) -> str | None:
+    """Kind and metadata of a document's resource, None where it cannot be read."""
+    try:
+        value = to_value(read(document.decode()))
+    except (UnicodeDecodeError, TextError):
+        return None
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(metadata, dict):
+        return None
+    return str([value.get("apiVersion"), value.get("kind"), metadata.get("namespace"), metadata.get("name")])
+
+
+def _place(member: Member | None) -> Place | None:
+    return None if member is None else (member.place, member.index)
+
+
+def _data(file: File | None) -> bytes:
+    return file.data if file is not None else b""
+
+
+def _cut(path: str, file: File | None) -> list[bytes]:
+    """The documents of a file; a Kptfile is one, whatever stands above its separator."""
+    if file is None:
+        return []
+    return [file.data.removeprefix(BOM)] if is_kptfile(path) else cut(file.data)
+
+
+def _mean_the_same(text: str, wanted: str) -> bool:
+    """Whether two files hold the same resources, in one order."""
+    documents = [[data for data in cut(side.encode()) if not is_empty(data)] for side in (text, wanted)]
+    return len(documents[0]) == len(documents[1]) and all(map(_same_document, *documents))
+
+
+def _same_document(first: bytes, second: bytes) -> bool:
+    if _without_marks(first) == _without_marks(second):
+        return True
+    try:
+        roots = [read(data.decode()) for data in (first, second)]
+    except (UnicodeDecodeError, TextError):
+        return False
+    return roots[0] is not None and roots[1] is not None and roots[0].canonical == roots[1].canonical
 
 
 def _ended(document: bytes) -> bytes:
@@ -142,18 +327,3 @@ def _ended(document: bytes) -> bytes:
         last = value.children[-1]
     resource.editor.replace(last, from_value(to_value(value_of(last))))
     return resource.text().encode()
-
-
-class _Settled:
-    """Where upstream's two versions have the resources that are in one file on all sides, before and after."""
-
-    def __init__(self, outcomes: list[Outcome]) -> None:
-        self.original: set[tuple[str, int]] = set()
-        self.upstream: set[tuple[str, int]] = set()
-        for outcome in outcomes:
-            sides = (outcome.original, outcome.upstream, outcome.local)
-            if outcome.fate == "kept" or len({member.place for member in sides if member is not None}) > 1:
-                continue
-            for places, member in ((self.original, outcome.original), (self.upstream, outcome.upstream)):
-                if member is not None:
-                    places.add((member.place, member.index))

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import partial
 
 from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
 from krm_merge.merge.narrow import Document
-from krm_merge.merge.schemas import definitions_in
-from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
+from krm_merge.merge.policy import Policy
+from krm_merge.packages.tree import File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import read, read_all
 from krm_merge.text.stream import cut, is_empty
 from krm_merge.text.values import Value, to_value
-
-_FIELDS_OF_RESOURCES = tuple(re.compile(rb"^%s:[ \t]*\S" % name, re.MULTILINE) for name in (b"apiVersion", b"kind"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,36 +36,57 @@ class Side:
         self.unreadable: dict[str, Unreadable] = {}
         self._resources: list[Document] = []
 
+    def reads(self, path: str) -> bool:
+        """Whether resources are read from a file of this side: YAML files, and JSON files that look like one."""
+        if not is_json(path):
+            return holds_resources(path)
+        data = self.tree[path].data
+        return b'"apiVersion"' in data and b'"kind"' in data
+
+    @property
+    def paths(self) -> Container[str]:
+        """All files."""
+        return self.tree
+
+    def unreadable_kptfiles(self) -> list[str]:
+        """The Kptfiles that cannot be read; `kptfiles` looks for them."""
+        return [path for path in self.unreadable if is_kptfile(path)]
+
     def kptfiles(self) -> list[Member]:
         """The Kptfiles that make packages."""
-        found = (self._read(path, 0, file.data) for path, file in self.tree.items() if is_kptfile(path))
-        return [member for member in found if member is not None and member.is_kptfile]
+        found = [(path, self._read(path, 0, file.data)) for path, file in self.tree.items() if is_kptfile(path)]
+        for path, member in found:
+            if member is None or not member.is_kptfile:
+                self.unreadable.setdefault(path, Unreadable("is no Kptfile", broken=False))
+        return [member for _, member in found if member is not None and member.is_kptfile]
 
     def resources(self, folders: Folders) -> list[Document]:
         """All other resources, none of them read yet."""
         self._resources = []
         for path, file in self.tree.items():
-            if not holds_resources(path) or is_kptfile(path):
+            if is_kptfile(path) or not self.reads(path):
                 continue
             self.documents[path] = cut(file.data)
-            package = folders.of(path)
             self._resources += [
-                Document(package if _is_plain(data) else path, data, partial(self._read, path, index, data))
+                Document(path, data, partial(self._read, path, index, data))
                 for index, data in enumerate(self.documents[path])
                 if not is_empty(data)
             ]
         return self._resources
 
-    def definitions(self) -> Iterator[Mapping]:
-        """The CustomResourceDefinitions."""
-        return definitions_in(self._resources)
+    def members(self) -> list[Member]:
+        """The Kptfiles and all other resources; reads every file."""
+        kptfiles = self.kptfiles()
+        documents = self.resources(Folders((), Policy()))
+        return kptfiles + [member for document in documents if (member := document.member()) is not None]
 
     def _read(self, path: str, index: int, data: bytes) -> Member | None:
         try:
             root = read(data.decode("utf-8"))
         except (UnicodeDecodeError, TextError) as error:
             reason = str(error) if isinstance(error, TextError) else "not UTF-8"
-            self.unreadable[path] = Unreadable(reason, broken=True)
+            # JSON that YAML does not read may be fine for others.
+            self.unreadable[path] = Unreadable(reason, broken=not is_json(path))
             return None
         if root is None:
             return None
@@ -77,11 +95,6 @@ class Side:
             return None
         assert isinstance(root, Mapping)
         return Member(path, subject_of(root), root, path, index)
-
-
-def _is_plain(document: bytes) -> bool:
-    """Whether a document is a resource as far as can be seen: what is none is the same only in the same file."""
-    return b"{{" not in document and all(field.search(document) for field in _FIELDS_OF_RESOURCES)
 
 
 def path_of(name: str, file: File) -> str:

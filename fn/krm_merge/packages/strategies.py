@@ -9,7 +9,7 @@ from typing import Final
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.member import KPTFILE, flaw_of
-from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.kptfile import STRATEGIES, upstream_of
 from krm_merge.packages.local_changes import local_changes
 from krm_merge.packages.merge import MergedTree, merge_trees, refuse_clash
@@ -23,12 +23,12 @@ from krm_merge.text.stream import cut, is_empty, joined
 _SHOWN = 10
 
 
-def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """The three-way merge of all resources and files."""
     return merge_trees(original, upstream, local, merge, notes_origin=True)
 
 
-def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """The same for a package without local changes; another one is refused."""
     changed = local_changes(original, _without_own_packages(original, local))
     if not changed:
@@ -43,25 +43,25 @@ def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerg
     return MergedTree({}, results)
 
 
-def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+def force_delete_replace(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's package in place of local's; only the root's Kptfile is merged."""
     rest = _without_own_packages(original, local)
     return _replaced(original, upstream, local, merge, [path for path in rest if path not in upstream])
 
 
-def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge) -> MergedTree:
+def copy_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
     """Upstream's files in place of local's of those names; the root's Kptfile is merged, local's own files stay."""
     rest = _without_own_packages(original, local)
     gone = [path for path in original if path not in upstream and path in rest]
     return _replaced(original, upstream, local, merge, gone)
 
 
-BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerge], MergedTree]]] = dict(
+BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerger], MergedTree]]] = dict(
     zip(STRATEGIES, (resource_merge, fast_forward, force_delete_replace, copy_merge), strict=True)
 )
 
 
-def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerge, gone: list[str]) -> MergedTree:
+def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, gone: list[str]) -> MergedTree:
     merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
     changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
     own = _own_packages(original, local)

@@ -47,6 +47,11 @@ def holds_resources(path: str) -> bool:
     return path.endswith((".yaml", ".yml")) or basename(path) == KPTFILE
 
 
+def is_json(path: str) -> bool:
+    """Whether it is a JSON file, which may hold one resource; comments have no place there."""
+    return path.endswith(".json")
+
+
 def is_kptfile(path: str) -> bool:
     """Whether the file makes its folder a package."""
     return basename(path) == KPTFILE

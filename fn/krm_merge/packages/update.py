@@ -9,7 +9,7 @@ from typing import Protocol
 
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.member import KPTFILE
-from krm_merge.merge.package import PackageMerge
+from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import KptfileText, Lock, Upstream, upstream_of
@@ -29,6 +29,30 @@ class Repositories(Protocol):
         ...
 
 
+class RememberedRepositories:
+    """Repositories that are asked for each version and each tree once."""
+
+    def __init__(self, repositories: Repositories) -> None:
+        """Asks these."""
+        self._repositories = repositories
+        self._versions: dict[tuple[str, str, str], Version] = {}
+        self._trees: dict[tuple[str, str, str], Tree] = {}
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        """The commit that a ref named when it was first asked for."""
+        key = (repository, directory, ref)
+        if key not in self._versions:
+            self._versions[key] = self._repositories.resolve(*key)
+        return self._versions[key]
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        """The files of a package in a commit."""
+        key = (repository, directory, commit)
+        if key not in self._trees:
+            self._trees[key] = self._repositories.tree(*key)
+        return self._trees[key]
+
+
 @dataclass(frozen=True, slots=True)
 class Updated:
     """One package that was updated: its folder (the root's is ''), and from which version to which."""
@@ -45,12 +69,13 @@ class Update:
     changes: dict[str, File | None] = field(default_factory=dict)
     results: Results = field(default_factory=Results)
     packages: list[Updated] = field(default_factory=list)
+    reached: frozenset[int] = frozenset()
 
 
 def update(
     local: Tree,
     repositories: Repositories,
-    merge: PackageMerge,
+    merge: PackageMerger,
     *,
     name: str = "",
     ref: str | None = None,
@@ -86,7 +111,7 @@ def update(
 @dataclass(frozen=True, slots=True)
 class _Run:
     repositories: Repositories
-    merge: PackageMerge
+    merge: PackageMerger
     name: str
     done: Update
 
@@ -111,6 +136,7 @@ class _Run:
         merged = BY_NAME[how](before, theirs, local, self.merge)
         for result in merged.results:
             self.done.results.add(_placed(result, folder))
+        self.done.reached |= merged.reached
         if merged.results.errors:
             return {}
         changes = dict(merged.changes)

@@ -1,19 +1,34 @@
-"""Three-way merge of YAML files that hold values but no resource, such as values.yaml."""
+"""Three-way merge of YAML and JSON files that hold values but no resource, such as values.yaml (rule R4)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from posixpath import basename
+
 from krm_merge.krm.resource import Resource
-from krm_merge.krm.result import Results
-from krm_merge.merge.edit import edit
+from krm_merge.krm.result import Result, Results
+from krm_merge.merge.by_lines import settled_by_lines
+from krm_merge.merge.carry_out import carry_out
+from krm_merge.merge.decision import Decision
 from krm_merge.merge.member import Member, Outcome
 from krm_merge.merge.policy import Policy, Subject
 from krm_merge.merge.report import report
 from krm_merge.merge.tree import TreeMerge
-from krm_merge.packages.text_files import MergedFile
 from krm_merge.packages.tree import File, merged_mode
+from krm_merge.schema import Schema
 from krm_merge.schema.builtin import any_object_schema
+from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema.kustomization import KustomizationSchema
 from krm_merge.text.nodes import Mapping, TextError
-from krm_merge.text.reader import BOM, read
+from krm_merge.text.reader import BOM, read, read_all
+
+
+@dataclass(frozen=True, slots=True)
+class MergedFile:
+    """What local has from now on, None where it has no such file, and what there is to say of it."""
+
+    file: File | None
+    results: list[Result]
 
 
 def merge_values(
@@ -24,18 +39,37 @@ def merge_values(
     before, theirs, ours = members
     if before is None or theirs is None or ours is None or local is None:
         return None
-    decisions = TreeMerge(any_object_schema(), policy).merge(before.root, theirs.root, ours.root)
-    outcome, results = Outcome("merged", before, theirs, ours, decisions), Results()
-    refused = any(decision.severity == "error" for decision in decisions)
+    schema: Schema = KustomizationSchema() if basename(path) in KUSTOMIZATION_FILES else any_object_schema()
+
+    def decide(root: Mapping) -> list[Decision]:
+        return TreeMerge(schema, policy).merge(before.root, theirs.root, root)
+
+    decisions, settled = decide(ours.root), None
+    if any(decision.is_conflict for decision in decisions):
+        settled = settled_by_lines(before.root, theirs.root, ours.root, decide)
+    outcome = Outcome("merged", before, theirs, ours, [] if settled else decisions, settled, decide)
+    results = Results()
+    refused = any(decision.severity == "error" for decision in outcome.decisions)
     resource = Resource.from_tree(ours.root)
     if not refused:
-        edit(resource, outcome, results)
+        carry_out(resource, outcome, results)
     report(outcome, resource, results, refused=refused)
     file = local
     if resource.is_changed and not results.errors:
         bom = BOM if local.data.decode().startswith(BOM) else ""
         file = File((bom + resource.text()).encode(), merged_mode(original, upstream, local))
     return MergedFile(file, list(results))
+
+
+def is_valid(path: str, data: bytes) -> bool:
+    """Whether a file is what its name says: YAML without repeated keys, or JSON; other files are always."""
+    if not path.endswith((".yaml", ".yml", ".json")) and basename(path) not in KUSTOMIZATION_FILES:
+        return True
+    try:
+        list(read_all(data.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return False
+    return True
 
 
 def _member(path: str, file: File | None) -> Member | None:

@@ -9,6 +9,7 @@ from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.patch.errors import PatchError, shown
 from krm_merge.patch.shape import Field
 from krm_merge.patch.values import Object, identity, text_of
+from krm_merge.schema.elements import element_key
 from krm_merge.text.values import Value
 
 MergeKeys: TypeAlias = Literal["multi", "single"]
@@ -27,13 +28,15 @@ def is_one_value(field: Field, *lists: list[Value]) -> bool:
 class ElementKeys:
     """The key fields of one list. Without any, the elements are scalars and identify themselves."""
 
-    __slots__ = ("_defaults", "fields", "path")
+    __slots__ = ("_default_values", "_defaults", "fields", "path")
 
     def __init__(self, field: Field, path: FieldPath, mode: MergeKeys) -> None:
         """`single` matches as kubectl does, by the one field that the schema names, without defaults."""
         self.path = path
         self.fields = field.keys if mode == "multi" else (field.merge_key,) if field.merge_key else ()
-        self._defaults = field.defaults if mode == "multi" else {}
+        defaults = field.defaults if mode == "multi" else {}
+        self._default_values = defaults
+        self._defaults = {name: identity(value) for name, value in defaults.items()}
 
     def of(self, item: Value) -> Hashable:
         """The identity of an element. Raises PatchError where a key field is missing that has no default."""
@@ -41,16 +44,10 @@ class ElementKeys:
             return identity(item)
         if not isinstance(item, dict):
             raise PatchError(f"a map with the merge key {self.name} is expected, not {shown(item)}", self.path)
-        values = []
         for name in self.fields:
-            value = item.get(name)
-            if value is None and name in self._defaults:
-                # Absent, or null in a patch that takes the field away.
-                value = self._defaults[name]
-            elif name not in item:
+            if name not in item and name not in self._defaults:
                 raise PatchError(f"map: {shown(item)} does not contain declared merge key: {name}", self.path)
-            values.append(identity(value))
-        return tuple(values)
+        return element_key(self.fields, lambda name: _given(item.get(name)), self._defaults)
 
     def of_any(self, item: Value) -> Hashable:
         """The identity of an element, None where it has none: kubectl does not ask it of every element."""
@@ -73,12 +70,16 @@ class ElementKeys:
         """What kubectl sorts elements by."""
         if not self.fields or not isinstance(item, dict):
             return (text_of(item),)
-        return tuple(text_of(item.get(name, self._defaults.get(name))) for name in self.fields)
+        return tuple(text_of(item.get(name, self._default_values.get(name))) for name in self.fields)
 
     @property
     def name(self) -> str:
         """The key fields as the schema names them."""
         return ",".join(self.fields)
+
+
+def _given(value: Value) -> Hashable | None:
+    return None if value is None else identity(value)
 
 
 def element_kind(lists: tuple[list[Value], ...], path: FieldPath) -> Literal["map", "scalar"]:

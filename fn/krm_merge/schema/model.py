@@ -16,7 +16,9 @@ SET: Final = "set"
 WHOLE: Final = "whole"
 """One value: never merged inside."""
 FUNCTIONS: Final = "functions"
-"""The functions of a pipeline (F1-F6)."""
+"""The functions of a pipeline (F1-F7)."""
+OBJECTS: Final = "objects"
+"""Whole objects, identified as resources are (R1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class KeyedList:
     defaults: tuple[tuple[str, Canonical], ...] = ()
 
 
-ListKind: TypeAlias = Literal["ordered", "set", "whole", "functions"] | KeyedList
+ListKind: TypeAlias = Literal["ordered", "set", "whole", "functions", "objects"] | KeyedList
 Alternatives: TypeAlias = tuple[tuple[str, ...], ...]
 
 

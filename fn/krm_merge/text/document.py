@@ -17,6 +17,11 @@ from krm_merge.text.render import Piece, render
 _OF_DOCUMENTS = re.compile(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
 
 
+_SEPARATORS = re.compile(r"(?:---[ \t]*\r?\n)+")
+# What may stand above the first field of a document of its own.
+_ABOVE = re.compile(r"(?:---[ \t]*\r?\n|[ \t]*(?:#[^\n]*)?\r?\n)*\Z")
+
+
 class Rendered(NamedTuple):
     """A document after its edits: its text, its tree if it was read whole, and whether the fallback wrote it."""
 
@@ -91,6 +96,28 @@ def _last(node: Node) -> Node:
     while isinstance(node, Mapping | Sequence) and node.children:
         node = value_of(node.children[-1])
     return node
+
+
+def document_of(root: Mapping) -> Mapping:
+    """An object as the root of a document of its own: its text is the source. Raises TextError."""
+    if _ABOVE.match(source_of(root).text, 0, root.start) is not None:
+        return root
+    again = read(text_of(root))
+    assert isinstance(again, Mapping)
+    return again
+
+
+def document_text(root: Mapping) -> str:
+    """The text that an object is alone in, comments above and below included: its document's, or its own lines."""
+    if _ABOVE.match(source_of(root).text, 0, root.start) is not None:
+        return source_of(root).text
+    return text_of(root)
+
+
+def separator_of(text: str) -> str:
+    """The bare separators that a document begins with: which document comes first is not its own affair."""
+    match = _SEPARATORS.match(text)
+    return match.group() if match else ""
 
 
 def text_of(root: Mapping) -> str:

@@ -13,6 +13,7 @@ from krm_merge.text.nodes import (
     Node,
     Scalar,
     Sequence,
+    copy,
     is_merge_key,
     mapping_canonical,
     merged_mappings,
@@ -146,6 +147,19 @@ class Editor:
         if len(own) < len(entries):
             fields = self.inherited(node) | fields
         return mapping_canonical({key: self.canonical(self.value(entry)) for key, entry in fields.items()})
+
+    def tree(self, node: Node | None = None) -> Node:
+        """The edited tree (or what became of one of its nodes) as a tree that stands in no text."""
+        node = self.value(self.root if node is None else node)
+        if isinstance(node, Alias):
+            node = node.expansion
+        if isinstance(node, Sequence):
+            return Sequence(None, 0, 0, node.flow, [self.tree(self.value(item)) for item in self.children(node)])
+        if isinstance(node, Mapping):
+            own = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
+            entries = [*self.inherited(node).values(), *own]
+            return Mapping(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
+        return copy(node)
 
     def is_touched(self, node: Node) -> bool:
         """Whether an edit changes anything inside the node."""

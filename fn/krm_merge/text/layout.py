@@ -216,13 +216,6 @@ def head_start(source: Source, line: int, column: int, floor: int) -> int:
     return line
 
 
-def text_with_comments(root: Mapping) -> str:
-    """The text of a whole document among others, from the comments directly above it to where the next one begins."""
-    source = source_of(root)
-    line = source.line_start(root.start)
-    return source.text[head_start(source, line, root.start - line, 0) : root.end].rstrip()
-
-
 def source_indent(text: str, line: int) -> int:
     """Number of spaces at the start of a line."""
     end = line

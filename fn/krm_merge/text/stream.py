@@ -7,8 +7,8 @@ from itertools import pairwise
 
 BOM = b"\xef\xbb\xbf"
 
-# YAML allows no such line inside a scalar, whatever its style.
-_SEPARATOR = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+# YAML allows no such line inside a scalar, whatever its style; directives belong to the document below them.
+_SEPARATOR = re.compile(rb"^(?:%[A-Z][^\n]*\n)*---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _BARE_SEPARATOR = re.compile(rb"---[ \t]*\r?\n")
 _DETACHED_HEAD = re.compile(rb"(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+")
 _NOTHING = re.compile(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")

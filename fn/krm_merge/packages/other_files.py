@@ -1,28 +1,23 @@
-"""Three-way merge of files that hold no resources (rules R4, R5)."""
+"""Three-way merge of files that hold no resources, or do not parse (rules R4, R5)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from krm_merge.krm.result import Result
-from krm_merge.merge.lines import merge_lines
+from krm_merge.merge.lines import MergedText, merge_lines, merge_plain_lines
 from krm_merge.merge.policy import Policy
 from krm_merge.packages.tree import File, merged_mode
+from krm_merge.packages.values import MergedFile, is_valid, merge_values
 
 
-@dataclass(frozen=True, slots=True)
-class MergedFile:
-    """What local has from now on, None where it has no such file, and what there is to say of it."""
-
-    file: File | None
-    results: list[Result]
-
-
-def merge_file(
+def merge_other_file(
     path: str, original: File | None, upstream: File | None, local: File | None, policy: Policy
 ) -> MergedFile:
-    """Merges a file: text by lines (R4), everything else as a whole (V2, V4), its existence by F5."""
+    """Merges a file: YAML and JSON by fields, other text by lines (R4), all else as a whole (V2, V4); F5 for the rest.
+
+    By fields, the text of the result is the merge by lines wherever that means the same.
+    """
     if upstream in (original, local):
         return MergedFile(local, [])
     if local == original:
@@ -32,8 +27,11 @@ def merge_file(
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
         stands = "local's stays" if upstream is None else "it stays removed"
         return MergedFile(local, [_conflict(path, "F5", policy.story((), who, stands), policy)])
+    if (by_fields := merge_values(path, original, upstream, local, policy)) is not None:
+        return by_fields
     text = _text(original, upstream, local, policy)
-    if text is None:
+    all_valid = all(is_valid(path, side.data) for side in (original, upstream, local) if side is not None)
+    if text is None or (all_valid and not is_valid(path, text[0])):
         return _whole(path, upstream, local, policy)
     data, clashes = text
     merged = File(data, merged_mode(original, upstream, local))
@@ -64,7 +62,10 @@ def _text(original: File | None, upstream: File, local: File, policy: Policy) ->
     elif theirs in (before, ours):
         merged, clashes = ours, 0
     else:
-        lines = merge_lines(before, theirs, ours, _winner(policy))
+        lines: MergedText | None = merge_plain_lines(before, theirs, ours, _winner(policy))
+        if lines is not None and lines.conflicts:
+            # Git leaves these to people; what is decided here is not decided otherwise the next time (law D).
+            lines = merge_lines(before, theirs, ours, _winner(policy))
         if lines is None:
             return None
         merged, clashes = lines.text, lines.conflicts

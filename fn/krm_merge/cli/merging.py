@@ -1,0 +1,123 @@
+"""The merge that the options of a command ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from krm_merge.functions.rules_file import RulesError, RulesFile, read_rules
+from krm_merge.krm.result import Results
+from krm_merge.merge.package import PackageMerger
+from krm_merge.merge.policy import OnConflict, Policy, Rule
+from krm_merge.packages.conflict_markers import MARKER_SIZE, marked_changes
+from krm_merge.packages.directory import PackageError, read_file
+from krm_merge.packages.tree import Changes, Tree
+
+OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
+Winner: TypeAlias = Literal["upstream", "local"]
+
+
+class Merged(Protocol):
+    """What a merge decided: the changes of files, results, and the user's rules that reached something."""
+
+    @property
+    def changes(self) -> Changes:
+        """What becomes of files."""
+        ...
+
+    @property
+    def results(self) -> Results:
+        """Every decision worth telling."""
+        ...
+
+    @property
+    def reached(self) -> frozenset[int]:
+        """The numbers of the rules that matched something."""
+        ...
+
+
+SomeMerge = TypeVar("SomeMerge", bound=Merged)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeChoices:
+    """What the user chose: what becomes of conflicts, how functions are recognised, and exceptions."""
+
+    on_conflict: OnConflictOrMarkers
+    smart: bool
+    rules: RulesFile = field(default_factory=RulesFile)
+    rules_file: Path | None = None
+    of_branches: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        on_conflict: OnConflictOrMarkers,
+        function_identity: str,
+        rules_file: Path | None,
+        *,
+        of_branches: bool = False,
+    ) -> MergeChoices:
+        """From the options of a command. Raises PackageError where the file of rules cannot be used."""
+        rules = RulesFile() if rules_file is None else _read_rules(rules_file)
+        return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches)
+
+    def merger(self) -> PackageMerger:
+        """The merge under the chosen policy; not for markers."""
+        assert self.on_conflict != "markers"
+        return self._merger(self.on_conflict, self.rules.rules)
+
+    def merge(
+        self, run: Callable[[PackageMerger], SomeMerge], local: Tree, size: int = MARKER_SIZE
+    ) -> Conflicts[SomeMerge]:
+        """Merges; with markers twice, and what the two results differ in is marked.
+
+        `size` is the length of the markers.
+        """
+        if self.on_conflict != "markers":
+            merged = run(self.merger())
+            return Conflicts(merged, merged.changes, 0)
+        # Whoever wins has its way in what was deleted, too: between markers both ways are shown.
+        ours, theirs = (
+            run(self._merger(side, (*self.rules.rules, Rule(on_delete=side)))) for side in ("local", "upstream")
+        )
+        if ours.results.errors or theirs.results.errors:
+            refused = ours if ours.results.errors else theirs
+            return Conflicts(refused, {}, 0)
+        changes, count = marked_changes(local, ours.changes, theirs.changes, size)
+        return Conflicts(ours, changes, count)
+
+    def warn_of_idle_rules(self, merged: Merged) -> None:
+        """Adds a warning for each rule that matches nothing."""
+        for number in range(len(self.rules.rules)):
+            if number not in merged.reached:
+                message = (
+                    f"{self.rules_file}: rules[{number}] matches nothing in the package; check its kind, name and path"
+                )
+                merged.results.warning(message, path=f"rules[{number}]")
+
+    def _merger(self, on_conflict: OnConflict, rules: tuple[Rule, ...]) -> PackageMerger:
+        policy = Policy(on_conflict, rules)
+        return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts(Generic[SomeMerge]):
+    """A merge, its changes, and how many places stand between conflict markers."""
+
+    merged: SomeMerge
+    changes: Changes
+    marked: int
+
+
+def _read_rules(place: Path) -> RulesFile:
+    data = sys.stdin.buffer.read() if str(place) == "-" else read_file(place).data
+    try:
+        return read_rules(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise PackageError(f"{place}: not UTF-8; save the file as UTF-8") from None
+    except RulesError as error:
+        raise PackageError(f"{place}: {error}") from None

@@ -1,0 +1,155 @@
+"""Carries the decisions on one resource out, and looks at what came of it (rules K3, G, W2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+from krm_merge.merge.comments import CommentReader, comments_in
+from krm_merge.merge.decision import Insert, apply
+from krm_merge.merge.kptfile import faults
+from krm_merge.merge.member import KPTFILE, Outcome
+from krm_merge.merge.presentation import Presentation, Versions
+from krm_merge.text.document import document_of, document_text, separator_of
+from krm_merge.text.editor import Editor
+from krm_merge.text.layout import Comments
+from krm_merge.text.nodes import Child, Mapping, Sequence, TextError, value_of
+from krm_merge.text.reader import read
+
+REWRITTEN = "edited beyond what can be done in its text; comments and layout of this resource may have changed"
+
+
+def carry_out(
+    resource: Resource, outcome: Outcome, results: Results, *, fit: Callable[[str], str] | None = None
+) -> None:
+    """Edits local's resource as decided; faults and references that lead nowhere are reported.
+
+    `fit` brings the text of a document into the lines of an item of a ResourceList; None where the resource is a
+    document of a file itself.
+    """
+    fitted = fit or partial(_with_separator, separator_of(resource.source))
+    if outcome.text is not None:
+        resource.present(fitted(outcome.text))
+        return
+    apply(outcome.decisions, resource.editor)
+    _leave_known_comments(outcome, resource.editor)
+    if fit is not None and resource.is_changed:
+        resource.drop_ids()
+    try:
+        text, root = _text(resource, outcome, fitted, of_items=fit is not None)
+        if fit is not None and text != resource.source and not resource.is_changed:
+            # Only comments: W3 holds for these, too.
+            resource.drop_ids()
+            text, root = _text(resource, outcome, fitted, of_items=True)
+        if (settled := _settled_now(outcome, text)) is not None:
+            text, root = fitted(settled), None
+        resource.present(text, root)
+        if not resource.is_changed and outcome.member.subject.kind != KPTFILE:
+            return
+        merged = resource.merged()
+    except TextError as error:
+        results.error(f"{outcome.member.file}: {error}", file=outcome.member.file)
+        return
+    if resource.used_fallback:
+        # W2: never silently.
+        tags = {"rule": "W2", "side": "both"}
+        results.warning(f"{resource.ref}: {REWRITTEN}", resource=resource.ref, file=outcome.member.file, tags=tags)
+    is_kptfile = outcome.member.subject.kind == KPTFILE
+    (_check_kptfile if is_kptfile else _check_references)(resource, outcome, merged, results)
+
+
+def _leave_known_comments(outcome: Outcome, editor: Editor) -> None:
+    """Takes comments off what comes from upstream that the original has, too: local has them in its own place."""
+    if outcome.original is None or "#" not in outcome.original.text:
+        return
+    known, reader = set(comments_in(document_text(outcome.original.root))), CommentReader()
+    pending: list[tuple[Child, Comments]] = []
+    for decision in outcome.decisions:
+        for edit in decision.edits:
+            if isinstance(edit, Insert):
+                pending.append((edit.child, edit.comments))
+    while pending:
+        child, comments = pending.pop()
+        head = tuple(line for line in comments.head if line not in known)
+        line = None if comments.line in known else comments.line
+        if (head, line) != (comments.head, comments.line):
+            editor.comment(child, Comments(head, line))
+        value = value_of(child)
+        if isinstance(value, Mapping | Sequence):
+            pending.extend((inner, reader.of(value, inner)) for inner in value.children)
+
+
+def _settled_now(outcome: Outcome, text: str) -> str | None:
+    """Law D: what lines settle as soon as all else is merged, they would settle when merging again."""
+    original, upstream, decide = outcome.original, outcome.upstream, outcome.decide
+    if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
+        return None
+    if not any(decision.severity == "warning" for decision in outcome.decisions):
+        return None
+    from krm_merge.merge.by_lines import settled_by_lines
+
+    root = read(text)
+    assert isinstance(root, Mapping)
+    return settled_by_lines(original.root, upstream.root, root, decide)
+
+
+def _with_separator(separator: str, document: str) -> str:
+    """A document behind the separator that local's has."""
+    return separator + document.removeprefix(separator_of(document))
+
+
+def _text(
+    resource: Resource, outcome: Outcome, fit: Callable[[str], str], *, of_items: bool
+) -> tuple[str, Mapping | None]:
+    original, upstream = outcome.original, outcome.upstream
+    if original is None or upstream is None or outcome.decide is None:
+        return resource.text(), None
+    discarded = [decision.discarded_comments for decision in outcome.decisions if decision.discarded_comments]
+    before, theirs = (document_of(member.root) if of_items else member.root for member in (original, upstream))
+    versions = Versions(
+        before,
+        theirs,
+        resource.root,
+        outcome.decide,
+        fit,
+        tuple((found.child, found.kept) for found in discarded if found.side == "upstream" and found.kept is not None),
+        tuple((found.child, found.kept) for found in discarded if found.side == "local" and found.kept is not None),
+    )
+    presentation = Presentation(versions, resource.editor.canonical())
+    text = presentation.merged(resource.text)
+    return text, presentation.root_of(text)
+
+
+def _check_references(resource: Resource, outcome: Outcome, merged: Mapping, results: Results) -> None:
+    # A Kptfile alone is merged at every render: it shall not pay for this import.
+    from krm_merge.merge.references import dangling
+
+    known = {text for root in outcome.roots for text in dangling(root)}
+    for text, at in dangling(merged).items():
+        if text not in known:
+            path = format_path(at)
+            results.warning(
+                f"{path}: {text}",
+                resource=resource.ref,
+                file=outcome.member.file,
+                path=path,
+                tags={"rule": "G", "side": "both"},
+            )
+
+
+def _check_kptfile(resource: Resource, outcome: Outcome, merged: Mapping, results: Results) -> None:
+    # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
+    inherited = {fault.identity for root in outcome.roots for fault in faults(root)}
+    for fault in faults(merged):
+        path = format_path(fault.path)
+        report = results.warning if fault.identity in inherited else results.error
+        report(
+            f"{path}: the function {fault.function} {fault.kind}; kpt refuses such a Kptfile",
+            resource=resource.ref,
+            file=outcome.member.file,
+            path=path,
+            tags={"rule": "K3", "side": "both"},
+        )

@@ -1,0 +1,55 @@
+"""Kustomizations and components. Source: kustomize's `api/types/kustomization.go`."""
+
+from __future__ import annotations
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.schema.builtin import any_object_schema
+from krm_merge.schema.model import SET, Alternatives, KeyedList, ListKind, is_bookkeeping_path
+
+GROUP = "kustomize.config.k8s.io"
+KINDS = ("Kustomization", "Component")
+FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""What kustomize calls its file, which may leave out apiVersion and kind."""
+
+_LISTS: dict[str, ListKind] = {
+    **dict.fromkeys(
+        ("images", "replicas", "configMapGenerator", "secretGenerator", "helmCharts"), KeyedList(("name",))
+    ),
+    **dict.fromkeys(("resources", "components", "bases", "crds"), SET),
+}
+
+
+class KustomizationSchema:
+    """A Kustomization; lists that are not named above are sequences."""
+
+    __slots__ = ()
+
+    def list_kind(self, path: FieldPath) -> ListKind:
+        """Entries known by their name, and paths that are each there once."""
+        if len(path) == 1 and (kind := _LISTS.get(str(path[0]))) is not None:
+            return kind
+        return any_object_schema().list_kind(path)
+
+    def alternatives(self, path: FieldPath) -> Alternatives:
+        """Those that all objects have."""
+        return any_object_schema().alternatives(path)
+
+    def discriminator(self, path: FieldPath) -> None:
+        """None: a Kustomization has no such field."""
+
+    def stays_local(self, path: FieldPath) -> bool:
+        """R6."""
+        return is_bookkeeping_path(path)
+
+    def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
+        """The keys of the lists that have fixed ones."""
+        kind = self.list_kind(path)
+        return kind.keys if isinstance(kind, KeyedList) else ()
+
+    def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
+        """Keyed lists and sets merge."""
+        return ("merge",) if self.list_kind(path) == SET or self.merge_keys(path) else ()
+
+    def patch_merge_key(self, path: FieldPath) -> str | None:
+        """The one key."""
+        return next(iter(self.merge_keys(path)), None)

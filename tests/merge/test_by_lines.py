@@ -1,0 +1,66 @@
+"""Law H: what the lines of all three settle is no conflict."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.package import PackageMerger
+from krm_merge.merge.policy import Policy
+from krm_merge.packages.merge import merge_trees
+from krm_merge.packages.tree import Changed, File
+
+
+def merged(original: str, upstream: str, local: str) -> tuple[str, list[str]]:
+    """What becomes of the data of a ConfigMap, and the conflicts that are told; merging again changes nothing."""
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n"
+    sides = [{"a.yaml": File((head + text).encode())} for text in (original, upstream, local)]
+    done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
+    after = dict(Changed(sides[2], done.changes))
+    assert merge_trees(sides[0], sides[1], after, PackageMerger(Policy())).changes == {}
+    told = [str(result.tags["rule"]) for result in done.results if result.severity != "info"]
+    return after["a.yaml"].data.decode().removeprefix(head), told
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected", "conflicts"),
+    [
+        pytest.param(
+            "  old:\n    a: 1\n    b: 1\n    c: 1\n",
+            "  new:\n    a: 1\n    b: 1\n    c: 1\n",
+            "  old:\n    a: 1\n    b: 1\n    c: 2\n",
+            "  new:\n    a: 1\n    b: 1\n    c: 2\n",
+            [],
+            id="a field renamed, and changed inside",
+        ),
+        pytest.param("  a: 1\n", "  a: 2\n", "  a: 3\n", "  a: 2\n", ["V4"], id="the same line"),
+        pytest.param(
+            "  a: 1\n  b: 1\n  c: 1\n",
+            "  a: 1\n  b: 1\n  c: 1\n  n: 1\n",
+            "  n: 2\n  a: 1\n  b: 1\n  c: 1\n",
+            "  n: 1\n  a: 1\n  b: 1\n  c: 1\n",
+            ["V4"],
+            id="one field added in two places: never twice",
+        ),
+        pytest.param(
+            "  l:\n  - x\n  - y\n  - z\n",
+            "  l:\n  - u\n  - y\n  - z\n",
+            "  l:\n  - x\n  - y\n  - l\n",
+            "  l:\n  - u\n  - y\n  - l\n",
+            [],
+            id="elements",
+        ),
+    ],
+)
+def test_lines_settle(original: str, upstream: str, local: str, expected: str, conflicts: list[str]) -> None:
+    assert merged(original, upstream, local) == (expected, conflicts)
+
+
+def test_what_lines_settle_is_told() -> None:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+    sides = [
+        {"a.yaml": File((head + text).encode())}
+        for text in ("data:\n  a: 1\n  b: 1\n", "binaryData:\n  a: 1\n  b: 1\n", "data:\n  a: 1\n  b: 2\n")
+    ]
+    done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
+    assert done.changes
+    assert [result.severity for result in done.results] == ["info"]

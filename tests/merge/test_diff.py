@@ -1,0 +1,86 @@
+"""Which elements of two sequences are the same: the laws on random sequences, and where equal ones may be taken."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_merge.merge import diff
+from krm_merge.merge.diff import Block, matching_blocks
+
+SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=12).map("".join)
+
+
+def check(first: str, second: str, blocks: list[Block]) -> None:
+    """Common stretches, in order, none empty and none that goes on in the next."""
+    for start, other, size in blocks:
+        assert size > 0
+        assert first[start : start + size] == second[other : other + size]
+    for (start, other, size), (later, later_other, _) in itertools.pairwise(blocks):
+        assert start + size <= later
+        assert other + size <= later_other
+        assert (start + size, other + size) != (later, later_other)
+
+
+def most_in_common(first: str, second: str) -> int:
+    """The length of a longest common subsequence."""
+    row = [0] * (len(second) + 1)
+    for one in first:
+        above = row[:]
+        for at, other in enumerate(second):
+            row[at + 1] = above[at] + 1 if one == other else max(row[at], above[at + 1])
+    return row[-1]
+
+
+@given(SEQUENCES, SEQUENCES)
+def test_common_stretches_in_order_and_as_many_as_there_are(first: str, second: str) -> None:
+    blocks = matching_blocks(first, second)
+    check(first, second, blocks)
+    assert sum(size for _, _, size in blocks) == most_in_common(first, second)
+
+
+@given(SEQUENCES)
+def test_equal_sequences_are_one_stretch(sequence: str) -> None:
+    assert matching_blocks(sequence, sequence) == ([(0, 0, len(sequence))] if sequence else [])
+
+
+@given(SEQUENCES, SEQUENCES)
+def test_what_is_given_up_or_cut_is_still_common(first: str, second: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diff, "MAX_COST", 1)
+        check(first, second, matching_blocks(first, second))
+        patch.setattr(diff, "SPLIT_ABOVE", 2)
+        check(first, second, matching_blocks(first, second))
+        patch.undo()
+        patch.setattr(diff, "SPLIT_ABOVE", 2)
+        check(first, second, matching_blocks(first, second))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "blocks"),
+    [
+        ("", "", []),
+        ("a", "", []),
+        ("a", "b", []),
+        ("ab", "axb", [(0, 0, 1), (1, 2, 1)]),
+        ("abc", "bc", [(1, 0, 2)]),
+        # Of equal ones the last is the new one.
+        ("ab", "aab", [(0, 0, 1), (1, 2, 1)]),
+        ("aab", "ab", [(0, 0, 1), (2, 1, 1)]),
+        ("xaby", "xababy", [(0, 0, 3), (3, 5, 1)]),
+        # Where both have something of their own, it is one difference.
+        ("xay", "xbay", [(0, 0, 1), (1, 2, 2)]),
+    ],
+)
+def test_example(first: str, second: str, blocks: list[Block]) -> None:
+    assert matching_blocks(first, second) == blocks
+
+
+def test_long_sequences() -> None:
+    lines = [f"{at % 700}" for at in range(5_000)]
+    changed = [*lines[:100], "new", *lines[101:3_000], *lines[3_010:], "end"]
+    blocks = matching_blocks(lines, changed)
+    assert sum(size for _, _, size in blocks) == 5_000 - 11

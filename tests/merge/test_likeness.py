@@ -1,0 +1,83 @@
+"""How alike two values are: laws on generated values, and the examples that the rules rest on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_merge.merge.likeness import THRESHOLD, likeness
+from krm_merge.text.nodes import Node
+from krm_merge.text.reader import read
+from krm_merge.text.values import from_value
+
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(0, 3), st.sampled_from(["", "a", "--a=1", "--a=2", "--b=1"]))
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def node(text: str) -> Node:
+    found = read(text)
+    assert found is not None
+    return found
+
+
+@given(VALUES, VALUES)
+def test_it_is_a_share_and_the_same_both_ways(one: Any, other: Any) -> None:
+    first, second = from_value(one), from_value(other)
+    assert 0 <= likeness(first, second) <= 1
+    assert likeness(first, second) == likeness(second, first)
+    assert likeness(first, from_value(one)) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        # Strings: the share that they begin and end with.
+        ("aaaa", "aaab", 3 / 4),
+        ("abcd", "abXcd", 4 / 5),
+        ("abc", "xyz", 0),
+        ("aa", "a", 1 / 2),
+        ("--level=info", "--level=debug", 1),
+        ("--level=info", "--format=info", 0),
+        ("--verbose", "--verbose=1", 9 / 11),
+        # Other scalars are equal or not.
+        ("1", "1", 1),
+        ("1", "2", 0),
+        ("1", "'1'", 0),
+        ("null", "''", 0),
+        # Another kind of value is another one.
+        ("a", "[a]", 0),
+        ("[a]", "{a: a}", 0),
+        ("{}", "{}", 1),
+        ("{}", "{a: 1}", 0),
+        # Fields by their path; one that both have counts once.
+        ("{a: 1, b: 2}", "{b: 2, a: 1}", 1),
+        ("{a: 1, b: 2}", "{a: 1, b: 3}", 1 / 2),
+        ("{a: 1, b: 2}", "{a: 1}", 1 / 2),
+        ("{a: 1, b: 2}", "{a: 1, c: 2}", 1 / 3),
+        ("{a: {b: 1, c: 1, d: 1}}", "{a: {b: 1, c: 1, d: 2}}", 2 / 3),
+        # Elements by their value, in any order.
+        ("[a, b]", "[b, a]", 1),
+        ("[a, b, c]", "[a, c]", 2 / 3),
+        ("[a, a]", "[a]", 1 / 2),
+        ("{x: [a, b]}", "{x: [a], y: [b]}", 1 / 3),
+    ],
+)
+def test_example(first: str, second: str, expected: float) -> None:
+    assert likeness(node(first), node(second)) == pytest.approx(expected)
+
+
+def test_aliases_are_what_they_stand_for() -> None:
+    mapping = node("{a: &x {b: 1, c: 2}, d: *x}")
+    assert likeness(mapping, node("{a: {b: 1, c: 2}, d: {b: 1, c: 2}}")) == 1
+
+
+def test_one_changed_field_of_two_is_alike_enough() -> None:
+    assert likeness(node("{name: a, value: 1}"), node("{name: a, value: 2}")) >= THRESHOLD
+    assert likeness(node("{name: a, value: 1}"), node("{name: b, value: 2}")) < THRESHOLD

@@ -1,0 +1,52 @@
+"""What messages say of a value that lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.losses import LONGEST, MOST_SHOWN, losses, shortened
+from krm_merge.text.nodes import Node
+from krm_merge.text.reader import read
+
+
+def node(text: str | None) -> Node | None:
+    return None if text is None else read(text)
+
+
+@pytest.mark.parametrize(
+    ("original", "loser", "merged", "expected"),
+    [
+        ("{a: 1}", "{a: 1, b: 2}", "{a: 3}", "b: 2"),
+        ("{a: 1}", "{a: 2}", "{a: 3}", "a: 2"),
+        # What the original had, or what is in the result, is not lost.
+        ("{a: 1, b: 1}", "{a: 1, b: 2}", "{b: 2, c: 3}", ""),
+        ("{a: 1}", "{a: 1}", None, ""),
+        (None, "{a: 1, b: {c: x}}", None, "a: 1, b.c: x"),
+        ("[a]", "[a, b, {c: d}]", "[x]", "b, c: d"),
+        ("[a, b]", "[b, a]", "[a]", ""),
+        ("[a]", "[b, b]", "[b]", "b"),
+        # Scalars and absent values are named as a whole.
+        ("a", "b", "c", ""),
+        ("{a: 1}", None, "{a: 2}", ""),
+        (None, "{a: null, b: [], c: {}}", None, "a: null"),
+    ],
+)
+def test_what_is_lost(original: str | None, loser: str | None, merged: str | None, expected: str) -> None:
+    assert losses(node(original), node(loser), node(merged)) == expected
+
+
+def test_many_are_counted() -> None:
+    loser = node("{" + ", ".join(f"k{at}: {at}" for at in range(MOST_SHOWN + 2)) + "}")
+    named = [f"k{at}: {at}" for at in range(MOST_SHOWN)]
+    assert losses(None, loser, None) == ", ".join([*named, "2 more"])
+
+
+def test_values_of_secrets_are_left_out() -> None:
+    assert losses(None, node("{data: {password: hidden}, list: [hidden]}"), None, secret=True) == "data.password, list"
+    assert losses(None, node("[hidden]"), None, secret=True) == "an element"
+
+
+def test_values_are_one_short_line() -> None:
+    assert shortened(" a\nb ") == "a\\nb"
+    assert shortened("x" * LONGEST) == "x" * LONGEST
+    assert shortened("x" * (LONGEST + 1)) == "x" * (LONGEST - 1) + "…"

@@ -1,0 +1,127 @@
+"""Rule L3: which elements of lists without keys are one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_merge.merge.matching import Match
+from krm_merge.merge.pairing import added_at_one_place, match_sequence
+from krm_merge.text.nodes import Node, Sequence
+from krm_merge.text.reader import read
+
+ELEMENTS = st.lists(
+    st.sampled_from(["a", "bb", "--x=1", "--x=2", "{name: a}", "{name: a, v: 1}", "{name: b, v: 1}", "[1]"]), max_size=6
+)
+
+
+def elements(text: str) -> list[Node]:
+    root = read(text)
+    assert isinstance(root, Sequence)
+    return list(root.items)
+
+
+def matched(original: str, upstream: str, local: str) -> list[Match]:
+    return match_sequence(elements(original), elements(upstream), elements(local))
+
+
+def pairs(original: str, upstream: str, local: str) -> set[str]:
+    """Each element by its places in original, upstream and local: `0-2` stands first, nowhere, third."""
+    return {
+        "".join("-" if at is None else str(at) for at in match.places) for match in matched(original, upstream, local)
+    }
+
+
+@given(ELEMENTS, ELEMENTS, ELEMENTS)
+def test_every_element_is_in_one_match(original: list[str], upstream: list[str], local: list[str]) -> None:
+    sides = [f"[{', '.join(side)}]" for side in (original, upstream, local)]
+    matches = matched(sides[0], sides[1], sides[2])
+    for side, held in enumerate((original, upstream, local)):
+        places = [at for match in matches if (at := match.places[side]) is not None]
+        assert sorted(places) == list(range(len(held)))
+    assert all(match.places != (None, None, None) for match in matches)
+
+
+@given(ELEMENTS, ELEMENTS)
+def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[str]) -> None:
+    lists = [f"[{', '.join(items)}]" for items in (original, side)]
+    for match in matched(lists[0], lists[0], lists[1]):
+        assert match.original == match.upstream
+    for match in matched(lists[0], lists[1], lists[0]):
+        assert match.original == match.local
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        pytest.param("[a, b]", "[b, a]", "[a, c, b]", {"010", "102", "--1"}, id="equal ones, moved"),
+        pytest.param(
+            "[{name: a, v: 1}, {name: b, v: 1}]",
+            "[{name: b, v: 9}, {name: a, v: 9}]",
+            "[{name: n}, {name: a, v: 5}]",
+            {"011", "10-", "--0"},
+            id="by name",
+        ),
+        pytest.param(
+            "[{name: a, host: x}, {name: a, host: y}]",
+            "[{name: a, host: y, v: 1}, {name: a, host: x, v: 1}]",
+            "[{name: a, host: x}, {name: a, host: y}]",
+            {"010", "101"},
+            id="by host, where a name stands twice",
+        ),
+        pytest.param(
+            "[{name: a, v: 1, w: 1}, {v: 2, w: 2}]",
+            "[{v: 2, w: 3}, {name: a, v: 1, w: 5}]",
+            "[{name: a, v: 1, w: 1}, {v: 2, w: 2}]",
+            {"010", "1-1", "-0-"},
+            id="not by name, where one has none: what is alike, in order",
+        ),
+        pytest.param(
+            "[{name: null, v: 1}, {name: b, v: 1}]",
+            "[{name: b, v: 1}, {name: null, v: 1}]",
+            "[{name: null, v: 1}, {name: b, v: 2}]",
+            {"010", "101"},
+            id="null is no name",
+        ),
+        pytest.param("[a, --x=1, b]", "[a, new, --x=2, b]", "[a, --x=3, b]", {"000", "121", "232", "-1-"}, id="alike"),
+        pytest.param("[a, old, b]", "[a, up, b]", "[a, mine, b]", {"000", "111", "222"}, id="by position"),
+        pytest.param(
+            "[a, old, b]", "[a, up, upper, b]", "[a, mine, b]", {"000", "1--", "-1-", "-2-", "--1", "232"}, id="nothing"
+        ),
+        pytest.param("[a]", "[a, n]", "[a, n]", {"000", "-11"}, id="added by both"),
+        pytest.param("[a]", "[a, u, n]", "[a, n, l]", {"000", "-1-", "-21", "--2"}, id="one of several added by both"),
+        pytest.param(
+            "[{name: a}]",
+            "[{name: a}, {name: n, v: 1}]",
+            "[{name: n, v: 2}, {name: a}]",
+            {"001", "-10"},
+            id="added by name",
+        ),
+        pytest.param("[a, b]", "[n, a, b]", "[a, b, n]", {"010", "121", "-0-", "--2"}, id="added in other places"),
+        pytest.param("[]", "[u]", "[l]", {"-0-", "--0"}, id="from nothing"),
+    ],
+)
+def test_example(original: str, upstream: str, local: str, expected: set[str]) -> None:
+    assert pairs(original, upstream, local) == expected
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        ("[a, b]", "[a, u, b]", "[a, l, b]", True),
+        ("[a, b]", "[u, a, b]", "[l, a, b]", True),
+        ("[a, b]", "[u, a, b]", "[a, b, l]", False),
+        ("[a, b]", "[a, n, b]", "[a, n, b]", False),
+        ("[a, b]", "[a, u, b]", "[a, b]", False),
+        ("[a, b]", "[a, b]", "[a, b]", False),
+    ],
+)
+def test_added_at_one_place(original: str, upstream: str, local: str, expected: bool) -> None:
+    assert added_at_one_place(matched(original, upstream, local)) is expected
+
+
+def test_paths_name_an_element_as_local_has_it() -> None:
+    steps = {match.places: match.step for match in matched("[a, b]", "[u, a, b]", "[l, l, b]")}
+    assert steps[1, 2, 2] == 2
+    assert steps[None, 0, None] == 0

@@ -1,0 +1,75 @@
+"""The text of a merged document: comments and layout of three versions (rules V8, W1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.comments import comments_in
+from krm_merge.merge.package import PackageMerger
+from krm_merge.merge.policy import Policy
+from krm_merge.merge.presentation import merged_by_lines, notes_in
+from krm_merge.packages.merge import merge_trees
+from krm_merge.packages.tree import Changed, File
+
+HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+
+
+def presented(original: str, upstream: str, local: str) -> str:
+    """The text of a resource below its metadata; merging again must give it again."""
+    newline = "\r\n" if "\r\n" in local else "\n"
+    sides = [{"a.yaml": File((HEAD + text).encode())} for text in (original, upstream)]
+    ours = {"a.yaml": File((HEAD.replace("\n", newline) + local).encode())}
+    done = merge_trees(sides[0], sides[1], ours, PackageMerger(Policy()))
+    after = dict(Changed(ours, done.changes))
+    assert merge_trees(sides[0], sides[1], after, PackageMerger(Policy())).changes == {}
+    return after["a.yaml"].data.decode().removeprefix(HEAD.replace("\n", newline))
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        ("# o\na: 1\nb: 1\nc: 1\n", "# u\na: 1\nb: 1\nc: 1\n", "# o\na: 1\nb: 1\nc: 2\n", "# u\na: 1\nb: 1\nc: 2\n"),
+        # In the line of a value that local changed.
+        ("a: 1\n", "a: 1 # u\n", "a: 2\n", "a: 2 # u\n"),
+        ("a: 1 # o\n", "a: 1\n", "a: 2 # o\n", "a: 2\n"),
+        # Both changed it; other places beside it.
+        ("a: 1\n", "a: 1 # u\n", "a: 1 # l\n", "a: 1 # l\n"),
+        ("a: 1\n", "a: 1 # u\n", "# l\na: 1\n", "# l\na: 1 # u\n"),
+        ("a: 1\nb: 1\n", "a: 1 # u\nb: 1\n", "a: 1\nb: 1 # l\n", "a: 1 # u\nb: 1 # l\n"),
+        # With a value of upstream's, and in another order of fields.
+        ("a: 1\n", "a: 2\n", "a: 1\n# l\n", "a: 2\n# l\n"),
+        ("a: 1\nb: 1\n", "b: 1\na: 1 # u\n", "a: 2\nb: 1\n", "a: 2 # u\nb: 1\n"),
+        # Line ends are local's; so are kpt's notes.
+        ("a: 1\nb: 1\n", "# u\n\na: 1\nb: 1\n", "a: 1\r\nb: 2\r\n", "# u\r\n\r\na: 1\r\nb: 2\r\n"),
+        ("a: 1\n", "a: 1 # kpt-merge: u/u\n", "a: 1 # kpt-merge: l/l\nb: 1\n", "a: 1 # kpt-merge: l/l\nb: 1\n"),
+        # In flow collections.
+        (
+            "a: [x, # o\n  y]\nb: 1\n",
+            "a: [x, # u\n  y]\nb: 1\n",
+            "a: [x, # o\n  y]\nb: 2\n",
+            "a: [x, # u\n  y]\nb: 2\n",
+        ),
+    ],
+)
+def test_comments_and_layout_of_both(original: str, upstream: str, local: str, expected: str) -> None:
+    assert presented(original, upstream, local) == expected
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        ("a\nb\nc\n", "u\nb\nc\n", "a\nb\nl\n", "u\nb\nl\n"),
+        ("a\nb\nc\n", "u\nb\nc\n", "l\nb\nc\n", None),
+        ("a\nb\nc\n", "u\nb\nc\n", "a\r\nb\r\nl\r\n", "u\r\nb\r\nl\r\n"),
+        ("a\r\nb\r\nc\r\n", "u\r\nb\r\nc\r\n", "a\nb\nl\n", "u\nb\nl\n"),
+        ("a\nb\n", "a\nb\nno\n", "l\nb\n", None),
+    ],
+)
+def test_lines(original: str, upstream: str, local: str, expected: str | None) -> None:
+    assert merged_by_lines(original, upstream, local, lambda text: "no" not in text) == expected
+
+
+def test_what_looks_like_a_comment() -> None:
+    assert comments_in("# a\nb: 1 # c \nd: 2\n'#e'\n") == ["# a", "# c", "#e'"]
+    assert notes_in("metadata: # kpt-merge: a/b\n  # c\n") == ["# kpt-merge: a/b"]
+    assert notes_in("metadata: # c\n") == []

@@ -1,0 +1,116 @@
+"""Rule R1: files that moved as a whole, resources that were renamed, and names that stand in several files."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.folders import Folders
+from krm_merge.merge.member import Member, subject_of
+from krm_merge.merge.policy import Policy
+from krm_merge.merge.renames import moved_files
+from krm_merge.merge.resources import match_resources
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.reader import read
+
+CONTENT = {"x": "a: 1, b: 2, c: 3, d: 4", "y": "a: 1, b: 2, c: 3, d: 5", "z": "q: 7, r: 8"}
+
+
+def side(text: str) -> list[Member]:
+    """A side in words: `f:Kind/name=x` is a resource in the file f with the content x; `~name` is generated."""
+    return [member(word, index) for index, word in enumerate(text.split())]
+
+
+def member(word: str, index: int) -> Member:
+    place, _, rest = word.partition(":")
+    kind, _, rest = rest.partition("/")
+    name, _, content = rest.partition("=")
+    field = "generateName" if name.startswith("~") else "name"
+    namespace, _, name = name.lstrip("~").rpartition("@")
+    metadata = f"{field}: {name}" + (f", namespace: {namespace}" if namespace else "")
+    root = read(f"apiVersion: v1\nkind: {kind}\nmetadata: {{{metadata}}}\ndata: {{{CONTENT[content or 'x']}}}\n")
+    assert isinstance(root, Mapping)
+    return Member(place, subject_of(root), root, place, index)
+
+
+def matched(original: str, upstream: str, local: str) -> set[str]:
+    """The resources as the places in each side that they have: `0-2` stands first, nowhere, third."""
+    found = match_resources(side(original), side(upstream), side(local), Folders([], Policy()))
+    return {"".join("-" if m is None else str(m.index) for m in triple) for triple in found.triples}
+
+
+def likely(original: str, upstream: str, local: str) -> list[tuple[str, str]]:
+    """The renames that may be, by the names."""
+    sides = [side(text) for text in (original, upstream, local)]
+    found = match_resources(sides[0], sides[1], sides[2], Folders([], Policy())).likely_renames
+    return [(m.subject.name, found[id(m)].subject.name) for m in sides[0] if id(m) in found]
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        pytest.param("f:A/a", "f:A/a", "f:A/a", {"000"}, id="one name"),
+        pytest.param("f:A/a", "g:A/a", "h:A/a", {"000"}, id="one name in other files"),
+        pytest.param("f:A/a f:B/a=z", "f:B/a=z f:A/a", "f:A/a", {"010", "10-"}, id="other kinds"),
+        pytest.param("f:A/a", "f:A/b=y", "f:A/a", {"000"}, id="upstream renamed it"),
+        pytest.param("f:A/a", "f:A/a=y", "f:A/b", {"000"}, id="local renamed it"),
+        pytest.param("f:A/a", "f:A/b", "f:A/b=y", {"000"}, id="both renamed it alike"),
+        pytest.param("f:A/a", "f:A/b", "f:A/c", {"000"}, id="both renamed it"),
+        pytest.param("f:A/a", "f:A/b", "", {"00-"}, id="local removed what upstream renamed"),
+        pytest.param("f:A/a", "", "f:A/b", {"0-0"}, id="upstream removed what local renamed"),
+        pytest.param("f:A/a", "f:A/n@a=y", "f:A/a", {"000"}, id="another namespace"),
+        pytest.param("f:A/a", "f:B/a=y", "f:A/a", {"000"}, id="another kind"),
+        pytest.param("f:A/a", "f:A/b=z", "f:A/a", {"0-0", "-0-"}, id="not alike"),
+        pytest.param("f:A/a", "g:A/b", "f:A/a", {"0-0", "-0-"}, id="renamed in another file"),
+        pytest.param("f:A/a", "f:B/b", "f:A/a", {"0-0", "-0-"}, id="another kind and name"),
+        pytest.param("f:A/a", "f:A/b f:A/c", "f:A/a", {"0-0", "-0-", "-1-"}, id="two candidates"),
+        pytest.param("f:A/a f:A/b", "f:A/c", "f:A/a f:A/b", {"0-0", "1-1", "-0-"}, id="two that it may have been"),
+        pytest.param("f:A/a f:A/b=y", "f:A/c f:A/d=z", "f:A/a f:A/b=y", {"000", "1-1", "-1-"}, id="the nearer one"),
+        pytest.param("f:A/a", "f:A/a f:A/b", "f:A/a", {"000", "-1-"}, id="a copy"),
+        pytest.param("f:A/~a f:A/~b", "f:A/~b f:A/~a", "f:A/~a=y", {"010", "10-"}, id="generated names"),
+        pytest.param("f:A/a g:A/a=y", "f:A/a=z g:A/a=y", "f:A/a", {"000", "11-"}, id="one name in two files"),
+        pytest.param("f:A/a", "f:A/a=y", "f:A/a g:A/a=z", {"000", "--1"}, id="local has the name in another file, too"),
+        pytest.param("f:A/a g:A/a=z", "f:A/a h:A/a=z", "f:A/a g:A/a=z", {"000", "111"}, id="and one of them moved"),
+    ],
+)
+def test_which_resource_is_which(original: str, upstream: str, local: str, expected: set[str]) -> None:
+    assert matched(original, upstream, local) == expected
+
+
+@pytest.mark.parametrize(
+    ("original", "upstream", "local", "expected"),
+    [
+        ("f:A/a", "f:A/b", "f:A/a", []),
+        ("f:A/a", "g:A/b", "f:A/a=y", [("a", "b")]),
+        ("f:A/a", "f:A/b=z", "f:A/a=y", []),
+        ("f:A/a", "f:A/a f:A/b", "f:A/a", []),
+    ],
+)
+def test_what_may_have_been_renamed(original: str, upstream: str, local: str, expected: list[tuple[str, str]]) -> None:
+    assert likely(original, upstream, local) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        pytest.param("f:A/a", "g:A/a", {"g": "f"}, id="moved"),
+        pytest.param("f:A/a f:B/b=z", "g:B/b=z g:A/a=y", {"g": "f"}, id="moved with changes and in another order"),
+        pytest.param("f:A/a", "f:A/a g:A/a", {}, id="copied"),
+        pytest.param("f:A/a f:B/b", "g:A/a", {}, id="with less"),
+        pytest.param("f:A/a", "g:A/a g:B/b", {}, id="with more"),
+        pytest.param("f:A/a", "g:A/b", {}, id="with another name"),
+        pytest.param("f:A/a", "g:A/a=z", {}, id="with another content"),
+        pytest.param("f:A/a", "g:A/a h:A/a", {}, id="moved to two"),
+        pytest.param("f:A/a g:A/a=y", "h:A/a=y", {"h": "g"}, id="the nearer one"),
+        pytest.param("f:A/a g:A/a=y", "h:A/a=y i:A/a", {"h": "g", "i": "f"}, id="each to its own"),
+    ],
+)
+def test_moved_files(before: str, now: str, expected: dict[str, str]) -> None:
+    original, after = side(before), side(now)
+    files = [{m.place for m in members} for members in (original, after)]
+    assert moved_files(original, after, files[0], files[1]) == expected
+
+
+def test_a_file_that_still_has_something_else_did_not_move() -> None:
+    original, after = side("f:A/a"), side("g:A/a")
+    assert moved_files(original, after, {"f"}, {"f", "g"}) == {}
+    assert moved_files(original, after, {"f", "g"}, {"g"}) == {}

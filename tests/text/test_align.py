@@ -1,0 +1,93 @@
+"""A document with the values and the order of another one, and its own comments."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from krm_merge.text.align import aligned
+from krm_merge.text.layout import CannotEdit, Comments
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.reader import read
+from text.random_documents import names_of, random_document
+
+
+def mapping(text: str) -> Mapping:
+    root = read(text)
+    assert isinstance(root, Mapping)
+    return root
+
+
+def test_it_means_the_other_document_with_comments_of_its_own() -> None:
+    tried = 0
+    for seed in range(600):
+        random = Random(seed)
+        found = [random_document(random) for _ in range(2)]
+        texts = [document[0] for document in found if document is not None and isinstance(document[1], Mapping)]
+        # What an alias stands for is written out.
+        if len(texts) < 2 or "*" in texts[1]:
+            continue
+        own, wanted = mapping(texts[0]), mapping(texts[1])
+        try:
+            out = aligned(own, wanted)
+        except CannotEdit:
+            continue
+        tried += 1
+        root = mapping(out)
+        assert root.canonical == wanted.canonical, seed
+        assert [e.key.canonical for e in root.entries] == [e.key.canonical for e in wanted.entries], seed
+        # What looks like a comment may be part of a value.
+        assert names_of(out) <= names_of(texts[0]) | names_of(str(wanted.canonical)), seed
+        assert aligned(root, wanted) == out, seed
+    assert tried > 100
+
+
+def test_with_its_own_values_it_is_its_own_text() -> None:
+    for seed in range(300):
+        document = random_document(Random(seed))
+        if document is None or not isinstance(document[1], Mapping):
+            continue
+        try:
+            assert aligned(mapping(document[0]), mapping(document[0])) == document[0], seed
+        except CannotEdit:
+            continue
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "expected"),
+    [
+        pytest.param("# h\na: 1 # l\n", "a: 2 # other\n", "# h\na: 2 # l\n", id="another value"),
+        pytest.param("a: 1 # a\nb: 1 # b\n", "b: 1\na: 1\n", "b: 1 # b\na: 1 # a\n", id="another order"),
+        pytest.param("a: 1 # a\nb: 1 # b\n", "b: 1\n", "b: 1 # b\n", id="less"),
+        pytest.param("a: 1 # a\n", "a: 1\n# n\nn:\n# m\n- x # x\n", "a: 1 # a\nn:\n- x\n", id="more, without comments"),
+        pytest.param(
+            "l:\n- a # a\n- b # b\n", "l: [b, c, a]\n", "l:\n- b # b\n- c\n- a # a\n", id="elements that are equal"
+        ),
+        pytest.param(
+            "l:\n# x\n- name: x\n  v: 1 # x\n- name: y\n  v: 1 # y\n",
+            "l:\n- name: y\n  v: 2\n- name: x\n  v: 3\n",
+            "l:\n- name: y\n  v: 2 # y\n# x\n- name: x\n  v: 3 # x\n",
+            id="elements of one name",
+        ),
+        pytest.param("a:\n  b: 1 # b\n# end\n", "a:\n  b: 2\n  c: 3\n", "a:\n  b: 2 # b\n  c: 3\n# end\n", id="inside"),
+        pytest.param("a: {b: 1} # a\n", "a:\n  b: 2\n", "a: {b: 2} # a\n", id="flow style stays"),
+    ],
+)
+def test_example(own: str, other: str, expected: str) -> None:
+    assert aligned(mapping(own), mapping(other)) == expected
+
+
+def test_comments_that_go() -> None:
+    root = mapping("# h\na: 1 # l\nb: 1 # b\n")
+    assert (
+        aligned(root, mapping("a: 2\nb: 1\n"), [(root.entries[0], Comments(("# h",), None))]) == "# h\na: 2\nb: 1 # b\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "other"), [("a: &x 1\nb: *x\n", "a: 1\nb: 2\n"), ("x: &x {a: 1}\ny: {<<: *x}\n", "x: {a: 1}\ny: {a: 2}\n")]
+)
+def test_what_cannot_be_written(own: str, other: str) -> None:
+    with pytest.raises(CannotEdit):
+        aligned(mapping(own), mapping(other))
