@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from krm_merge.merge.comments import MERGE_COMMENT, comments_in
@@ -71,21 +71,22 @@ class Presentation:
         text = merged_by_lines(self._original, self._upstream, self._local, self._is_meant_or_as_good)
         if text is not None:
             return text
-        own = edit()
-        text = self._with_comments(own, self._versions.local)
-        seen: set[str] = set()
-        while len(seen) < MAX_ROUNDS:
-            if text in seen or (text == self._local == own):
-                # Merging again leads back here.
-                return text
-            seen.add(text)
-            again = merged_by_lines(self._original, self._upstream, text, self._is_meant)
-            if again is None:
-                again = self._with_comments(text, self._read.get(text))
+        text = self._with_comments(edit())
+        for _ in range(MAX_ROUNDS):
+            again = self._again(text)
             if again == text:
-                return text
+                break
             text = again
-        return own
+        return text
+
+    def _again(self, text: str) -> str:
+        """What merging again makes of a text, where nothing is left to edit."""
+        if text == self._local or (root := self._root(text)) is None:
+            return text
+        versions = replace(self._versions, local=root, kept_upstream=(), kept_locally=())
+        again = Presentation(versions, self._wanted)
+        by_lines = merged_by_lines(self._original, self._upstream, text, again._is_meant_or_as_good)
+        return again._with_comments(text) if by_lines is None else by_lines
 
     def root_of(self, text: str) -> Mapping | None:
         """The tree of a text that was looked at, None of others."""
@@ -110,7 +111,7 @@ class Presentation:
             self._read[text] = root
         return self._read.get(text)
 
-    def _with_comments(self, text: str, local: Mapping | None) -> str:
+    def _with_comments(self, text: str) -> str:
         """A text that means what is wanted, with the comments that upstream changed and local did not (V8).
 
         All three versions are written with the merged values, so that only comments and layout differ. Where both
@@ -123,7 +124,7 @@ class Presentation:
         try:
             original = versions.fit(aligned(versions.original, root))
             upstream = versions.fit(aligned(versions.upstream, root, versions.kept_upstream))
-            own = text if local is None else aligned(local, root, versions.kept_locally)
+            own = aligned(versions.local, root, versions.kept_locally)
         except (CannotEdit, TextError):
             return text
         sides = [_tokens(_lines_of(side, text)) for side in (original, upstream, own)]
@@ -139,7 +140,7 @@ class Presentation:
             Counter(comments_in(side)) for side in (self._original, self._upstream, self._local, text, result)
         )
         return all(
-            own[line] - max(before[line] - theirs[line], 0)
+            (own[line] if theirs[line] else own[line] - before[line])
             <= now[line]
             <= max(own[line], _together(before[line], theirs[line], ours[line]))
             for line in own | now

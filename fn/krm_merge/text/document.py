@@ -19,7 +19,7 @@ _OF_DOCUMENTS = re.compile(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
 
 _SEPARATORS = re.compile(r"(?:---[ \t]*\r?\n)+")
 # What may stand above the first field of a document of its own.
-_ABOVE = re.compile(r"(?:---[ \t]*\r?\n|[ \t]*(?:#[^\n]*)?\r?\n)*\Z")
+_ABOVE = re.compile(r"(?:---[ \t]*(?:#[^\n]*)?\r?\n|[ \t]*(?:#[^\n]*)?\r?\n)*\Z")
 
 
 class Rendered(NamedTuple):
