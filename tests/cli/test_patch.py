@@ -258,7 +258,7 @@ REFUSED = [
     (None, "- {op: jump, path: /a}", ["error patch.yaml: operation 1, "]),
     ("apiVersion: v1\nkind: List\nitems: []\n", None, ["error web.yaml holds a List: ", "a document of its own"]),
     ("a: [", None, ["error web.yaml: ", "not valid YAML"]),
-    ("a: 1\na: 2\n", None, ["error web.yaml: ", "the key a stands twice"]),
+    ("a: 1\na: 2\n", None, ["error web.yaml: ", "the key a is there twice"]),
     ("text", None, ["error web.yaml"]),
     ("a: 1", None, ["error web.yaml"]),
 ]

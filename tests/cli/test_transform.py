@@ -828,7 +828,7 @@ WRONG_CONFIGS = [
     ("", "fn.yaml is empty; a TransformResources functionConfig is expected"),
     ("# nothing\n", "fn.yaml is empty; a TransformResources functionConfig is expected"),
     ("a: 1\nkind: [\n", "line 3"),
-    ("a: 1\na: 2\n", "the key a stands twice"),
+    ("a: 1\na: 2\n", "the key a is there twice"),
     ("- a\n", "fn.yaml: "),
     ("text\n", "fn.yaml"),
     (CONFIG.replace("TransformResources", "PatchResources"), "kind is 'PatchResources'"),
@@ -882,7 +882,7 @@ def test_packages_that_are_not_there(place: Place, directory: str) -> None:
     assert place.run(directory, code=1)[1] == f"error {directory}: there is no such directory\n"
 
 
-BROKEN = [("kind: [\n", "not valid YAML"), ("kind: A\nkind: B\n", "the key kind stands twice")]
+BROKEN = [("kind: [\n", "not valid YAML"), ("kind: A\nkind: B\n", "the key kind is there twice")]
 
 
 @pytest.mark.parametrize(("text", "says"), BROKEN)

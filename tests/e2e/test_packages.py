@@ -36,8 +36,8 @@ COMMITS = {"v1": "1" * 40, "v2": "2" * 40}
 IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 SEPARATOR = re.compile(r"^---[ \t]*\r?$\n", re.MULTILINE)
 
-# Lines of local that do not stay though upstream leaves them: upstream's value stands in a conflict (V4, L3, R4), or it
-# changed something else in the same line. Of every Kptfile: the version that it follows (K2).
+# Lines of local that are not kept though upstream leaves them: upstream's value is kept in a conflict (V4, L3, R4), or
+# it changed something else in the same line. Of every Kptfile: the version that it follows (K2).
 OVERRULED = {
     name: re.compile(rb"    (?:ref|commit): |" + pattern)
     for name, pattern in {

@@ -371,7 +371,7 @@ def test_a_broken_item_with_a_tag_is_refused() -> None:
     more = (BROKEN % (SOURCE, "updated")).encode()
     outcome = process(data.replace(b"functionConfig:", more + b"functionConfig:"))
     assert outcome.exit_code == 1
-    assert "the key x stands twice" in outcome.message
+    assert "the key x is there twice" in outcome.message
     assert more in outcome.output
 
 

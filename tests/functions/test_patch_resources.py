@@ -336,7 +336,7 @@ WRONG = [
     ({"patch": "text", "target": {}}, "a patch is a map or a list of operations"),
     ({"patch": "", "target": {}}, "the patch is empty"),
     ({"patch": "# nothing\n---\n", "target": {}}, "the patch is empty"),
-    ({"patch": "a: 1\na: 2\n", "target": {}}, "the key a stands twice"),
+    ({"patch": "a: 1\na: 2\n", "target": {}}, "the key a is there twice"),
     ({"patch": "a: [", "target": {}}, "not valid YAML"),
     ({"target": {}}, "give either patch or path"),
     ({"target": {}, "patch": "a: 1", "path": "web.yaml"}, "give either patch or path"),
@@ -841,7 +841,7 @@ def test_a_target_that_cannot_be_read() -> None:
     broken = OTHER.replace("data:", "data: 1\ndata:")
     (error,) = refused([DEPLOYMENT, broken], {"target": {}, "patch": HIT})
     assert error.startswith("other.yaml: ")
-    assert "the key data stands twice" in error
+    assert "the key data is there twice" in error
 
 
 def test_what_no_patch_is_for_passes_as_it_is() -> None:

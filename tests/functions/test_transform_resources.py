@@ -864,7 +864,7 @@ def test_an_existing_item_stands(points: Points) -> None:
     assert done.text == done.before
     (told,) = done.events("ignored")
     assert told["severity"] == "info"
-    assert told["message"] == "ConfigMap other: b wants it otherwise than the package has it; the package's stands"
+    assert told["message"] == "ConfigMap other: b wants it otherwise than the package has it; the package's is kept"
     assert told["tags"] == {"rule": "T7", "event": "ignored", "plugin": "b", "reason": "exists"}
 
 
@@ -1335,7 +1335,7 @@ def test_items_that_are_no_resources() -> None:
     assert "apiVersion and kind are expected" in first
     assert first.startswith("other.yaml: ")
     assert second.startswith("other.yaml: ")
-    assert "the key data stands twice" in second
+    assert "the key data is there twice" in second
 
 
 # ---- programs ------------------------------------------------------------------------------------------------------

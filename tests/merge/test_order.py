@@ -80,7 +80,7 @@ def test_the_order_of_what_one_side_added_is_kept() -> None:
 Keys = str
 # original, upstream, local, survivors (None: all of upstream and local), the result
 EXAMPLES: list[tuple[str, Keys, Keys, Keys, Keys | None, Keys]] = [
-    ("the document's: local's stands before upstream's at one gap", "a", "ag", "an", None, "ang"),
+    ("the document's: local's is kept before upstream's at one gap", "a", "ag", "an", None, "ang"),
     ("behind the nearest one before it", "abc", "abxc", "abc", None, "abxc"),
     ("before the nearest one behind it where none is before", "ab", "xab", "ab", None, "xab"),
     ("at the end where there is none", "", "x", "l", None, "lx"),

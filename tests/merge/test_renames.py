@@ -107,10 +107,15 @@ def test_what_may_have_been_renamed(original: str, upstream: str, local: str, ex
 def test_moved_files(before: str, now: str, expected: dict[str, str]) -> None:
     original, after = side(before), side(now)
     files = [{m.place for m in members} for members in (original, after)]
-    assert moved_files(original, after, files[0], files[1]) == expected
+    assert moved_files(original, after, files[0], files[1], files[0]) == expected
 
 
 def test_a_file_that_still_has_something_else_did_not_move() -> None:
     original, after = side("f:A/a"), side("g:A/a")
-    assert moved_files(original, after, {"f"}, {"f", "g"}) == {}
-    assert moved_files(original, after, {"f", "g"}, {"g"}) == {}
+    assert moved_files(original, after, {"f"}, {"f", "g"}, {"f"}) == {}
+    assert moved_files(original, after, {"f", "g"}, {"g"}, {"f"}) == {}
+
+
+def test_a_file_that_the_third_side_has_beside_the_new_one_did_not_move() -> None:
+    original, after = side("f:A/a"), side("g:A/a")
+    assert moved_files(original, after, {"f"}, {"g"}, {"f", "g"}) == {}

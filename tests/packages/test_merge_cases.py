@@ -151,7 +151,7 @@ LISTS = [
         RULES.replace("[a], resources: [x]", "[a], resources: [mine]") + "- {apiGroups: [own]}\n",
         RULES.replace("[a], resources: [x]", "[a], resources: [up]") + "- {apiGroups: [own]}\n",
         "L3",
-        says="rules[0].resources[0]: upstream changed it, local changed it; upstream's value stands "
+        says="rules[0].resources[0]: upstream changed it, local changed it; upstream's value is kept "
         "(original x, upstream up, local mine)",
     ),
     row(
@@ -177,7 +177,7 @@ LISTS = [
         widget("{name: a, v: 3, w: 3}", "{name: b, v: 1}"),
         widget("{name: a, v: 2, w: 3}", "{name: b, v: 2}"),
         "V4",
-        says="spec.list[0].v: upstream changed it, local changed it; upstream's value stands "
+        says="spec.list[0].v: upstream changed it, local changed it; upstream's value is kept "
         "(original 1, upstream 2, local 3)",
     ),
     row(
@@ -194,7 +194,7 @@ LISTS = [
         widget("first", "mine", "last"),
         widget("first", "up", "last", "end"),
         "L3",
-        says="spec.list[1]: upstream changed it, local changed it; upstream's value stands "
+        says="spec.list[1]: upstream changed it, local changed it; upstream's value is kept "
         "(original b, upstream up, local mine)",
     ),
     row(
@@ -227,16 +227,16 @@ LISTS = [
         widget("{name: a, v: 2}", "{name: b, v: 1}"),
         widget("{name: a, v: 2}", "{name: b, v: 1}"),
         "F5",
-        says="spec.list[0]: upstream removed it, local changed it; local's stays",
+        says="spec.list[0]: upstream removed it, local changed it; local's is kept",
     ),
     row(
-        "F5 local removes an element that upstream changed: it stays removed",
+        "F5 local removes an element that upstream changed: it remains removed",
         widget("{name: a, v: 1}", "{name: b, v: 1}"),
         widget("{name: a, v: 2}", "{name: b, v: 1}"),
         widget("{name: b, v: 1}"),
         widget("{name: b, v: 1}"),
         "F5",
-        says="local removed it, upstream changed it; it stays removed (discarded from upstream: v: 2)",
+        says="local removed it, upstream changed it; it remains removed (discarded from upstream: v: 2)",
     ),
     row(
         "L3 both add elements at one place: local's come first, and that is no conflict",
@@ -456,7 +456,7 @@ VALUES = [
         config_map("  x: three\n"),
         config_map("  x: two\n"),
         "V4",
-        says="data.x: upstream changed it, local changed it; upstream's value stands "
+        says="data.x: upstream changed it, local changed it; upstream's value is kept "
         "(original one, upstream two, local three)",
     ),
 ]
@@ -578,7 +578,7 @@ FUNCTIONS = [
         (FIRST, THEIRS),
         "F7",
         says="set-labels: two functions of one name or image: upstream added it, local added it; "
-        "upstream's value stands (discarded from local: configMap.cost-center: cc)",
+        "upstream's value is kept (discarded from local: configMap.cost-center: cc)",
     ),
     functions(
         "F7 two functions of one image, local is preferred",
@@ -614,7 +614,7 @@ FUNCTIONS = [
         (FIRST, OURS.replace("v0.2", "v0.3")),
         (FIRST, OURS),
         "V4",
-        says="image: upstream added it, local added it; upstream's value stands",
+        says="image: upstream added it, local added it; upstream's value is kept",
     ),
     functions(
         "F7 smart: both stay",
@@ -820,7 +820,7 @@ IDENTITY = [
         service("ClusterIP", name="mine", port=8080),
         service("NodePort", name="core-dns", port=8080),
         "V4",
-        says="metadata.name: upstream changed it, local changed it; upstream's value stands "
+        says="metadata.name: upstream changed it, local changed it; upstream's value is kept "
         "(original dns, upstream core-dns, local mine)",
     ),
     row(
@@ -836,7 +836,7 @@ IDENTITY = [
         "R1",
     ),
     row(
-        "F5 upstream renamed what local removed: it stays removed",
+        "F5 upstream renamed what local removed: it remains removed",
         documents(service("ClusterIP", name="dns"), OTHER),
         documents(service("ClusterIP", name="core-dns"), OTHER),
         OTHER,
@@ -1031,7 +1031,7 @@ OTHERS = [
         "a: 6\nb: 2\n",
         "a: 5\nb: 2\n",
         "V4",
-        says="a: upstream changed it, local changed it; upstream's value stands (original 1, upstream 5, local 6)",
+        says="a: upstream changed it, local changed it; upstream's value is kept (original 1, upstream 5, local 6)",
     ),
     other(
         "a value that both changed, refused",
@@ -1119,6 +1119,63 @@ OTHERS = [
         "a: {{ .x }}\nb: 2\n",
         "a: {{ .x }}\nb: 1\nc: 3\n",
         "a: {{ .x }}\nb: 2\nc: 3\n",
+    ),
+    other(
+        "a last line without a line break is another line, as for git",
+        "README.md",
+        "a\nb\nc\n",
+        "up\nb\nc\n",
+        "a\nb\nc",
+        "up\nb\nc",
+    ),
+    other(
+        "what both added at one place is kept, and named so",
+        "README.md",
+        "a\n",
+        "a\nup\n",
+        "a\nmine\n",
+        "a\nmine\nup\n",
+        "R4",
+        says="both are kept, local's first",
+    ),
+    row(
+        "R4 a text that both sides added has its common lines once",
+        {},
+        {"README.md": "# a\nup\nb\n"},
+        {"README.md": "# a\nb\nmine\n"},
+        {"README.md": "# a\nup\nb\nmine\n"},
+    ),
+    row(
+        "R4 a text that both sides added with other lines",
+        {},
+        {"README.md": "# a\nup\nb\n"},
+        {"README.md": "# a\nmine\nb\n"},
+        {"README.md": "# a\nup\nb\n"},
+        "R4",
+    ),
+    row(
+        "R4 values that both sides added merge by fields",
+        {},
+        {"values.yaml": "a: 1\nb: 2\nd: up\n"},
+        {"values.yaml": "a: 1\nc: 3\nd: mine\n"},
+        {"values.yaml": "a: 1\nc: 3\nb: 2\nd: up\n"},
+        "V4",
+    ),
+    other(
+        "values of which both sides removed the rest",
+        "values.yaml",
+        "a: 1\nb: 2\n",
+        "a: 1\n",
+        "b: 2\n",
+        "{}\n",
+    ),
+    other(
+        "a comment at the separator",
+        "values.yaml",
+        "---\na: 1\nb: 2\n",
+        "--- # up\na: 1\nb: 2\n",
+        "---\na: 1\n",
+        "--- # up\na: 1\n",
     ),
     row(
         "F5 a file that upstream removed and local changed",

@@ -81,9 +81,7 @@ def test_a_resource_moved_into_a_file_that_does_not_parse_is_not_lost(policy: On
     local = {"b.yaml": f"{config_map('b', x=1)}---\n{config_map('a', x=1, y=2)}---\nfoo: [1,\n"}
     texts, told = merged(original, upstream, local, policy)
     assert texts == local
-    assert told == [
-        "b.yaml: does not parse, and resources of it stand in other files elsewhere; it stays as local has it"
-    ]
+    assert told == ["b.yaml: does not parse, and resources of it are in other files elsewhere; local's is kept"]
 
 
 def test_a_kptfile_that_upstream_broke_stays_as_local_has_it() -> None:

@@ -27,9 +27,9 @@ def within(seconds: float) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("text", "problem", "line", "column"),
     [
-        ("a: 1\nb: 2\n'a': 3\n", "the key a stands twice", 3, 1),
-        ("x: {b: 1, 0x1: 2, 1: 3}\n", "the key 1 stands twice", 1, 19),
-        ("x:\n- [a]: 1\n  [a]: 2\n", "the key of a mapping stands twice", 3, 3),
+        ("a: 1\nb: 2\n'a': 3\n", "the key a is there twice", 3, 1),
+        ("x: {b: 1, 0x1: 2, 1: 3}\n", "the key 1 is there twice", 1, 19),
+        ("x:\n- [a]: 1\n  [a]: 2\n", "the key of a mapping is there twice", 3, 3),
         ("a: *x\n", "the alias \\*x has no anchor before it", 1, 4),
         ("a: &x 1\n---\nb: *x\n", "the alias \\*x has no anchor before it", 3, 4),
         ("a: &x\n  b: *x\n", "the alias \\*x stands inside its own anchor", 2, 6),

@@ -114,7 +114,7 @@ def tell_existing(new: New, item: Resource, results: Results) -> None:
     assert isinstance(value, dict)
     if not equal(without_bookkeeping(value), new.created.resource):
         tags = {"rule": "T7", "event": "ignored", "plugin": new.plugin, "reason": "exists"}
-        message = f"{new.ref}: {new.plugin} wants it otherwise than the package has it; the package's stands"
+        message = f"{new.ref}: {new.plugin} wants it otherwise than the package has it; the package's is kept"
         results.info(message, resource=new.ref, file=item.file, tags=tags)
 
 

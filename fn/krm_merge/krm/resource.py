@@ -348,7 +348,7 @@ class Resource:
     def present(self, text: str, root: Mapping | None = None) -> None:
         """Takes a text for the object with all changes made so far; the caller knows that it means that.
 
-        `root` is the tree of the text, where it was read.
+        `root` is the tree of the text, where it was read. An item comes without what `drop_ids` takes off.
         """
         from krm_merge.text.document import Rendered
 
@@ -362,7 +362,8 @@ class Resource:
         """The item's bytes: as they came in where nothing changed."""
         if not self.is_changed:
             return self.slice.data if self._settled is None else self._settled
-        self.drop_ids()
+        if not self._is_presented:
+            self.drop_ids()
         text = self.text()
         return (text[: self._dash] + "-" + text[self._dash + 1 :]).encode()
 

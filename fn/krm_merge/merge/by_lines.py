@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from krm_merge.merge.decision import Decision, is_doubtful
-from krm_merge.merge.member import Decide
+from krm_merge.merge.member import Decide, subject_of
 from krm_merge.merge.presentation import merged_by_lines, notes_in
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.document import document_text, separator_of
@@ -24,13 +24,16 @@ def has_all_by_lines(original: Mapping, upstream: Mapping, local: Mapping) -> bo
     return merged_by_lines(before, theirs, ours, lambda text: text == ours) is not None
 
 
-def settled_by_lines(original: Mapping, upstream: Mapping, local: Mapping, decide: Decide) -> str | None:
+def settled_by_lines(
+    original: Mapping, upstream: Mapping, local: Mapping, decide: Decide, decisions: list[Decision]
+) -> str | None:
     """The text of a document with conflicts, where its lines merge without any and hold the changes of both sides.
 
     A field that one side renamed while the other changed what is in it is such a case: by fields it was removed.
-    None where there is no conflict by fields, or one by lines, or where merging again would change the result (law D).
+    None where there is no conflict among the `decisions` of local, or one by lines, or where merging again would change
+    the result (law D).
     """
-    if (text := _merged(original, upstream, local, decide(local))) is None:
+    if (text := _merged(original, upstream, local, decisions)) is None:
         return None
     root = read(text)
     assert isinstance(root, Mapping)
@@ -106,10 +109,18 @@ def _doubles(node: Node) -> Counter[str]:
         elif isinstance(current, Sequence):
             pending.extend(current.items)
             elements = (resolved(item) for item in current.items)
-            named = [item.get("name") for item in elements if isinstance(item, Mapping)]
-            names = Counter(name.text for name in named if isinstance(name, Scalar))
-            found.update(name for name, count in names.items() if count > 1)
+            names = Counter(_name_of(item) for item in elements if isinstance(item, Mapping))
+            found.update(name for name, count in names.items() if name is not None and count > 1)
     return found
+
+
+def _name_of(element: Mapping) -> str | None:
+    """The name in a list of functions or containers; of an object in a `List`, with its kind and namespace."""
+    name = element.get("name")
+    if isinstance(name, Scalar):
+        return name.text
+    subject = subject_of(element)
+    return "/".join((subject.group, subject.kind, subject.namespace, subject.name)) if subject.name else None
 
 
 def _bookkeeping(root: Mapping) -> dict[str, object]:

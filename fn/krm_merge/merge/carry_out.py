@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from krm_merge.krm.fieldpath import format_path
@@ -30,22 +32,8 @@ def carry_out(
     `fit` brings the text of a document into the lines of an item of a ResourceList; None where the resource is a
     document of a file itself.
     """
-    fitted = fit or partial(_with_separator, separator_of(resource.source))
-    if outcome.text is not None:
-        resource.present(fitted(outcome.text))
-        return
-    apply(outcome.decisions, resource.editor)
-    _leave_known_comments(outcome, resource.editor)
-    if fit is not None and resource.is_changed:
-        resource.drop_ids()
     try:
-        text, root = _text(resource, outcome, fitted, of_items=fit is not None)
-        if fit is not None and text != resource.source and not resource.is_changed:
-            # Only comments: W3 holds for these, too.
-            resource.drop_ids()
-            text, root = _text(resource, outcome, fitted, of_items=True)
-        if (settled := _settled_now(outcome, text)) is not None:
-            text, root = fitted(settled), None
+        text, root = _merged_text(resource, outcome, fit)
         resource.present(text, root)
         if not resource.is_changed and outcome.member.subject.kind != KPTFILE:
             return
@@ -61,11 +49,52 @@ def carry_out(
     (_check_kptfile if is_kptfile else _check_references)(resource, outcome, merged, results)
 
 
+def _merged_text(resource: Resource, outcome: Outcome, fit: Callable[[str], str] | None) -> tuple[str, Mapping | None]:
+    """The text of the merged document, and its tree where it was read. Raises TextError."""
+    fitted = fit or partial(_with_separator, separator_of(resource.source))
+
+    def settled(document: str) -> tuple[str, Mapping | None]:
+        # What merging again would make of it (law D).
+        again = Resource.from_tree(_read(document))
+        text, _ = _presented(again, replace(outcome, decisions=[]), partial(_with_separator, ""), of_items=True)
+        return (fitted(text) if fit is None else _without_ids(fitted(text))), None
+
+    if outcome.text is not None:
+        return settled(outcome.text)
+    apply(outcome.decisions, resource.editor)
+    _leave_known_comments(outcome, resource.editor)
+    if fit is not None and resource.is_changed:
+        resource.drop_ids()
+    text, root = _presented(resource, outcome, fitted, of_items=fit is not None)
+    if fit is not None and text != resource.source and not resource.is_changed:
+        # Only comments: W3 holds for these, too.
+        resource.drop_ids()
+        text, root = _presented(resource, outcome, fitted, of_items=True)
+    document = _settled_by_now(outcome, text, root)
+    return (text, root) if document is None else settled(document)
+
+
+def _without_ids(text: str) -> str:
+    """An item without kpt's annotations for its own use (W3)."""
+    item = Resource.from_tree(_read(text))
+    item.drop_ids()
+    return item.text()
+
+
+def _read(text: str) -> Mapping:
+    root = read(text)
+    assert isinstance(root, Mapping)
+    return root
+
+
 def _leave_known_comments(outcome: Outcome, editor: Editor) -> None:
     """Takes comments off what comes from upstream that the original has, too: local has them in its own place."""
-    if outcome.original is None or "#" not in outcome.original.text:
+    if outcome.original is None or outcome.upstream is None or "#" not in outcome.original.text:
         return
-    known, reader = set(comments_in(document_text(outcome.original.root))), CommentReader()
+    before = Counter(comments_in(document_text(outcome.original.root)))
+    theirs = Counter(comments_in(document_text(outcome.upstream.root)))
+    # What upstream has more often than the original is new in one of its places.
+    known, reader = {line for line, count in before.items() if theirs[line] <= count}, CommentReader()
     pending: list[tuple[Child, Comments]] = []
     for decision in outcome.decisions:
         for edit in decision.edits:
@@ -82,7 +111,7 @@ def _leave_known_comments(outcome: Outcome, editor: Editor) -> None:
             pending.extend((inner, reader.of(value, inner)) for inner in value.children)
 
 
-def _settled_now(outcome: Outcome, text: str) -> str | None:
+def _settled_by_now(outcome: Outcome, text: str, root: Mapping | None) -> str | None:
     """Law D: what lines settle as soon as all else is merged, they would settle when merging again."""
     original, upstream, decide = outcome.original, outcome.upstream, outcome.decide
     if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
@@ -91,17 +120,17 @@ def _settled_now(outcome: Outcome, text: str) -> str | None:
         return None
     from krm_merge.merge.by_lines import settled_by_lines
 
-    root = read(text)
-    assert isinstance(root, Mapping)
-    return settled_by_lines(original.root, upstream.root, root, decide)
+    now = root if root is not None else _read(text)
+    return settled_by_lines(original.root, upstream.root, now, decide, decide(now))
 
 
 def _with_separator(separator: str, document: str) -> str:
-    """A document behind the separator that local's has."""
-    return separator + document.removeprefix(separator_of(document))
+    """A document behind the separator that local's has, where its own says no more than that."""
+    bare = document.removeprefix(separator_of(document))
+    return bare if bare.startswith("---") else separator + bare
 
 
-def _text(
+def _presented(
     resource: Resource, outcome: Outcome, fit: Callable[[str], str], *, of_items: bool
 ) -> tuple[str, Mapping | None]:
     original, upstream = outcome.original, outcome.upstream

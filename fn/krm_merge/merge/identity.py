@@ -72,7 +72,7 @@ def match_functions(
         # F1: an absent or empty list satisfies it.
         duplicate = _first_duplicate([f.name for f in side] for side in sides)
         if duplicate:
-            return NotIdentified(f"the name {duplicate} stands more than once in a list")
+            return NotIdentified(f"the name {duplicate} is there more than once in a list")
         return _match_keys([[f.name for f in side] for side in sides], sides)
     if any(named):
         return NotIdentified("only some of the functions have a name")
@@ -81,7 +81,7 @@ def match_functions(
     keys = [[f.program for f in side] for side in sides]
     duplicate = _first_duplicate(keys)
     if duplicate:
-        return NotIdentified(f"no function has a name and {duplicate} stands more than once in a list")
+        return NotIdentified(f"no function has a name and {duplicate} is there more than once in a list")
     return _join_moved(_match_keys(keys, sides), sides)
 
 

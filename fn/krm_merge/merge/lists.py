@@ -127,7 +127,7 @@ def _elements(
     orders = [_order(elements, side) for side in ("original", "upstream", "local")]
     order = merge_order(orders[0], orders[1], orders[2], alive)
     if order.upstream_reordered and order.local_reordered and sides.local is not None:
-        merge.note(path, "L4", "upstream and local both reordered; upstream's order stands", "info", "both")
+        merge.note(path, "L4", "upstream and local both reordered; upstream's order is kept", "info", "both")
     on_base = "local" if base is sides.local else "upstream"
     children = [_child(base, sides, elements[at], on_base) for at in order.keys]
     placed = arrange(base, [child for child, _ in children], merge, sides)
@@ -179,9 +179,9 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     policy = merge.policy
     upstream_decides = policy.delete(path) == "upstream"
     if deleter == "upstream":
-        node, stands = (None, "the removal stands") if upstream_decides else (local, "local's stays")
+        node, stands = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
     else:
-        node, stands = (upstream, "upstream's is added again") if upstream_decides else (None, "it stays removed")
+        node, stands = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
     other: Side = "local" if deleter == "upstream" else "upstream"
     story = policy.story(path, f"{deleter} removed it, {other} changed it", stands)
     return Verdict(node, "F5", "both", policy.severity(path), story)

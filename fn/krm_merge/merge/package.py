@@ -8,7 +8,8 @@ from posixpath import dirname
 from typing import TYPE_CHECKING, Protocol
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.decision import Decision, is_doubtful
+from krm_merge.merge.decision import Decision
+from krm_merge.merge.document import merge_document
 from krm_merge.merge.folders import Folders, is_other_package, left_alone
 from krm_merge.merge.member import KPTFILE, Fate, Member, Outcome
 from krm_merge.merge.policy import Policy
@@ -138,7 +139,7 @@ class PackageMerger:
         if local is None or upstream is None:
             decisions = []
             if local is not None and original is not None:
-                message = "upstream has no Kptfile; local's stays as it is"
+                message = "upstream has no Kptfile; local's is kept as it is"
                 decisions.append(Decision("K4", (), message, "upstream", "warning", told=True))
             return Outcome("kept", original, upstream, local, decisions)
         return self._merged(KptfileSchema(root=True, fork=not self.of_branches), original, upstream, local)
@@ -170,11 +171,11 @@ class PackageMerger:
         upstream_decides = policy.delete(()) == "upstream"
         fate: Fate = "kept"
         if upstream is None:
-            what, stands = "upstream removed it, local changed it", "local's stays"
+            what, stands = "upstream removed it, local changed it", "local's is kept"
             if upstream_decides:
-                fate, stands = "deleted", "the removal stands"
+                fate, stands = "deleted", "the removal is kept"
         else:
-            what, stands = "local removed it, upstream changed it", "it stays removed"
+            what, stands = "local removed it, upstream changed it", "it remains removed"
             if upstream_decides:
                 fate, stands = "added", "upstream's is added again"
         decision = Decision("F5", (), policy.story((), what, stands), "both", policy.severity(()), told=True)
@@ -196,15 +197,7 @@ class PackageMerger:
         def decide(root: Mapping) -> list[Decision]:
             return TreeMerge(schema, policy, smart=self.smart).merge(before, upstream.root, root)
 
-        decisions = decide(local.root)
-        if original is not None and not local.is_kptfile and any(map(is_doubtful, decisions)):
-            from krm_merge.merge.by_lines import has_all_by_lines, settled_by_lines
-
-            if has_all_by_lines(original.root, upstream.root, local.root):
-                return Outcome("kept", original, upstream, local, [])
-            if (text := settled_by_lines(original.root, upstream.root, local.root, decide)) is not None:
-                return Outcome("merged", original, upstream, local, [], text)
-        return Outcome("merged", original, upstream, local, decisions, None, decide)
+        return merge_document(original, upstream, local, decide)
 
 
 def _version(root: Mapping) -> str:

@@ -28,6 +28,8 @@ def match_sequence(original: Sequence[Node], upstream: Sequence[Node], local: Se
     sides = (original, upstream, local)
     weak = _weak_key(sides)
     with_upstream, with_local = (_pairs(original, side, weak) for side in (upstream, local))
+    _pair_through(original, upstream, local, with_upstream, with_local)
+    _pair_through(original, local, upstream, with_local, with_upstream)
     _pair_by_position((len(original), len(upstream), len(local)), with_upstream, with_local)
     matches = [_match(at, with_upstream.get(at), with_local.get(at)) for at in range(len(original))]
     only_upstream = sorted(set(range(len(upstream))) - set(with_upstream.values()))
@@ -109,6 +111,21 @@ def _pairs(original: Sequence[Node], side: Sequence[Node], weak: Callable[[Node]
     for o_range, s_range in _stretches(pairs, len(original), len(side)):
         _pair_alike(pairs, original, side, o_range, s_range)
     return pairs
+
+
+def _pair_through(
+    original: Sequence[Node], known: Sequence[Node], side: Sequence[Node], with_known: Pairs, pairs: Pairs
+) -> None:
+    """Pairs what is no longer like the original's element, but like what the other side made of it.
+
+    After a merge, local has the changes of both (law D). What the other side added is none of it.
+    """
+    versions = [known[with_known[at]] if at in with_known else element for at, element in enumerate(original)]
+    added = {known[at].canonical for at in set(range(len(known))) - set(with_known.values())}
+    for ours, theirs in _stretches(pairs, len(original), len(side)):
+        changed = [at for at in ours if at in with_known and versions[at].canonical != original[at].canonical]
+        candidates = [at for at in theirs if side[at].canonical not in added]
+        _pair_alike(pairs, versions, side, changed, candidates)
 
 
 def _pair_by_position(sizes: tuple[int, int, int], with_upstream: Pairs, with_local: Pairs) -> None:

@@ -68,7 +68,7 @@ class Presentation:
         `edit` gives local's text with the edits that were decided. Merging original and upstream with the result gives
         the result again (law D).
         """
-        text = merged_by_lines(self._original, self._upstream, self._local, self._is_meant_or_as_good)
+        text = self._by_lines()
         if text is not None:
             return text
         text = self._with_comments(edit())
@@ -85,8 +85,23 @@ class Presentation:
             return text
         versions = replace(self._versions, local=root, kept_upstream=(), kept_locally=())
         again = Presentation(versions, self._wanted)
-        by_lines = merged_by_lines(self._original, self._upstream, text, again._is_meant_or_as_good)
+        by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
+
+    def _by_lines(self) -> str | None:
+        """The merge by lines, if it means what was decided, and has once the comments that both sides added."""
+        text = merged_by_lines(self._original, self._upstream, self._local, self._is_meant_or_as_good)
+        if text is None or "#" not in text:
+            return text
+        before, theirs, ours, now = (
+            Counter(comments_in(side)) for side in (self._original, self._upstream, self._local, text)
+        )
+        doubled = any(
+            now[line] > _together(before[line], theirs[line], ours[line])
+            for line in theirs & ours
+            if before[line] < theirs[line]
+        )
+        return None if doubled else text
 
     def root_of(self, text: str) -> Mapping | None:
         """The tree of a text that was looked at, None of others."""
@@ -118,7 +133,7 @@ class Presentation:
         changed the same lines, local's stay.
         """
         versions = self._versions
-        root = self._root(text) if self._comments_differ else None
+        root = self._root(text) if self._lacks_comments(text) else None
         if root is None:
             return text
         try:
@@ -146,9 +161,16 @@ class Presentation:
             for line in own | now
         )
 
-    @property
-    def _comments_differ(self) -> bool:
-        return comments_in(self._original) != comments_in(self._upstream)
+    def _lacks_comments(self, text: str) -> bool:
+        """Whether upstream's changes of comments are still to be made in a text."""
+        before, theirs, ours, own = (comments_in(side) for side in (self._original, self._upstream, self._local, text))
+        if before == theirs:
+            return False
+        counts, now = (Counter(before), Counter(theirs), Counter(ours)), Counter(own)
+        # Comments that upstream only moved are in place where they are merged, nowhere else.
+        return counts[0] == counts[1] or any(
+            now[line] != _together(*(side[line] for side in counts)) for line in counts[0] | counts[1]
+        )
 
 
 def _tokens(text: str) -> list[tuple[str, ...]]:

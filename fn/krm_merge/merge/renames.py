@@ -25,12 +25,17 @@ _NAME = {text_canonical(name) for name in ("name", "namespace", "generateName")}
 
 
 def moved_files(
-    original: Sequence[Member], side: Sequence[Member], before: Container[str], after: Container[str]
+    original: Sequence[Member],
+    side: Sequence[Member],
+    before: Container[str],
+    after: Container[str],
+    elsewhere: Container[str],
 ) -> dict[str, str]:
     """The original's path of each file that a side moved as a whole.
 
     That is a file that only the side has, with the resources of one that only the original has, as many of each kind
-    and name, and alike; each the other's best. `before` and `after` are the files of both.
+    and name, and alike; each the other's best. `before` and `after` are the files of both, `elsewhere` those of the
+    third side: where that has both files, they are two.
     """
     gone = _by_file(member for member in original if member.place not in after)
     new = _by_file(member for member in side if member.place not in before)
@@ -43,7 +48,12 @@ def moved_files(
         pairs = zip(sorted(old, key=_label), sorted(path, key=_label), strict=True)
         return sum(likeness(a.root, b.root) for a, b in pairs) / len(old)
 
-    scores = ((old, path, alike(gone[old], new[path])) for old in gone for path in new)
+    scores = (
+        (old, path, alike(gone[old], new[path]))
+        for old in gone
+        for path in new
+        if old not in elsewhere or path not in elsewhere
+    )
     return {path: old for old, path in _best_pairs(scores)}
 
 
@@ -65,7 +75,8 @@ def follow_renames(
         sure = _best_pairs((old, new, score) for old, new, score, is_near in scores if is_near)
         joined = {at for pair in sure for at in pair}
         for old, new, score, _ in scores:
-            if score >= THRESHOLD and old not in joined and new not in joined:
+            are_open = old not in joined and new not in joined and not _renamed_alike(rows[old], rows[new])
+            if score >= THRESHOLD and are_open:
                 likely.setdefault(id(_member(rows, old, 0)), _member(rows, new, side))
         for old, new in sure:
             row, other = rows[old], rows[new]
@@ -111,6 +122,11 @@ def _scores(
 def _fit_together(old: _Row | None, new: _Row | None) -> bool:
     """Whether no side has both."""
     return all(a is None or b is None for a, b in zip(old or (), new or (), strict=True))
+
+
+def _renamed_alike(old: _Row | None, new: _Row | None) -> bool:
+    """Whether both sides have the new one and lack the old one: nothing is left to merge."""
+    return old is not None and new is not None and old[1] is old[2] is None and None not in new[1:]
 
 
 def _member(rows: Sequence[_Row | None], at: int, side: int) -> Member:

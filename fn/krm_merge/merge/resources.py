@@ -53,11 +53,11 @@ def match_resources(
     by default those of the members.
     """
     paths = paths or Paths(*({member.place for member in side} for side in (original, upstream, local)))
-    places: Sequence[Mapping[str, str]] = (
-        {},
-        moved_files(original, upstream, paths.original, paths.upstream),
-        moved_files(original, local, paths.original, paths.local),
+    moved_upstream, moved_locally = (
+        moved_files(original, side, paths.original, here, there)
+        for side, here, there in ((upstream, paths.upstream, paths.local), (local, paths.local, paths.upstream))
     )
+    places: Sequence[Mapping[str, str]] = ({}, moved_upstream, moved_locally)
     members = (*original, *upstream, *local)
     unplaced = {(m.subject.group, m.subject.kind) for m in members if not m.is_placed and _is_nameless(m)}
     sides: list[dict[Identity, list[Member]]] = [{}, {}, {}]

@@ -19,7 +19,7 @@ from krm_merge.merge.decision import (
     Side,
 )
 from krm_merge.merge.images import is_image, merge_images
-from krm_merge.merge.lines import merge_lines
+from krm_merge.merge.lines import Winner, merge_lines
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.verdict import Sides, Verdict, same
@@ -94,7 +94,7 @@ class TreeMerge:
         did = f"upstream {_did(sides.original, sides.upstream)} it, local {_did(sides.original, sides.local)} it"
         if rule == "V5":
             did += " to another kind of value"
-        stands = f"{winner}'s {'removal' if node is None else 'value'} stands"
+        stands = f"{winner}'s {'removal' if node is None else 'value'} is kept"
         story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", stands)
         return Verdict(node, rule, "both", self.policy.severity(path), story)
 
@@ -110,8 +110,8 @@ class TreeMerge:
         texts = _texts(sides)
         if texts is None or not all("\n" in text.rstrip("\n") for text in texts):
             return None
-        policy = self.policy.conflict(path)
-        merged = merge_lines(texts[0], texts[1], texts[2], "local" if policy == "local" else "upstream")
+        winner: Winner = "local" if self.policy.conflict(path) == "local" else "upstream"
+        merged = merge_lines(texts[0], texts[1], texts[2], winner)
         if merged is None:
             return self.conflict(path, sides, "V6")
         for node in (sides.local, sides.upstream):
@@ -121,15 +121,9 @@ class TreeMerge:
             node = Scalar(None, 0, 0, merged.text, '"')
         if not merged.conflicts:
             return Verdict(node, "V6", "both")
-        stands = "local's" if policy == "local" else "upstream's"
-        lines = "the same lines" if merged.conflicts == 1 else f"the same lines in {merged.conflicts} places"
-        return Verdict(
-            node,
-            "V6",
-            "both",
-            self.policy.severity(path),
-            self.policy.story(path, f"upstream and local changed {lines}", f"{stands} lines stand"),
-        )
+        did, kept = merged.story(winner)
+        story = self.policy.story(path, f"upstream and local {did}", kept)
+        return Verdict(node, "V6", "both", self.policy.severity(path), story)
 
     # ---- mappings ----------------------------------------------------------------------------------------------
 
@@ -152,7 +146,8 @@ class TreeMerge:
         verdicts = self._fields(path, fields)
         survivors = {key for key, (_, verdict) in verdicts.items() if verdict.node is not None}
         if (
-            not survivors
+            path
+            and not survivors
             and any(fields)
             and all(fields[i] or s is None for i, s in enumerate((original, upstream, local)))
         ):
@@ -219,13 +214,13 @@ class TreeMerge:
         if settled is not None:
             winner = 2 if settled.node is sides.local else 1
         elif None in choices[1:] and _only_removes(choices[0], choices[1] or choices[2]):
-            # The one side removed the alternative, the other only fields of it: the removal stands.
+            # The one side removed the alternative, the other only fields of it: the removal is kept.
             winner = 1 if choices[1] is None else 2
         else:
             winner = 2 if self.policy.conflict(path) == "local" else 1
             has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
-            what = f"upstream has {has[1]}, local has {has[2]}, and only one of them may stand"
-            message = self.policy.story(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice stands")
+            what = f"upstream has {has[1]}, local has {has[2]}, and only one of them is allowed"
+            message = self.policy.story(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
             self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for key in dict.fromkeys(key for holding in held for key in holding):

@@ -50,7 +50,7 @@ def merge_trees(
         # K4: an upstream without one counts as unchanged.
         as_text.discard(KPTFILE)
         why = sides[1].unreadable[KPTFILE].reason
-        message = f"{KPTFILE}: upstream does not parse ({why}); local's stays as it is"
+        message = f"{KPTFILE}: upstream does not parse ({why}); local's is kept as it is"
         results.warning(message, file=KPTFILE, tags={"rule": "K4", "side": "upstream"})
     resources, tangled = _apart(merged.resources, as_text)
     closed = {path for path in as_text if folders.closed(path) is not None}
@@ -60,9 +60,7 @@ def merge_trees(
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
     changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
-        message = (
-            f"{path}: does not parse, and resources of it stand in other files elsewhere; it stays as local has it"
-        )
+        message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
     _tell_of_doubles(resources, results)
     for path in sorted(as_text - closed - tangled):

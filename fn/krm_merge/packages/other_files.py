@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from krm_merge.krm.result import Result
-from krm_merge.merge.lines import MergedText, merge_lines, merge_plain_lines
+from krm_merge.merge.lines import MergedText, merge_added_text, merge_plain_text
 from krm_merge.merge.policy import Policy
 from krm_merge.packages.tree import File, merged_mode
 from krm_merge.packages.values import MergedFile, is_valid, merge_values
@@ -25,29 +25,32 @@ def merge_other_file(
         return MergedFile(upstream, [_info(path, f"{what}, as upstream has it")])
     if upstream is None or local is None:
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
-        stands = "local's stays" if upstream is None else "it stays removed"
+        stands = "local's is kept" if upstream is None else "it remains removed"
         return MergedFile(local, [_conflict(path, "F5", policy.story((), who, stands), policy)])
     if (by_fields := merge_values(path, original, upstream, local, policy)) is not None:
         return by_fields
     text = _text(original, upstream, local, policy)
     all_valid = all(is_valid(path, side.data) for side in (original, upstream, local) if side is not None)
-    if text is None or (all_valid and not is_valid(path, text[0])):
+    if text is None or (all_valid and not is_valid(path, text.data)):
         return _whole(path, upstream, local, policy)
-    data, clashes = text
-    merged = File(data, merged_mode(original, upstream, local))
-    if clashes and policy.conflict(()) == "fail":
+    merged = File(text.data, merged_mode(original, upstream, local))
+    if text.merged.conflicts and policy.conflict(()) == "fail":
         merged = local
     results = [_info(path, "merged with upstream's by lines")] if merged != local else []
-    if clashes:
-        places = "one place" if clashes == 1 else f"{clashes} places"
-        what = f"both sides changed the same lines in {places}" if original is not None else "both sides added it"
-        story = policy.story((), what, f"{_winner(policy)}'s lines stand where they differ")
-        results.append(_conflict(path, "R4", story, policy))
+    if text.merged.conflicts:
+        did, kept = text.merged.story(_winner(policy))
+        what = f"both sides {did}" if original is not None else "both sides added it, with other lines"
+        results.append(_conflict(path, "R4", policy.story((), what, kept), policy))
     return MergedFile(merged, results)
 
 
-def _text(original: File | None, upstream: File, local: File, policy: Policy) -> tuple[bytes, int] | None:
-    """The merged lines and in how many places they clash; None where the file is one value."""
+class _Text(NamedTuple):
+    data: bytes
+    merged: MergedText
+
+
+def _text(original: File | None, upstream: File, local: File, policy: Policy) -> _Text | None:
+    """The merged lines; None where the file is one value."""
     sides = [original, upstream, local]
     if any(side is not None and (side.mode == "link" or b"\0" in side.data) for side in sides):
         return None
@@ -57,23 +60,22 @@ def _text(original: File | None, upstream: File, local: File, policy: Policy) ->
     if crlf or "\r" not in ours:
         # The line ends are local's own: git may have changed them at checkout.
         before, theirs, ours = (side.replace("\r\n", "\n") for side in (before, theirs, ours))
-    if original is not None and ours == before:
-        merged, clashes = theirs, 0
+    merged: MergedText | None
+    if original is None:
+        merged = merge_added_text(theirs, ours, _winner(policy))
+    elif ours == before:
+        merged = MergedText(theirs)
     elif theirs in (before, ours):
-        merged, clashes = ours, 0
+        merged = MergedText(ours)
     else:
-        lines: MergedText | None = merge_plain_lines(before, theirs, ours, _winner(policy))
-        if lines is not None and lines.conflicts:
-            # Git leaves these to people; what is decided here is not decided otherwise the next time (law D).
-            lines = merge_lines(before, theirs, ours, _winner(policy))
-        if lines is None:
-            return None
-        merged, clashes = lines.text, lines.conflicts
-    return (merged.replace("\n", "\r\n") if crlf else merged).encode("latin-1"), clashes
+        merged = merge_plain_text(before, theirs, ours, _winner(policy))
+    if merged is None:
+        return None
+    return _Text((merged.text.replace("\n", "\r\n") if crlf else merged.text).encode("latin-1"), merged)
 
 
 def _whole(path: str, upstream: File, local: File, policy: Policy) -> MergedFile:
-    story = policy.story((), "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s stands")
+    story = policy.story((), "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept")
     file = upstream if policy.conflict(()) == "upstream" else local
     return MergedFile(file, [_conflict(path, "R4", story, policy)])
 

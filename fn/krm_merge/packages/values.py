@@ -7,10 +7,10 @@ from posixpath import basename
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
-from krm_merge.merge.by_lines import settled_by_lines
 from krm_merge.merge.carry_out import carry_out
 from krm_merge.merge.decision import Decision
-from krm_merge.merge.member import Member, Outcome
+from krm_merge.merge.document import merge_document
+from krm_merge.merge.member import Member
 from krm_merge.merge.policy import Policy, Subject
 from krm_merge.merge.report import report
 from krm_merge.merge.tree import TreeMerge
@@ -37,17 +37,14 @@ def merge_values(
     """Merges by fields (V), None where a side is not one mapping."""
     members = [_member(path, file) for file in (original, upstream, local)]
     before, theirs, ours = members
-    if before is None or theirs is None or ours is None or local is None:
+    if theirs is None or ours is None or local is None or (before is None and original is not None):
         return None
     schema: Schema = KustomizationSchema() if basename(path) in KUSTOMIZATION_FILES else any_object_schema()
 
     def decide(root: Mapping) -> list[Decision]:
-        return TreeMerge(schema, policy).merge(before.root, theirs.root, root)
+        return TreeMerge(schema, policy).merge(before.root if before is not None else None, theirs.root, root)
 
-    decisions, settled = decide(ours.root), None
-    if any(decision.is_conflict for decision in decisions):
-        settled = settled_by_lines(before.root, theirs.root, ours.root, decide)
-    outcome = Outcome("merged", before, theirs, ours, [] if settled else decisions, settled, decide)
+    outcome = merge_document(before, theirs, ours, decide)
     results = Results()
     refused = any(decision.severity == "error" for decision in outcome.decisions)
     resource = Resource.from_tree(ours.root)

@@ -61,7 +61,7 @@ class Schema(Protocol):
         ...
 
     def stays_local(self, path: FieldPath) -> bool:
-        """Whether the field at this path is never compared or merged: local's stays (K1, R6)."""
+        """Whether the field at this path is never compared or merged: local's is kept (K1, R6)."""
         ...
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def _bare(node: Node) -> Node:
 def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
     """For each new element the old one that it is: an equal one, one of the same name, else one in the same place.
 
-    Where as many are left on both sides, these are the same ones in order.
+    Where as many are left on both sides, these are the same ones in order, unless their names say that they are not.
     """
     found: list[int | None] = [None] * len(new)
     free = dict.fromkeys(range(len(old)))
@@ -113,10 +113,20 @@ def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
                 del free[found[at]]  # type: ignore[arg-type]
     left = [at for at, place in enumerate(found) if place is None]
     for at, place in zip(left, list(free) if len(left) == len(free) else left, strict=True):
-        if place in free:
+        if place in free and _may_be_one(old[place], new[at]):
             found[at] = place
             del free[place]
     return found
+
+
+def _may_be_one(first: Node, second: Node) -> bool:
+    """Whether elements of two names, if they have any, have something in common."""
+    if not (isinstance(first, Mapping) and isinstance(second, Mapping) and first.get("name") and second.get("name")):
+        return True
+    return any(
+        key in second.fields and entry.value.canonical == second.fields[key].value.canonical
+        for key, entry in first.fields.items()
+    )
 
 
 def _name(item: Node) -> object:

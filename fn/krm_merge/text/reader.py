@@ -243,7 +243,7 @@ def _check_keys(mapping: Mapping) -> None:
         if key.canonical in seen:
             shown = key.text if isinstance(key, Scalar) else "of a mapping"
             place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
-            raise TextError(f"the key {shown} stands twice; keep one", *place)
+            raise TextError(f"the key {shown} is there twice; keep one", *place)
         seen.add(key.canonical)
 
 
