@@ -11,6 +11,7 @@ from krm_merge.krm.program import Function
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import InputError, ResourceList
 from krm_merge.krm.result import Results
+from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.merge.member import flaw_of
 from krm_merge.merge.schemas import CRD
 from krm_merge.packages.directory import PackageError, read_file
@@ -43,12 +44,12 @@ class Documents:
         """The CustomResourceDefinitions."""
         return (resource.root for resource in self.resources if resource.kind == CRD)
 
-    def rest(self, kept: set[int]) -> bytes:
-        """The file with its resources as they are now, but for those whose id is not kept."""
+    def rest(self, kept: set[int], results: Results) -> bytes:
+        """The file with its resources as they are now, but for those whose id is not kept. Adds to the results."""
         out = []
         for data, resource in zip(self._texts, self._all, strict=True):
             if resource is None or id(resource) in kept:
-                out.append(data if resource is None or not resource.is_changed else resource.text().encode())
+                out.append(data if resource is None or not resource.is_changed else _text(resource, results))
         return joined(out, self._file.data)
 
     def edited(self, editor: ItemEditor[object]) -> bytes:
@@ -57,8 +58,14 @@ class Documents:
         for data, resource in zip(self._texts, self._all, strict=True):
             fate = editor.edit(resource) if resource is not None else SAME
             if fate != REMOVED:
-                out.append(data if resource is None or fate == SAME else resource.text().encode())
+                out.append(data if resource is None or fate == SAME else _text(resource, editor.results))
         return joined(out, self._file.data)
+
+
+def _text(resource: Resource, results: Results) -> bytes:
+    text = resource.text()
+    report_rewriting(resource, results)
+    return text.encode()
 
 
 def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
@@ -83,7 +90,7 @@ def edited_by(function: Function, directory: Path, tree: Tree, config: str, resu
     if results.errors:
         return {}
     kept = {id(item) for item in resource_list.items}
-    after = {path: one.rest(kept) for path, one in documents.items()}
+    after = {path: one.rest(kept, results) for path, one in documents.items()}
     changes: dict[str, File | None] = {
         path: File(data, tree[path].mode) if data.strip() else None
         for path, data in after.items()

@@ -10,6 +10,7 @@ from krm_merge.krm.parallel import in_parallel
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
+from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.text.nodes import TextError
 
 Fate: TypeAlias = Literal["same", "changed", "removed"]
@@ -77,7 +78,9 @@ def _edited_one(item: Resource, editor: ItemEditor[Summary]) -> tuple[Fate, byte
     if fate != CHANGED:
         return fate, b""
     try:
-        return fate, item.data()
+        data = item.data()
+        report_rewriting(item, editor.results)
+        return fate, data
     except TextError as error:
         editor.results.error(f"{item.file}: {error}", file=item.file)
         return fate, b""

@@ -6,6 +6,7 @@ import re
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
+from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.text.cut import Cut, cut
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.values import Value, to_value
@@ -117,6 +118,7 @@ class ResourceList:
         pieces = [parts.items_head]
         for item in items:
             data = item.data()
+            report_rewriting(item, self.results)
             # Resources made here stand at column 0; a list that is indented takes them in at its own column.
             if item._dash != parts.dash:
                 data = _indented(data, parts.dash - item._dash)

@@ -10,6 +10,7 @@ from functools import partial
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
+from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.merge.comments import CommentReader, comments_in
 from krm_merge.merge.decision import Insert, apply
 from krm_merge.merge.kptfile import faults
@@ -20,8 +21,6 @@ from krm_merge.text.editor import Editor
 from krm_merge.text.layout import Comments
 from krm_merge.text.nodes import Child, Mapping, Sequence, TextError, value_of
 from krm_merge.text.reader import read
-
-REWRITTEN = "edited beyond what can be done in its text; comments and layout of this resource may have changed"
 
 
 def carry_out(
@@ -41,10 +40,9 @@ def carry_out(
     except TextError as error:
         results.error(f"{outcome.member.file}: {error}", file=outcome.member.file)
         return
-    if resource.used_fallback:
-        # W2: never silently.
-        tags = {"rule": "W2", "side": "both"}
-        results.warning(f"{resource.ref}: {REWRITTEN}", resource=resource.ref, file=outcome.member.file, tags=tags)
+    if fit is None:
+        # An item is written with its list.
+        report_rewriting(resource, results, outcome.member.file)
     is_kptfile = outcome.member.subject.kind == KPTFILE
     (_check_kptfile if is_kptfile else _check_references)(resource, outcome, merged, results)
 
