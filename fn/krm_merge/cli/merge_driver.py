@@ -65,17 +65,18 @@ def command(
     results = done.merged.results
     if on_conflict != "markers":
         show_results(_under_name(results, name), quiet=True)
-    elif done.marked:
+    elif done.are_left:
         places = "one place" if done.marked == 1 else f"{done.marked} places"
-        click.echo(f"{name or ours}: conflicts in {places}, between markers", err=True)
+        what = f"conflicts in {places}, between markers" if done.marked else "a binary file in conflict, ours is kept"
+        click.echo(f"{name or ours}: {what}", err=True)
         for result in (result for result in results if result.severity == "warning"):
             # What is kept is for the person who resolves them.
-            click.echo(f"  {result.message.partition('; local')[0]}", err=True)
+            click.echo(f"  {result.message.partition('; both are between')[0]}", err=True)
     if results.errors:
         sys.exit(1)
     file = done.changes.get(path, files[1])
     write_file(ours, file if file is not None else File(b"", files[1].mode))
-    if done.marked:
+    if done.are_left:
         sys.exit(1)
 
 

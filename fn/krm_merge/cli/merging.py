@@ -79,16 +79,17 @@ class MergeChoices:
         """
         if self.on_conflict != "markers":
             merged = run(self.merger())
-            return Conflicts(merged, merged.changes, 0)
+            return Conflicts(merged, merged.changes)
         # Whoever wins has its way in what was deleted, too: between markers both ways are shown.
         ours, theirs = (
-            run(self._merger(side, (*self.rules.rules, Rule(on_delete=side)))) for side in ("local", "upstream")
+            run(self._merger(side, (*self.rules.rules, Rule(on_delete=side)), marks=True))
+            for side in ("local", "upstream")
         )
         if ours.results.errors or theirs.results.errors:
             refused = ours if ours.results.errors else theirs
-            return Conflicts(refused, {}, 0)
-        changes, count = marked_changes(local, ours.changes, theirs.changes, size)
-        return Conflicts(ours, changes, count)
+            return Conflicts(refused, {})
+        changes, places, binary = marked_changes(local, ours.changes, theirs.changes, size)
+        return Conflicts(ours, changes, places, binary)
 
     def warn_of_idle_rules(self, merged: Merged) -> None:
         """Adds a warning for each rule that matches nothing."""
@@ -99,18 +100,24 @@ class MergeChoices:
                 )
                 merged.results.warning(message, path=f"rules[{number}]")
 
-    def _merger(self, on_conflict: OnConflict, rules: tuple[Rule, ...]) -> PackageMerger:
-        policy = Policy(on_conflict, rules)
+    def _merger(self, on_conflict: OnConflict, rules: tuple[Rule, ...], *, marks: bool = False) -> PackageMerger:
+        policy = Policy(on_conflict, rules, marks)
         return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Conflicts(Generic[SomeMerge]):
-    """A merge, its changes, and how many places stand between conflict markers."""
+    """A merge, its changes, and what is left to people: places between conflict markers, and binary files."""
 
     merged: SomeMerge
     changes: Changes
-    marked: int
+    marked: int = 0
+    binary: tuple[str, ...] = ()
+
+    @property
+    def are_left(self) -> bool:
+        """Whether anything is left to people."""
+        return bool(self.marked or self.binary)
 
 
 def _read_rules(place: Path) -> RulesFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,11 +45,13 @@ def _placed(result: Result) -> str:
     return message if not file or message.startswith(file) else f"{file}: {message}"
 
 
-def tell_of_markers(places: int) -> None:
+def show_conflicts_left(places: int, binary: Sequence[str]) -> None:
     """Says on stderr how many conflicts are left in the files; nothing where there are none."""
+    for path in binary:
+        click.echo(f"{path}: a binary file has no place for markers; ours is kept, look whether it is right", err=True)
     if places:
         noun = "1 conflict is" if places == 1 else f"{places} conflicts are"
-        click.echo(f"{noun} between markers in the files; edit them, then remove the markers", err=True)
+        click.echo(f"{noun} left in the files between markers; edit them, then remove the markers", err=True)
 
 
 def summary(local: Tree, changes: Changes, results: Results) -> str:

@@ -13,7 +13,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
-from krm_merge.cli.show import as_json, opened_journal, show_results, summary, tell_of_markers
+from krm_merge.cli.show import as_json, opened_journal, show_conflicts_left, show_results, summary
 from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.git import GitRepositories, uncommitted
@@ -83,8 +83,8 @@ def command(
         if done.changes and not dry_run:
             journal.commit(done.changes, local)
     _show(local, done, quiet=quiet, form=form, dry_run=dry_run)
-    tell_of_markers(outcome.marked)
-    if done.results.errors or outcome.marked:
+    show_conflicts_left(outcome.marked, outcome.binary)
+    if done.results.errors or outcome.are_left:
         sys.exit(1)
 
 

@@ -49,30 +49,44 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The policy of one resource: the rules that select it, the first match of a path wins."""
+    """The policy of one resource: the rules that select it, the first match of a path wins.
+
+    `marks` leaves what no rule decides to people, between conflict markers.
+    """
 
     on_conflict: OnConflict = "upstream"
     rules: tuple[Rule, ...] = field(default=())
+    marks: bool = False
 
     def of(self, *subjects: Subject) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
         rules = tuple(rule for rule in self.rules if any(rule.selects(subject) for subject in subjects))
-        return Policy(self.on_conflict, rules)
+        return Policy(self.on_conflict, rules, self.marks)
 
     def conflict(self, path: FieldPath) -> OnConflict:
         """Who wins a conflict here."""
+        return self._by_rule(path) or self.on_conflict
+
+    def _by_rule(self, path: FieldPath) -> OnConflict | None:
         for rule in self.rules:
             if rule.on_conflict is not None and (rule.path is None or covers(rule.path, path)):
                 return rule.on_conflict
-        return self.on_conflict
+        return None
 
     def severity(self, path: FieldPath) -> Severity:
         """How a conflict here is reported."""
         return "error" if self.conflict(path) == "fail" else "warning"
 
-    def story(self, path: FieldPath, what: str, stands: str) -> str:
-        """A conflict in words: what happened, and what stands unless the policy refuses it."""
-        return f"{what}; " + ("refused by onConflict: fail" if self.conflict(path) == "fail" else stands)
+    def story(self, path: FieldPath, what: str, kept: str, *, has_place: bool = True) -> str:
+        """A conflict in words: what happened, and what is kept unless the policy refuses it.
+
+        `has_place` says whether markers can show both sides.
+        """
+        if self.conflict(path) == "fail":
+            return f"{what}; refused by onConflict: fail"
+        if self.marks and has_place and self._by_rule(path) is None:
+            return f"{what}; both are between conflict markers"
+        return f"{what}; {kept}"
 
     def delete(self, path: FieldPath) -> OnDelete:
         """Whose deletion or change stands where one side deleted what the other changed (F5)."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -89,19 +89,13 @@ class Presentation:
         return again._with_comments(text) if by_lines is None else by_lines
 
     def _by_lines(self) -> str | None:
-        """The merge by lines, if it means what was decided, and has once the comments that both sides added."""
+        """The merge by lines, if it means what was decided, and has no comment that local has there already."""
         text = merged_by_lines(self._original, self._upstream, self._local, self._is_meant_or_as_good)
         if text is None or "#" not in text:
             return text
-        before, theirs, ours, now = (
-            Counter(comments_in(side)) for side in (self._original, self._upstream, self._local, text)
-        )
-        doubled = any(
-            now[line] > _together(before[line], theirs[line], ours[line])
-            for line in theirs & ours
-            if before[line] < theirs[line]
-        )
-        return None if doubled else text
+        before, theirs, ours = (comments_in(side) for side in (self._original, self._upstream, self._local))
+        added_by_both = set(theirs) & set(ours) - set(before)
+        return None if any(added_by_both & _repeated(block) for block in _comment_blocks(text)) else text
 
     def root_of(self, text: str) -> Mapping | None:
         """The tree of a text that was looked at, None of others."""
@@ -186,6 +180,23 @@ def _tokens(text: str) -> list[tuple[str, ...]]:
         else:
             tokens += ((content,), (content, mark + comment), (content, "", "\n" if line.endswith("\n") else ""))
     return tokens
+
+
+def _comment_blocks(text: str) -> Iterator[list[str]]:
+    """The comments that stand together, with nothing but blank lines between them."""
+    block: list[str] = []
+    for line in text.splitlines():
+        content = line.strip()
+        if content.startswith("#"):
+            block.append(content)
+        elif content and block:
+            yield block
+            block = []
+    yield block
+
+
+def _repeated(lines: list[str]) -> set[str]:
+    return {line for line, count in Counter(lines).items() if count > 1}
 
 
 def _together(original: int, upstream: int, local: int) -> int:

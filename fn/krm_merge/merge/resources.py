@@ -53,10 +53,12 @@ def match_resources(
     by default those of the members.
     """
     paths = paths or Paths(*({member.place for member in side} for side in (original, upstream, local)))
-    moved_upstream, moved_locally = (
-        moved_files(original, side, paths.original, here, there)
-        for side, here, there in ((upstream, paths.upstream, paths.local), (local, paths.local, paths.upstream))
-    )
+    moved_upstream = moved_files(original, upstream, paths.original, paths.upstream, paths.local)
+    moved_locally = moved_files(original, local, paths.original, paths.local, paths.upstream)
+    # After a merge, a file of local's own may look like one that upstream deleted: local's is kept (law D).
+    moved_locally = {
+        new: old for new, old in moved_locally.items() if old in paths.upstream or old in moved_upstream.values()
+    }
     places: Sequence[Mapping[str, str]] = ({}, moved_upstream, moved_locally)
     members = (*original, *upstream, *local)
     unplaced = {(m.subject.group, m.subject.kind) for m in members if not m.is_placed and _is_nameless(m)}

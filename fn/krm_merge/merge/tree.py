@@ -122,7 +122,7 @@ class TreeMerge:
         if not merged.conflicts:
             return Verdict(node, "V6", "both")
         did, kept = merged.story(winner)
-        story = self.policy.story(path, f"upstream and local {did}", kept)
+        story = self.policy.story(path, f"upstream and local {did}", kept, has_place=merged.changed > 0)
         return Verdict(node, "V6", "both", self.policy.severity(path), story)
 
     # ---- mappings ----------------------------------------------------------------------------------------------

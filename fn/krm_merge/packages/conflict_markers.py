@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 from itertools import zip_longest
+from typing import NamedTuple
 
 from krm_merge.packages.tree import Changes, File, Tree
 from krm_merge.text.stream import cut
@@ -12,24 +13,39 @@ MARKER_SIZE = 7
 """The length of git's markers, by default."""
 
 
-def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> tuple[dict[str, File | None], int]:
-    """The changes of two merges that differ only in who wins conflicts, with markers where they differ.
+class MarkedChanges(NamedTuple):
+    """Changes of files, the number of places between markers, and the binary files in conflict, which have none."""
 
-    Returns them with the number of places.
-    """
+    changes: dict[str, File | None]
+    places: int
+    binary: tuple[str, ...]
+
+
+def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> MarkedChanges:
+    """The changes of two merges that differ only in who wins conflicts, with markers where they differ."""
     changes: dict[str, File | None] = {}
-    conflicts = 0
+    places, binary = 0, []
     for path in dict.fromkeys([*ours, *theirs]):
         mine, other = (side[path] if path in side else local.get(path) for side in (ours, theirs))
         if mine == other:
             changes[path] = mine
             continue
+        if _is_binary(mine) or _is_binary(other):
+            # No place for markers: ours is kept, as in git.
+            changes[path] = mine
+            binary.append(path)
+            continue
         data, count = marked(_data(mine), _data(other), size)
         like = mine or other
         assert like is not None
         changes[path] = File(data, like.mode)
-        conflicts += count
-    return {path: file for path, file in changes.items() if file != local.get(path)}, conflicts
+        places += count
+    kept = {path: file for path, file in changes.items() if file != local.get(path)}
+    return MarkedChanges(kept, places, tuple(binary))
+
+
+def _is_binary(file: File | None) -> bool:
+    return file is not None and b"\0" in file.data
 
 
 def _data(file: File | None) -> bytes:
@@ -37,12 +53,7 @@ def _data(file: File | None) -> bytes:
 
 
 def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
-    """One text of two merges that differ only in who wins conflicts, with markers of `size` where they differ.
-
-    Returns it with the number of places. Binary texts have no place for markers: ours stands, as in git.
-    """
-    if b"\0" in ours or b"\0" in theirs:
-        return ours, int(ours != theirs)
+    """One text of two, with markers of `size` where they differ, and the number of places."""
     pieces: list[bytes] = []
     conflicts = 0
     documents = cut(ours), cut(theirs)

@@ -40,7 +40,8 @@ def merge_other_file(
     if text.merged.conflicts:
         did, kept = text.merged.story(_winner(policy))
         what = f"both sides {did}" if original is not None else "both sides added it, with other lines"
-        results.append(_conflict(path, "R4", policy.story((), what, kept), policy))
+        story = policy.story((), what, kept, has_place=text.merged.changed > 0)
+        results.append(_conflict(path, "R4", story, policy))
     return MergedFile(merged, results)
 
 
@@ -75,7 +76,8 @@ def _text(original: File | None, upstream: File, local: File, policy: Policy) ->
 
 
 def _whole(path: str, upstream: File, local: File, policy: Policy) -> MergedFile:
-    story = policy.story((), "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept")
+    what, kept = "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept"
+    story = policy.story((), what, kept, has_place=not any(b"\0" in side.data for side in (upstream, local)))
     file = upstream if policy.conflict(()) == "upstream" else local
     return MergedFile(file, [_conflict(path, "R4", story, policy)])
 

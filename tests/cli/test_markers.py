@@ -1,0 +1,79 @@
+"""`--on-conflict markers`: what is left to people, in the files and in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from krm_merge.cli.app import main
+
+VALUES = {"original": "a: 1\n", "upstream": "a: 2\n", "local": "a: 3\n"}
+MARKED = "<<<<<<< ours\na: 3\n=======\na: 2\n>>>>>>> theirs\n"
+BINARY = {"original": "x\0", "upstream": "u\0", "local": "l\0"}
+
+
+def written(place: Path, name: str, texts: dict[str, str]) -> list[str]:
+    """Writes one file of three packages; gives the packages."""
+    for side, text in texts.items():
+        (place / side).mkdir(exist_ok=True)
+        (place / side / name).write_text(text)
+    return [str(place / side) for side in texts]
+
+
+def exit_code(command: list[str]) -> int:
+    try:
+        return main(command)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+def test_a_value_is_left_between_markers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = written(tmp_path, "values.yaml", VALUES)
+    assert exit_code(["merge", *sides, "--on-conflict", "markers", "--in-place"]) == 1
+    assert (tmp_path / "local/values.yaml").read_text() == MARKED
+    printed = capsys.readouterr().err
+    assert "both are between conflict markers" in printed
+    assert "1 conflict is left in the files between markers" in printed
+    assert "local's value is kept" not in printed
+
+
+def test_a_rule_decides_without_markers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = written(tmp_path, "values.yaml", VALUES)
+    (tmp_path / "rules.yaml").write_text("rules:\n- {path: a, onConflict: upstream}\n")
+    command = ["merge", *sides, "--on-conflict", "markers", "--in-place", "--rules", str(tmp_path / "rules.yaml")]
+    assert exit_code(command) == 0
+    assert (tmp_path / "local/values.yaml").read_text() == "a: 2\n"
+    assert "markers" not in capsys.readouterr().err
+
+
+def test_a_binary_file_has_no_place_for_markers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = written(tmp_path, "logo.bin", BINARY)
+    assert exit_code(["merge", *sides, "--on-conflict", "markers", "--in-place"]) == 1
+    assert (tmp_path / "local/logo.bin").read_text() == BINARY["local"]
+    printed = capsys.readouterr().err
+    assert "logo.bin: a binary file has no place for markers; ours is kept" in printed
+    assert "between" not in printed
+
+
+def test_lines_that_both_added_need_no_markers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {"original": "a\n", "upstream": "a\nup\n", "local": "a\nmine\n"}
+    sides = written(tmp_path, "README.md", texts)
+    assert exit_code(["merge", *sides, "--on-conflict", "markers", "--in-place"]) == 0
+    assert (tmp_path / "local/README.md").read_text() == "a\nmine\nup\n"
+    assert "both are kept, local's first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "what"),
+    [
+        ("values.yaml", VALUES, "values.yaml: conflicts in one place, between markers\n  a: upstream changed it"),
+        ("logo.bin", BINARY, "logo.bin: a binary file in conflict, ours is kept\n"),
+    ],
+)
+def test_the_merge_driver_names_what_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, texts: dict[str, str], what: str
+) -> None:
+    base, theirs, ours = (f"{side}/{name}" for side in written(tmp_path, name, texts))
+    assert exit_code(["merge-driver", base, ours, theirs, name]) == 1
+    assert what in capsys.readouterr().err
