@@ -10,12 +10,12 @@ from random import Random
 
 import yaml
 
-from krm_merge.components.description import with_block
-from krm_merge.components.graph import Finding, build_graph
-from krm_merge.components.history import History
-from krm_merge.components.model import Build, Component, Event, Key, Outcome, PullRequest
-from krm_merge.components.plan import plan
-from krm_merge.components.planned import Choices, Plan
+from krm_merge.components.graph.graph import Finding, build_graph
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.model import Build, Component, Event, Key, Outcome, PullRequest
+from krm_merge.components.plan.description import with_block
+from krm_merge.components.plan.model import Choices, Plan
+from krm_merge.components.plan.planner import plan
 from krm_merge.functions import process
 
 

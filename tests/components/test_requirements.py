@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+FORGES = HERE.parent / "forges"
 RANGE = re.compile(r"\b([RSIC])(\d+)(?: to (?:\1)?(\d+))?\b")
 # Readings that say whom a word means or what is not done, and what `make bench` measures.
 WORDS = {"I1", "I2", "I3", "I8", "I9", "I15", "I16", "I18", "C7"}
@@ -18,7 +19,7 @@ WORDS = {"I1", "I2", "I3", "I8", "I9", "I15", "I16", "I18", "C7"}
 def named() -> dict[str, list[str]]:
     """The tests by what their docstrings name; `R19 to R23` names five."""
     found: dict[str, list[str]] = defaultdict(list)
-    for file in sorted(HERE.glob("test_*.py")):
+    for file in sorted([*HERE.rglob("test_*.py"), *FORGES.glob("test_*.py")]):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
                 continue

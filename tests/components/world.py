@@ -10,9 +10,9 @@ from pathlib import Path
 import yaml
 
 from krm_merge.cli.app import main
-from krm_merge.components.forge import ForgePullRequest
-from krm_merge.components.local_forge import LocalForge
-from krm_merge.components.local_merge import How
+from krm_merge.forges.interface import ForgePullRequest
+from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local_merge import How
 
 
 def digest(letter: str) -> str:

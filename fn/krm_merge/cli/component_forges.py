@@ -13,16 +13,16 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import show_results
-from krm_merge.components.carry_out import carry_out
-from krm_merge.components.fields import UnreadableError
-from krm_merge.components.forge import Forge, ForgeError
-from krm_merge.components.git import Repository
-from krm_merge.components.github import GitHub
-from krm_merge.components.local_forge import LocalForge
-from krm_merge.components.model import same_repository
-from krm_merge.components.observe import observed
-from krm_merge.components.orders import Order, read_order
-from krm_merge.components.resources import KIND, pull_request_name, pull_request_resource
+from krm_merge.components.apply.execution import carry_out
+from krm_merge.components.apply.observation import observed
+from krm_merge.components.apply.repository import Repository
+from krm_merge.components.konflux.fields import UnreadableError
+from krm_merge.components.konflux.model import same_repository
+from krm_merge.components.plan.plan_file import Order, read_order
+from krm_merge.components.plan.resources import KIND, pull_request_name, pull_request_resource
+from krm_merge.forges.github import GitHub
+from krm_merge.forges.interface import Forge, ForgeError
+from krm_merge.forges.local_forge import LocalForge
 from krm_merge.git_program import GitError
 from krm_merge.krm.result import Results
 from krm_merge.packages.directory import Directory, PackageError, read_file, reason

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import click
 
-from krm_merge.components.forge import ForgeError
-from krm_merge.components.local_forge import LocalForge
-from krm_merge.components.local_merge import How
+from krm_merge.forges.interface import ForgeError
+from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local_merge import How
 from krm_merge.packages.directory import PackageError
 
 _repository = click.argument("repository", metavar="REPOSITORY")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from krm_merge.components.description import told_by
-from krm_merge.components.fields import EXPECTED_DIGEST, UnreadableError, items, text
-from krm_merge.components.graph import Nudge
-from krm_merge.components.model import Build, Component, Key, PullRequest
-from krm_merge.components.observed import (
+from krm_merge.components.graph.graph import Nudge
+from krm_merge.components.konflux.fields import EXPECTED_DIGEST, UnreadableError, items, text
+from krm_merge.components.konflux.model import Build, Component, Key, PullRequest
+from krm_merge.components.konflux.reading import (
     GROUPS,
     OWN_GROUP,
     misspelt,
@@ -19,8 +18,9 @@ from krm_merge.components.observed import (
     read_pull_request,
     strange_digest,
 )
-from krm_merge.components.resources import KIND, PULL_REQUEST
-from krm_merge.components.surroundings import Admission, check_fields, read_admission, released_as
+from krm_merge.components.konflux.related_resources import Admission, check_fields, read_admission, released_as
+from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.resources import KIND, PULL_REQUEST
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.merge.member import flaw_of

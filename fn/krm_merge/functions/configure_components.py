@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 
-from krm_merge.components.cel_tokens import CelError
-from krm_merge.components.configured import (
+from krm_merge.components.configure.cel_tokens import CelError
+from krm_merge.components.configure.settings import (
     GROUP_TESTS,
     Application,
     applications,
@@ -15,10 +15,10 @@ from krm_merge.components.configured import (
     scenario_contexts,
     trigger_expression,
 )
-from krm_merge.components.fields import items, text
-from krm_merge.components.graph import Graph
-from krm_merge.components.model import Key, same_repository
-from krm_merge.components.observed import OWN_GROUP
+from krm_merge.components.graph.graph import Graph
+from krm_merge.components.konflux.fields import items, text
+from krm_merge.components.konflux.model import Key, same_repository
+from krm_merge.components.konflux.reading import OWN_GROUP
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.configure_nudges import take_out_deleted, told, write_nudge_configs, write_nudges
 from krm_merge.functions.models import PlanComponentUpdates

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from krm_merge.components.configured import nudges_of, without
-from krm_merge.components.fields import at, items, text
-from krm_merge.components.graph import Graph
-from krm_merge.components.observed import DEPENDS_ON, DEPENDS_ON_ANNOTATION, DERIVED_NUDGES, listed
+from krm_merge.components.configure.settings import nudges_of, without
+from krm_merge.components.graph.graph import Graph
+from krm_merge.components.konflux.fields import at, items, text
+from krm_merge.components.konflux.reading import DEPENDS_ON, DEPENDS_ON_ANNOTATION, DERIVED_NUDGES, listed
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.value_edits import ANNOTATIONS, ValueEdits
 from krm_merge.krm.resource import Resource

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from krm_merge.components.graph import Finding, Graph, build_graph
-from krm_merge.components.groups import Branches
-from krm_merge.components.history import History
-from krm_merge.components.incomplete import incomplete
-from krm_merge.components.observed import GROUPS
-from krm_merge.components.plan import plan
-from krm_merge.components.planned import Choices, Plan
-from krm_merge.components.resources import DigestPolicy, plan_resource
+from krm_merge.components.graph.graph import Finding, Graph, build_graph
+from krm_merge.components.graph.groups import Branches
+from krm_merge.components.graph.incomplete_components import incomplete
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.reading import GROUPS
+from krm_merge.components.plan.model import Choices, Plan
+from krm_merge.components.plan.planner import plan
+from krm_merge.components.plan.resources import DigestPolicy, plan_resource
 from krm_merge.functions.component_items import ComponentItems, read_items
 from krm_merge.functions.config import API_VERSION
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from krm_merge.components.fields import at, items, text
-from krm_merge.components.graph import Finding, Graph
-from krm_merge.components.groups import group_label
-from krm_merge.components.history import History
-from krm_merge.components.observed import OWN_GROUP
-from krm_merge.components.planned import Plan
-from krm_merge.components.planning import Planning
-from krm_merge.components.resources import LOCAL_CONFIG
-from krm_merge.components.simulate import Part, Release, Simulation, Snapshot, World, simulate
+from krm_merge.components.graph.graph import Finding, Graph
+from krm_merge.components.graph.groups import group_label
+from krm_merge.components.konflux.fields import at, items, text
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.reading import OWN_GROUP
+from krm_merge.components.plan.model import Plan
+from krm_merge.components.plan.planning import Planning
+from krm_merge.components.plan.resources import LOCAL_CONFIG
+from krm_merge.components.plan.simulation import Part, Release, Simulation, Snapshot, World, simulate
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.functions.own_items import write_items

@@ -1,0 +1,335 @@
+"""Carries plans out: branches and commits in git, pull requests in a forge (rules C4, R21 to R31).
+
+What is there already is not made again: carrying a plan out twice changes nothing, and what an interrupted run left
+undone the next one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from krm_merge.components.apply.repository import TRAILER, Conflict, Entry, Repository
+from krm_merge.components.apply.synthetic_commits import NotCopied, copied_before, with_copy, without_copy
+from krm_merge.components.digests.replacement import (
+    Policy,
+    Problem,
+    is_candidate,
+    references,
+    replace_digests,
+    selected,
+)
+from krm_merge.components.graph.groups import branch_names, is_possible
+from krm_merge.components.plan.description import NOTHING_LEFT, closed_description, is_described, told_by, with_block
+from krm_merge.components.plan.plan_file import Edit, Order
+from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest
+from krm_merge.git_program import GitError
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+_ANEW = frozenset(("create", "regenerate", "rebase"))
+"""The actions for which a branch is made anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that was done, or could not be."""
+
+    severity: Severity
+    rule: str
+    message: str
+
+
+class _Stopped(Exception):
+    """A plan that cannot be carried out further."""
+
+    def __init__(self, rule: str, message: str, severity: Severity = "error") -> None:
+        super().__init__(message)
+        self.rule = rule
+        self.severity: Severity = severity
+
+
+def carry_out(order: Order, repository: Repository, forge: Forge) -> list[Step]:
+    """Makes branch and pull request what the plan says; tells what it did, and what kept it from going on."""
+    run = _Run(order, repository, forge)
+    try:
+        run.carry_out()
+    except _Stopped as stop:
+        run.tell(stop.severity, stop.rule, str(stop))
+    except (GitError, ForgeError) as error:
+        run.tell("error", "C4", str(error))
+    return run.steps
+
+
+class _Run:
+    """One plan being carried out."""
+
+    def __init__(self, order: Order, repository: Repository, forge: Forge) -> None:
+        self._order = order
+        self._git = repository
+        self._forge = forge
+        self.steps: list[Step] = []
+        self._is_fit = True
+        """Whether the branch holds nothing that it should not."""
+        self._is_missing = False
+        """Whether there was a digest without a place to go to."""
+
+    def tell(self, severity: Severity, rule: str, message: str) -> None:
+        """Adds a step; what is found again is told once."""
+        step = Step(severity, rule, f"{self._order.name}: {message}")
+        if step not in self.steps:
+            self.steps.append(step)
+
+    def carry_out(self) -> None:
+        """Does what there is to do."""
+        order = self._order
+        pulls = self._forge.pull_requests(order.repository)
+        own = next((one for one in pulls if self._is_own(one)), None)
+        if order.closed:
+            if own is not None:
+                self._close(own, order.closed, order.description)
+            return
+        if own is None:
+            self._check_whether_over(pulls)
+        base = self._git.branches.get(order.base, "")
+        if not base:
+            remedy = "name the branch that the Component is built from in spec.source.git.revision"
+            raise _Stopped("C4", f"{order.repository} has no branch {order.base}; {remedy}")
+        branch = own.source_branch if own is not None else self._free_branch(pulls, base)
+        here = self._git.branches.get(branch, "")
+        self._git.fetch(base, here)
+        commit = self._with_digests(self._start(branch, base, here, pulls, is_new=own is None))
+        if self._changes_nothing(commit, base):
+            commit = self._for_target(commit, base, branch)
+        if commit == base:
+            self._leave(own)
+            return
+        if commit != here:
+            self._git.push(commit, branch)
+            self.tell("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
+        self._settle(own, branch)
+
+    def _leave(self, own: ForgePullRequest | None) -> None:
+        """Where there is nothing to push: the base pushed to its branch would count as a merge."""
+        order = self._order
+        self.tell("info", "C5", f"there is nothing to update in {order.repository}")
+        if own is not None and self._is_missing:
+            # The target does not have the digests: it may name them again.
+            self.tell("info", "C5", f"#{own.number} is left as it is: {order.base} does not have what it brings")
+        elif own is not None:
+            reason = f"{NOTHING_LEFT} in {order.base}"
+            self._close(own, reason, closed_description(order.description, reason))
+
+    # ---- which one it is ---------------------------------------------------------------------------------------
+
+    def _is_own(self, one: ForgePullRequest) -> bool:
+        """Whether it is the pull request of the plan: open, planned as it says itself, and for the same branch."""
+        order = self._order
+        is_there = one.number == order.number if order.number else one.source_branch in self._spellings()
+        return is_there and one.state == "open" and one.target_branch == order.base and told_by(one.body) is not None
+
+    def _spellings(self) -> list[str]:
+        """The names that the branch may have (I5)."""
+        order = self._order
+        preferred, other = branch_names(order.group, order.branch[len(order.group) + 1 :])
+        return [order.branch, *([other] if order.branch == preferred else [])]
+
+    def _check_whether_over(self, pulls: Iterable[ForgePullRequest]) -> None:
+        """A pull request that came to an end since it was planned is not opened again."""
+        order = self._order
+        for one in pulls:
+            was_closed = one.state == "closed" and one.source_branch in self._spellings()
+            if one.number == order.number or (was_closed and is_described(one.body, order.description)):
+                state = "changed" if one.state == "open" else one.state
+                raise _Stopped("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
+
+    def _free_branch(self, pulls: Iterable[ForgePullRequest], base: str) -> str:
+        """The branch to write: none of somebody else, and one that git can have beside the others."""
+        order = self._order
+        taken = {one.source_branch for one in pulls if one.state == "open"}
+        for branch in self._spellings():
+            here = self._git.branches.get(branch, "")
+            if branch in taken:
+                continue
+            if here:
+                self._git.fetch(base, here)
+                if not self._git.is_ours(self._git.merge_base(base, here), here):
+                    continue
+            elif not is_possible(branch, self._git.branches):
+                continue
+            if branch != order.branch:
+                self.tell("info", "I5", f"the branch is {branch}: {order.branch} is taken, or in the way of others")
+            return branch
+        raise _Stopped("C4", f"{order.branch} is somebody else's branch in {order.repository}; rename one of the two")
+
+    # ---- the branch --------------------------------------------------------------------------------------------
+
+    def _start(self, branch: str, base: str, here: str, pulls: Iterable[ForgePullRequest], *, is_new: bool) -> str:
+        """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
+        if not here:
+            return self._made_anew(base)
+        actions = self._order.actions
+        is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
+        if is_ours and (is_new or actions & _ANEW):
+            return self._made_anew(base)
+        # R23: what merges cleanly is left alone, so that a target that moves on causes no pushes.
+        conflict = self._git.conflict(base, here)
+        if is_ours and conflict:
+            try:
+                return self._with_copies(base, base)
+            except NotCopied as problem:
+                # It is for the pull request to be rebased; until then its builds are brought as before.
+                message = f"{branch} conflicts with {self._order.base}, and {problem}; rebase it on {self._order.base}"
+                self.tell("warning", "R28", message)
+        elif conflict or ("rebase" in actions and not is_ours and not self._git.is_ancestor(base, here)):
+            why = f" and conflicts with {self._order.base} ({conflict})" if conflict else ""
+            message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
+            self.tell("warning", "R23", message)
+        try:
+            return self._with_copies(self._without_copies(here, base, pulls), base)
+        except NotCopied as problem:
+            if is_ours:
+                return self._made_anew(base)
+            remedy = f"copy it by hand, in a commit with the line: {problem.trailer}"
+            raise _Stopped("R28", f"people added commits to {branch}, and {problem}; {remedy}") from None
+
+    def _made_anew(self, base: str) -> str:
+        try:
+            return self._with_copies(base, base)
+        except NotCopied as problem:
+            raise _Stopped("R28", f"{problem}; rebase it on {self._order.base}") from None
+
+    def _changes_nothing(self, commit: str, base: str) -> bool:
+        """Whether the target would be the same with it merged, wherever it started."""
+        try:
+            return self._git.merged(base, commit) == self._git.tree(base)
+        except Conflict:
+            return False
+
+    def _for_target(self, commit: str, base: str, branch: str) -> str:
+        """What to push instead of a commit that changes nothing: the base where the target has the digests.
+
+        Else the target moved on to what is taken back on the branch alone.
+        """
+        if self._with_digests(base) == base:
+            return base
+        if self._git.is_ours(self._git.merge_base(base, commit), commit):
+            return self._with_digests(self._made_anew(base))
+        message = f"people added commits to {branch}, and its merge would change nothing; rebase it by hand"
+        self.tell("warning", "R23", message)
+        return commit
+
+    def _with_copies(self, commit: str, base: str) -> str:
+        """With a commit of what each pull request changes in the dependants' directories. Raises NotCopied."""
+        before = copied_before(self._git, self._git.merge_base(base, commit), commit)
+        for copy in self._order.copies:
+            commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._order.contexts)
+        return commit
+
+    def _without_copies(self, commit: str, base: str, pulls: Iterable[ForgePullRequest]) -> str:
+        """Without what was copied of pull requests that it is not for any more; what was merged may stay."""
+        git, order = self._git, self._order
+        by_number = {str(one.number): one for one in pulls if one.state != "merged"}
+        wanted = {copy.pull_request for copy in order.copies}
+        for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
+            one = by_number.get(name.rpartition("#")[2])
+            if one is None or name in wanted:
+                continue
+            target = git.branches.get(one.target_branch) or base
+            try:
+                commit = without_copy(git, commit, name, head, target, base, order.contexts)
+            except NotCopied as problem:
+                self._is_fit = False
+                remedy = f"take it out by hand, in a commit with the line: {problem.trailer}"
+                self.tell("warning", "R28", f"{problem}; it stays a draft until you {remedy}")
+        return commit
+
+    def _with_digests(self, commit: str) -> str:
+        """With a commit for each component whose digest changes, on top of all else (R29)."""
+        self._is_missing = False
+        for edit in self._order.edits:
+            commit = self._with_digest(commit, edit)
+        return commit
+
+    def _with_digest(self, commit: str, edit: Edit) -> str:
+        order, policy = self._order, self._order.policy
+        files = {
+            path: entry
+            for path, entry in self._git.entries(commit).items()
+            if entry.is_file
+            and any(selected(path, context, policy.files, policy.exclude) for context in order.contexts)
+        }
+        contents = self._git.contents(files.values())
+        changes: dict[str, Entry | None] = {}
+        found = named = False
+        rules = Policy(
+            "any" if policy.match == "any" else "known", "replace" if policy.multiple == "replace" else "refuse"
+        )
+        for path, entry in files.items():
+            data = contents[entry.blob]
+            if not is_candidate(path, data):
+                continue
+            self._tell_architectures(path, data, edit)
+            edited = replace_digests(data, edit.repositories, edit.known, edit.digest, rules, path)
+            found = found or bool(edited.replaced) or edit.digest.encode() in data
+            named = named or found or _may_be_of(edit, data)
+            self._tell_problems(edited.problems)
+            if edited.data != data:
+                changes[path] = Entry(entry.mode, self._git.stored(edited.data))
+        self._is_missing = self._is_missing or not found
+        if not named:
+            where = "" if "." in order.contexts else f" below {', '.join(order.contexts)}"
+            names = ", ".join(edit.repositories) or edit.image
+            self.tell("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
+        if not changes:
+            return commit
+        trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
+        message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
+        return self._git.commit(self._git.changed(self._git.tree(commit), changes), commit, message)
+
+    def _tell_architectures(self, path: str, data: bytes, edit: Edit) -> None:
+        """A file that names the image of one architecture would not run on the others."""
+        for one in references(data, edit.repositories) if edit.manifests else ():
+            if one.digest in edit.manifests:
+                message = f"{path}:{one.line} names {edit.component} for one architecture; name the index"
+                self.tell("warning", "C5", message)
+
+    def _tell_problems(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            if problem.severity == "error":
+                raise _Stopped(problem.rule, problem.message)
+            if problem.severity == "warning":
+                self.tell("warning", problem.rule, problem.message)
+
+    # ---- the pull request --------------------------------------------------------------------------------------
+
+    def _close(self, own: ForgePullRequest, reason: str, description: str) -> None:
+        order = self._order
+        self._describe(own, own.title, description)
+        self._forge.close(order.repository, own.number)
+        self._forge.comment(order.repository, own.number, f"Closed: {reason}.")
+        self.tell("info", "C4", f"closed #{own.number}: {reason}")
+
+    def _settle(self, own: ForgePullRequest | None, branch: str) -> None:
+        order = self._order
+        if own is None:
+            made = self._forge.create(
+                order.repository, branch, order.base, order.title, order.description, draft=order.draft
+            )
+            self.tell("info", "R21", f"opened #{made.number}{' as a draft' if order.draft else ''}")
+            return
+        self._describe(own, order.title, order.description)
+        draft = order.draft or not self._is_fit
+        if own.draft != draft:
+            self._forge.set_draft(order.repository, own.number, draft=draft)
+            self.tell("info", "R30", f"#{own.number} {'is a draft again' if draft else 'left draft'}")
+
+    def _describe(self, own: ForgePullRequest, title: str, description: str) -> None:
+        if own.title != title or not is_described(own.body, description):
+            self._forge.edit(self._order.repository, own.number, title, with_block(own.body, description))
+            self.tell("info", "R23", f"described #{own.number} anew")
+
+
+def _may_be_of(edit: Edit, data: bytes) -> bool:
+    """Whether a reference may be to the image of a Component, also where it is left because that is not sure."""
+    return any(edit.known.is_of(one) is not False for one in references(data, edit.repositories))

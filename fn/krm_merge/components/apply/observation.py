@@ -1,0 +1,44 @@
+"""Reads pull requests as plans need them: from a forge, and from git what the forge does not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krm_merge.components.apply.repository import Repository
+from krm_merge.components.konflux.model import PullRequest
+from krm_merge.components.plan.description import told_by
+from krm_merge.forges.interface import Forge, ForgePullRequest
+
+
+def observed(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
+    """The pull requests of a repository, by number. Raises GitError and ForgeError."""
+    branches = tuple(sorted(repository.branches))
+    for one in forge.pull_requests(url):
+        yield PullRequest(
+            "",
+            url,
+            one.number,
+            one.source_branch,
+            one.target_branch,
+            one.state,
+            one.draft,
+            one.head,
+            one.merge_commit,
+            one.title,
+            one.body,
+            one.author,
+            tuple(sorted(forge.changed_files(url, one.number))) if one.state == "open" else None,
+            _has_user_commits(one, repository),
+            branches if one.state == "open" else None,
+            one.merged_at,
+        )
+
+
+def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
+    """Whether people added commits to a branch of ours; those of forks are none, whatever their text says."""
+    target = repository.branches.get(one.target_branch, "")
+    is_ours = one.source_branch in repository.branches and told_by(one.body) is not None
+    if one.state != "open" or not is_ours or not target or not one.head:
+        return False
+    repository.fetch(one.head, target)
+    return not repository.is_ours(repository.merge_base(target, one.head), one.head)

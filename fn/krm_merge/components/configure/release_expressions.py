@@ -1,0 +1,38 @@
+"""Expressions of ReleasePlans (`release.appstudio.openshift.io/auto-release`): which Components are released.
+
+Source: konflux-ci/integration-service, loader/loader.go (facts as of 2026-08).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+from krm_merge.components.configure.cel_reading import parse, problems
+from krm_merge.components.configure.cel_tokens import tokens_of
+
+_UPDATED = r'updatedComponentIs\("(?:[^"\\]|\\.)*"\)'
+_OURS = re.compile(rf"(?:\((?P<theirs>.*?)\n?\) && \()?{_UPDATED}(?: \|\| {_UPDATED})*(?(theirs)\))", re.DOTALL)
+
+
+def released(theirs: str, names: Iterable[str]) -> str:
+    """An expression that releases these Components, where another one, if there is any, says so too.
+
+    Raises:
+        CelError: The other one cannot be read.
+    """
+    ours = " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
+    if not theirs:
+        return ours
+    parse(theirs)
+    end = "\n" if theirs[tokens_of(theirs)[-1].end :].strip() else ""  # a comment ends with its line
+    return f"({theirs}{end}) && ({ours})"
+
+
+def theirs_of(text: str) -> str:
+    """What `released` made an expression from; all of an expression that it did not write."""
+    match = _OURS.fullmatch(text)
+    if match is None or problems(match["theirs"] or "true"):
+        return text
+    return match["theirs"] or ""

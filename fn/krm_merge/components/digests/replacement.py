@@ -1,0 +1,288 @@
+"""Replaces the digests of an image in one file: bytes in, bytes out, and only hex characters differ (rule C5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from itertools import groupby
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import Literal
+
+from krm_merge.components.digests.image_identity import Known
+from krm_merge.components.digests.references import DIGEST_LENGTH, Reference, is_digest, references
+from krm_merge.components.graph.graph import Severity
+
+__all__ = [
+    "Edited",
+    "Policy",
+    "Problem",
+    "Reference",
+    "Replacement",
+    "is_candidate",
+    "references",
+    "replace_digests",
+    "selected",
+]
+
+RULE = "C5"
+
+MAX_SIZE = 5 * 1024 * 1024
+"""Larger files are generated or data."""
+
+DEFAULT_FILES = (
+    "Dockerfile*",
+    "*.Dockerfile",
+    "Containerfile*",
+    "*.Containerfile",
+    "*.yaml",
+    "*.yml",
+    "*.json",
+    "*.sh",
+)
+"""The names of files that are looked at, in any directory of the context."""
+
+FOREIGN = frozenset({".git", "vendor", "node_modules"})
+"""Directories whose content somebody else writes."""
+
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What may be replaced.
+
+    `match`: only digests that are known to be of the component, or any. `multiple`: whether a file with several digests
+    of one repository is refused, or has those replaced that are known, whatever `match` says.
+    """
+
+    match: Literal["known", "any"] = "known"
+    multiple: Literal["refuse", "replace"] = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A digest that was replaced. `line` counts from 1."""
+
+    line: int
+    repository: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What was left alone, or is worth telling. `line` counts from 1, 0 where it is about the whole file."""
+
+    rule: str
+    severity: Severity
+    message: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What came of a file: `data` is as it was where an error is among the problems."""
+
+    data: bytes
+    replaced: tuple[Replacement, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def replace_digests(
+    data: bytes,
+    repositories: Sequence[str],
+    known: Known,
+    new: str,
+    policy: Policy = Policy(),
+    path: str = "",
+) -> Edited:
+    """Gives all references to an image the digest `new`.
+
+    `repositories` are the names of the image, without tag and digest. `known` has the digests that are known to be of
+    it: the promoted one, those of earlier builds and plans; where other components have an image of that name, it tells
+    whose a reference is. `path` is how messages name the file.
+    """
+    file = path or "the file"
+    if not is_digest(new):
+        return Edited(
+            data, problems=(Problem(RULE, "error", f"{new!r} is no sha256 digest; {file} is left as it is", 0),)
+        )
+    found = references(data, repositories)
+    ours = [one for one in found if known.is_of(one)]
+    going: list[Reference] = []
+    problems = list(_unclear(found, known, file))
+    if not found:
+        message = f"nothing to update in {file}: no reference with a digest to {' or '.join(repositories)}"
+        problems.append(Problem(RULE, "info", message, 0))
+    for repository, group in groupby(sorted(ours, key=lambda one: one.repository), key=lambda one: one.repository):
+        chosen, told = _choose(repository, list(group), known.digests, new, policy, file)
+        going += chosen
+        problems += told
+    if errors := [problem for problem in problems if problem.severity == "error"]:
+        return Edited(data, problems=tuple(errors))
+    edited = _with_digest(data, going, new)
+    if flaw := _flaw(data, edited, references(edited, repositories), found, going, new):
+        return Edited(data, problems=(Problem(RULE, "error", f"{flaw}; {file} is left as it is", 0),))
+    problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in going)} - {new}, file)
+    return Edited(
+        edited,
+        tuple(Replacement(one.line, one.repository, one.digest, new) for one in sorted(going, key=_place)),
+        tuple(problems),
+    )
+
+
+def _place(reference: Reference) -> int:
+    return reference.digest_start
+
+
+def _unclear(found: Sequence[Reference], known: Known, file: str) -> Iterator[Problem]:
+    """The references of which it cannot be told whose they are: of each digest the first."""
+    unclear = dict[str, Reference]()
+    for one in found:
+        if known.is_of(one) is None:
+            unclear.setdefault(one.digest, one)
+    for one in unclear.values():
+        message = (
+            f"{one.digest} of {one.repository} in {file} may be of another Component whose image has this name; it is "
+            f"left. Give it the digest or the tag of the one that is meant"
+        )
+        yield Problem(RULE, "warning", message, one.line)
+
+
+def _choose(
+    repository: str, found: Sequence[Reference], known: Collection[str], new: str, policy: Policy, file: str
+) -> tuple[list[Reference], list[Problem]]:
+    """Which of the references to one repository are replaced, and what there is to tell."""
+    digests = {one.digest for one in found}
+    old = [one for one in found if one.digest != new]
+    if not old:
+        return [], []
+    if len(digests) == 1:
+        if policy.match == "any" or digests & set(known):
+            return old, []
+        message = (
+            f"{file} had {old[0].digest} of {repository}, which is not known; replaced, since it is the only one there"
+        )
+        return old, [Problem(RULE, "warning", message, old[0].line)]
+    replaceable = [one for one in old if one.digest in known]
+    if policy.multiple == "refuse" and (new not in digests or replaceable or policy.match == "any"):
+        message = (
+            f"{file} holds {len(digests)} digests of {repository}, as a catalog of versions does, and which to replace "
+            f"cannot be told; it is left as it is. Exclude it, or set digest.multiDigestFile to replace known digests"
+        )
+        return [], [Problem(RULE, "error", message, found[0].line)]
+    unknown = dict[str, Reference]()
+    for one in old:
+        if one.digest not in known:
+            unknown.setdefault(one.digest, one)
+    return replaceable, [
+        Problem(
+            RULE, "warning", f"{one.digest} of {repository} in {file} is not known to be of it; it is left", one.line
+        )
+        for one in unknown.values()
+    ]
+
+
+def _with_digest(data: bytes, going: Sequence[Reference], new: str) -> bytes:
+    edited = bytearray(data)
+    for one in going:
+        edited[one.digest_start : one.digest_start + DIGEST_LENGTH] = new.encode()
+    return bytes(edited)
+
+
+def _flaw(
+    before: bytes,
+    after: bytes,
+    found_after: Sequence[Reference],
+    found_before: Sequence[Reference],
+    going: Collection[Reference],
+    new: str,
+) -> str:
+    """What is wrong with an edit, '' if nothing: all is as it was but for the digests that were to change."""
+    changed = set(going)
+    if list(found_after) != [replace(one, digest=new) if one in changed else one for one in found_before]:
+        return "after the edit the references are not those expected"
+    if _without_digests(before, found_before) != _without_digests(after, found_before):
+        return "the edit changed more than digests"
+    return ""
+
+
+def _without_digests(data: bytes, found: Sequence[Reference]) -> list[bytes]:
+    """The text between the hex characters of these references."""
+    pieces: list[bytes] = []
+    at = 0
+    for one in sorted(found, key=_place):
+        pieces.append(data[at : one.digest_start + len("sha256:")])
+        at = one.digest_start + DIGEST_LENGTH
+    return [*pieces, data[at:]]
+
+
+def _elsewhere(data: bytes, found: Sequence[Reference], stale: Collection[str], file: str) -> list[Problem]:
+    """Digests that should be gone, but stand where no reference to the image was found."""
+    starts = {one.digest_start for one in found}
+    first: dict[str, int] = {}
+    for match in re.finditer(rb"sha256:[0-9a-f]{64}", data):
+        digest = match[0].decode()
+        if digest in stale and match.start() not in starts and digest not in first:
+            first[digest] = data.count(b"\n", 0, match.start()) + 1
+    return [
+        Problem(
+            RULE,
+            "warning",
+            f"{file} also holds {digest} where it is not part of a reference to the image; it is left",
+            line,
+        )
+        for digest, line in first.items()
+    ]
+
+
+def is_candidate(path: str, data: bytes) -> bool:
+    """Whether a file is text that people of the repository write: not too large, not kept elsewhere, not binary."""
+    if _is_foreign(PurePosixPath(path)):
+        return False
+    return len(data) <= MAX_SIZE and not data.startswith(_LFS_POINTER) and b"\0" not in data
+
+
+def selected(path: str, context: str, files: Sequence[str], exclude: Sequence[str]) -> bool:
+    """Whether a file is one to look for digests in.
+
+    `path` is relative to the root of the repository, `context` the directory of the component there. `files` are
+    globs that replace the default, the usual names inside the context; `exclude` are globs of what is left out. Both
+    are of whole paths from the root: `*` is within a name, `**` any directories. One that ends in a name without
+    wildcards, or in `/`, is of a directory too, with all that is in it.
+    """
+    file = PurePosixPath(path)
+    if _is_foreign(file) or any(_matches(file, glob) for glob in exclude):
+        return False
+    if files:
+        return any(_matches(file, glob) for glob in files)
+    inside = file.is_relative_to(normpath(f"./{context}"))
+    return inside and any(fnmatchcase(file.name, glob) for glob in DEFAULT_FILES)
+
+
+def _is_foreign(path: PurePosixPath) -> bool:
+    return not FOREIGN.isdisjoint(path.parts)
+
+
+def _matches(path: PurePosixPath, glob: str) -> bool:
+    globs = [each for each in glob.split("/") if each not in ("", ".")]
+    if glob.endswith("/"):
+        globs.append("**")
+    if not globs:
+        return False
+    is_name = not any(mark in globs[-1] for mark in "*?[")
+    return _parts_match(path.parts, globs, with_content=is_name)
+
+
+def _parts_match(parts: Sequence[str], globs: Sequence[str], *, with_content: bool) -> bool:
+    """Whether names match globs one by one; `with_content` says that the names may go on below what the globs name."""
+    if not globs:
+        return with_content or not parts
+    if globs[0] == "**":
+        return any(_parts_match(parts[at:], globs[1:], with_content=with_content) for at in range(len(parts) + 1))
+    if not parts or not fnmatchcase(parts[0], globs[0]):
+        return False
+    return _parts_match(parts[1:], globs[1:], with_content=with_content)

@@ -1,0 +1,202 @@
+"""The graph of Components: who depends on whom, and what is wrong with that (rules R1 to R6, C1, C9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from krm_merge.components.konflux.model import Component, Key
+
+Role: TypeAlias = Literal["dependency", "dependant", "both", "independent"]
+"""What a Component is to others: they depend on it, it depends on them, both, or neither (R2)."""
+
+Severity: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something worth telling. `component` is where it is declared, `field` in which field."""
+
+    severity: Severity
+    rule: str
+    message: str
+    component: Key | None = None
+    field: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Edge:
+    """A dependant and what it depends on."""
+
+    dependant: Key
+    dependency: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it."""
+
+    namespace: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Components and the valid edges among them.
+
+    `deleted` are those that are no more; `removed` are names of such in any namespace, also of those that nothing else
+    tells of.
+    """
+
+    components: Mapping[Key, Component]
+    edges: frozenset[Edge] = field(default_factory=frozenset)
+    deleted: Mapping[Key, Component] = field(default_factory=dict)
+    removed: frozenset[str] = frozenset()
+
+    @cached_property
+    def _below(self) -> dict[Key, list[Key]]:
+        below: dict[Key, list[Key]] = {}
+        for edge in sorted(self.edges):
+            below.setdefault(edge.dependency, []).append(edge.dependant)
+        return below
+
+    @cached_property
+    def _above(self) -> dict[Key, list[Key]]:
+        above: dict[Key, list[Key]] = {}
+        for edge in sorted(self.edges):
+            above.setdefault(edge.dependant, []).append(edge.dependency)
+        return above
+
+    def dependants(self, key: Key) -> Sequence[Key]:
+        """Who depends on a Component, in order."""
+        return self._below.get(key, ())
+
+    def dependencies(self, key: Key) -> Sequence[Key]:
+        """What a Component depends on, in order."""
+        return self._above.get(key, ())
+
+    def gone(self, namespace: str) -> set[str]:
+        """The names of the deleted Components of a namespace (R5, C9)."""
+        return {key.name for key in self.deleted if key.namespace == namespace} | self.removed
+
+    def role(self, key: Key) -> Role:
+        """What a Component is to others."""
+        if key in self._below:
+            return "both" if key in self._above else "dependency"
+        return "dependant" if key in self._above else "independent"
+
+    def is_tested(self, key: Key) -> bool:
+        """Whether builds of a Component are tested and released: those of a dependency never are (R14, I4)."""
+        return key not in self._below
+
+    @cached_property
+    def order(self) -> list[Key]:
+        """All Components, each behind what it depends on."""
+        sorter = TopologicalSorter({key: self.dependencies(key) for key in sorted(self.components)})
+        sorter.prepare()
+        found: list[Key] = []
+        while sorter.is_active():
+            ready = sorted(sorter.get_ready())
+            found += ready
+            sorter.done(*ready)
+        return found
+
+
+def build_graph(
+    components: Iterable[Component], nudges: Iterable[Nudge] = (), removed: Iterable[str] = ()
+) -> tuple[Graph, list[Finding]]:
+    """The graph of the valid edges, and what is wrong with the others; with errors nothing may be written.
+
+    `removed` names Components that are deleted, besides those that say so themselves (C9).
+    """
+    all_of, names = {component.key: component for component in components}, frozenset(removed)
+    gone = {key: one for key, one in sorted(all_of.items()) if one.deleted or key.name in names}
+    living = {key: component for key, component in all_of.items() if key not in gone}
+    without_edges = Graph(living, deleted=gone, removed=names)
+    findings: list[Finding] = []
+    edges: set[Edge] = set()
+    for declarer, edge, name in _declared(living, nudges):
+        if edge is None:
+            findings.append(_unresolved(declarer, name, all_of, without_edges.gone(declarer.namespace)))
+            continue
+        problem = _flaw(edge, living)
+        if problem is not None:
+            findings.append(problem)
+        else:
+            edges.add(edge)
+    graph = replace(without_edges, edges=frozenset(edges))
+    findings += _cycles(graph)
+    return graph, sorted(set(findings), key=lambda one: (one.component or Key("", ""), one.rule, one.message))
+
+
+Declared: TypeAlias = tuple[Key, Edge | None, str]
+"""Who declares it, the edge, and the name as written where there is no such Component."""
+
+
+def _declared(living: Mapping[Key, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
+    # C1: both directions are read.
+    for key, component in sorted(living.items()):
+        for name in dict.fromkeys(component.depends_on):
+            target = Key(key.namespace, name)
+            yield key, Edge(key, target) if target in living else None, name
+        for name in dict.fromkeys(component.nudges):
+            target = Key(key.namespace, name)
+            yield key, Edge(target, key) if target in living else None, name
+    for nudge in nudges:
+        source, target = Key(nudge.namespace, nudge.source), Key(nudge.namespace, nudge.target)
+        missing = next((key for key in (source, target) if key not in living), None)
+        yield source, None if missing else Edge(target, source), missing.name if missing else ""
+
+
+def _unresolved(declarer: Key, name: str, all_of: Mapping[Key, Component], gone: set[str]) -> Finding:
+    elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
+    if name in gone:
+        message = f"{declarer} names {name}, which is deleted; the edge is gone"
+        return Finding("info", "R5", message, declarer)
+    if elsewhere:
+        message = f"{declarer} names {name}, which is in namespace {elsewhere[0].namespace}; the edge is ignored"
+        return Finding("warning", "R4", message, declarer)
+    return Finding(
+        "warning", "C9", f"{declarer} names {name}, but there is no such Component; the edge is ignored", declarer
+    )
+
+
+def _flaw(edge: Edge, living: Mapping[Key, Component]) -> Finding | None:
+    dependant, dependency = living[edge.dependant], living[edge.dependency]
+    if edge.dependant == edge.dependency:
+        return Finding("error", "R3", f"{edge.dependant} depends on itself; remove that", edge.dependant)
+    if dependant.application != dependency.application:
+        message = (
+            f"{edge.dependant} depends on {edge.dependency} of application {dependency.application or 'none'}, itself "
+            f"in {dependant.application or 'none'}; the edge is ignored"
+        )
+        return Finding("warning", "R4", message, edge.dependant)
+    return None
+
+
+def _cycles(graph: Graph) -> list[Finding]:
+    """One finding for each cycle that has to be broken, with its whole path (R3)."""
+    findings: list[Finding] = []
+    edges = set(graph.edges)
+    while True:
+        above: dict[Key, list[Key]] = {}
+        for edge in sorted(edges):
+            above.setdefault(edge.dependant, []).append(edge.dependency)
+        try:
+            TopologicalSorter({key: above[key] for key in sorted(above)}).prepare()
+        except CycleError as error:
+            # graphlib tells it against the direction of the edges.
+            path = list(reversed(error.args[1]))
+            start = path.index(min(path))
+            around = [*path[start:-1], *path[:start]]
+            around.append(around[0])
+            text = " -> ".join(map(str, around))
+            findings.append(Finding("error", "R3", f"these depend on each other in a circle: {text}", around[0]))
+            edges -= {Edge(a, b) for a, b in pairwise(around)}
+            continue
+        return findings

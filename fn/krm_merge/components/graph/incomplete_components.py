@@ -1,0 +1,25 @@
+"""What Components do not say, but pull requests between them need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krm_merge.components.graph.graph import Finding, Graph
+from krm_merge.components.konflux.history import History
+
+_REPOSITORY = "spec.source.git.url"
+_IMAGE = "spec.containerImage"
+
+
+def incomplete(graph: Graph, history: History) -> Iterator[Finding]:
+    """Components of the graph without a repository, and dependencies without the name of an image.
+
+    The graph must have no cycle.
+    """
+    for key in graph.order:
+        if not graph.components[key].repository and graph.role(key) != "independent":
+            message = f"{key} names no repository, so no pull request goes there or comes from there; set {_REPOSITORY}"
+            yield Finding("warning", "R21", message, key, _REPOSITORY)
+        if graph.dependants(key) and not history.image_names(key):
+            message = f"{key} names no image, and no build does, so it brings nothing; set {_IMAGE}"
+            yield Finding("warning", "C5", message, key, _IMAGE)

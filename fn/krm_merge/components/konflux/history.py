@@ -1,0 +1,200 @@
+"""What builds and pull requests say together: the latest of each, whatever order they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from krm_merge.components.konflux.model import Build, Component, Key, PullRequest, is_label_of, same_repository
+
+_LASTING = {"open": 0, "closed": 1, "merged": 2}
+PullRequestId = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class History:
+    """Builds and pull requests as observed; what was observed twice counts once.
+
+    Builds for another branch than the one that their Component is built from do not count: they are of another version.
+    """
+
+    builds: Sequence[Build] = ()
+    pull_requests: Sequence[PullRequest] = ()
+    components: Mapping[Key, Component] = field(default_factory=dict)
+
+    @cached_property
+    def _in_order(self) -> list[Build]:
+        """From the oldest to the newest; of builds that started together the name decides."""
+        ours = {build for build in self.builds if self.is_built_from(build.component, self._branch(build))}
+        return sorted(ours, key=lambda build: (build.started, build.name))
+
+    def is_built_from(self, key: Key, branch: str) -> bool:
+        """Whether a Component is built from a branch, as far as that is known; '' is a branch that nobody tells."""
+        component = self.components.get(key)
+        return component is None or not component.branch or branch in ("", component.branch)
+
+    def other_branches(self, key: Key) -> list[str]:
+        """The branches of which there are builds that do not count."""
+        return sorted(self._other_branches.get(key, ()))
+
+    @cached_property
+    def _other_branches(self) -> dict[Key, set[str]]:
+        found: dict[Key, set[str]] = {}
+        for build in self.builds:
+            branch = self._branch(build)
+            if not self.is_built_from(build.component, branch):
+                found.setdefault(build.component, set()).add(branch)
+        return found
+
+    def _branch(self, build: Build) -> str:
+        """The branch that a build is for, '' where that was not observed."""
+        if build.event == "merge_queue":
+            return ""  # it has branches of its own
+        owner = self._owner(build)
+        pull_request = self._by_id.get(owner) if owner is not None else None
+        observed = pull_request.target_branch if pull_request is not None else ""
+        told = build.target_branch or self._labelled(build)
+        # A pull request may get another target after it was built; what was pushed stays where it was pushed to.
+        return (told or observed) if build.event == "push" else (observed or told)
+
+    def _labelled(self, build: Build) -> str:
+        """The branch that a label tells: the Component's, if it may be that one."""
+        component = self.components.get(build.component)
+        is_own = component is not None and is_label_of(build.branch_label, component.branch)
+        return component.branch if component is not None and is_own else build.branch_label
+
+    @cached_property
+    def by_component(self) -> dict[Key, list[Build]]:
+        """The builds of each Component, from the oldest to the newest."""
+        found: dict[Key, list[Build]] = {}
+        for build in self._in_order:
+            found.setdefault(build.component, []).append(build)
+        return found
+
+    @cached_property
+    def by_repository(self) -> dict[str, list[PullRequest]]:
+        """The pull requests of each repository, by number."""
+        found: dict[str, dict[int, PullRequest]] = {}
+        for one in self.pull_requests:
+            of_repository = found.setdefault(same_repository(one.repository), {})
+            known = of_repository.get(one.number)
+            # A late observation does not undo a merge.
+            if known is None or _LASTING[one.state] >= _LASTING[known.state]:
+                of_repository[one.number] = one
+        return {repository: [ones[number] for number in sorted(ones)] for repository, ones in found.items()}
+
+    def of_repository(self, url: str) -> Sequence[PullRequest]:
+        """The pull requests of a repository."""
+        return self.by_repository.get(same_repository(url), ())
+
+    @cached_property
+    def _built(self) -> dict[tuple[Key, PullRequestId, bool], list[Build]]:
+        """Builds by Component and pull request, those before and after its merge apart."""
+        found: dict[tuple[Key, PullRequestId, bool], list[Build]] = {}
+        for build in self._in_order:
+            pushed, owner = build.event == "push", self._owner(build)
+            if owner is not None and build.event != "merge_queue":
+                found.setdefault((build.component, owner, pushed), []).append(build)
+        return found
+
+    def _owner(self, build: Build) -> PullRequestId | None:
+        """The pull request that a build is of; of a push the one that was merged."""
+        repository = same_repository(build.repository or self._repository(build.component))
+        number = self._merge_commits.get((repository, build.revision)) if build.event == "push" else None
+        return number or ((repository, build.pull_request) if build.pull_request else None)
+
+    @cached_property
+    def _merge_commits(self) -> dict[tuple[str, str], PullRequestId]:
+        return {
+            (same_repository(one.repository), one.merge_commit): one.id
+            for one in self.pull_requests
+            if one.state == "merged" and one.merge_commit
+        }
+
+    @cached_property
+    def _by_id(self) -> dict[PullRequestId, PullRequest]:
+        return {one.id: one for ones in self.by_repository.values() for one in ones}
+
+    def merge_of(self, build: Build) -> PullRequest | None:
+        """The pull request whose merge a push built, as far as that was observed."""
+        owner = self._owner(build) if build.event == "push" else None
+        return self._by_id.get(owner) if owner is not None else None
+
+    def _repository(self, key: Key) -> str:
+        component = self.components.get(key)
+        return component.repository if component is not None else ""
+
+    def before_merge(self, key: Key, pull_request: PullRequest) -> list[Build]:
+        """Builds of a Component from a pull request, from the oldest to the newest."""
+        return self._built.get((key, pull_request.id, False), [])
+
+    def after_merge(self, key: Key, pull_request: PullRequest) -> list[Build]:
+        """Builds of a Component from the merge of a pull request."""
+        return self._built.get((key, pull_request.id, True), [])
+
+    def unobserved(self, key: Key) -> list[int]:
+        """The numbers of pull requests of which builds gave an image, but which nobody observed."""
+        observed = {one.number for one in self.of_repository(self._repository(key))}
+        built = {b.pull_request for b in self.by_component.get(key, ()) if b.event != "merge_queue" and is_usable(b)}
+        return sorted(built - observed - {0})
+
+    def image(self, key: Key) -> str:
+        """The name of a Component's image: its own, else that of the newest build; '' where neither tells."""
+        component = self.components.get(key)
+        if component is not None and component.image:
+            return component.image
+        return next((build.image for build in reversed(self.by_component.get(key, ())) if build.image), "")
+
+    def image_names(self, key: Key) -> tuple[str, ...]:
+        """All names of a Component's image, its own first."""
+        component = self.components.get(key)
+        released = component.released_as if component is not None else ()
+        return tuple(filter(None, dict.fromkeys((self.image(key), *released))))
+
+    def promoted(self, key: Key) -> Build | None:
+        """The build that is in the global candidate list: the newest successful push, never an older one (R15).
+
+        None where only the Component itself tells what was promoted.
+        """
+        return self._promoted.get(key)
+
+    @cached_property
+    def _promoted(self) -> dict[Key, Build]:
+        found: dict[Key, Build] = {}
+        for key, builds in self.by_component.items():
+            component = self.components.get(key)
+            since = component.promoted if component is not None else ""
+            pushed = [b for b in builds if b.event == "push" and is_usable(b) and b.started >= since]
+            if pushed:
+                found[key] = pushed[-1]
+        return found
+
+    def promoted_before(self, key: Key, at: str) -> tuple[str, str] | None:
+        """Digest and commit in the global candidate list at a time, which is text as in builds; None if unknown."""
+        pushed = [b for b in self.by_component.get(key, ()) if b.event == "push" and is_usable(b)]
+        before = [b for b in pushed if (b.completed or b.started) <= at]
+        if before:
+            return before[-1].digest, before[-1].revision
+        component = self.components.get(key)
+        # What the Component tells may be of a later push.
+        if component is None or not component.digest or component.digest in {b.digest for b in pushed}:
+            return None
+        return component.digest, component.commit
+
+    def promoted_digest(self, key: Key) -> str:
+        """The digest in the global candidate list, '' where there is none yet."""
+        build = self.promoted(key)
+        component = self.components.get(key)
+        return build.digest if build is not None else component.digest if component is not None else ""
+
+
+def is_usable(build: Build) -> bool:
+    """Whether a build gave an image (R19)."""
+    return build.outcome == "succeeded" and bool(build.digest)
+
+
+def latest(builds: Iterable[Build]) -> Build | None:
+    """The newest build that gave an image; the builds are in order."""
+    found = [build for build in builds if is_usable(build)]
+    return found[-1] if found else None

@@ -1,0 +1,264 @@
+"""Reads Components, builds and pull requests from the values of resources.
+
+Source of the fields: Konflux's API (appstudio.redhat.com, in future konflux-ci.dev), Tekton and Pipelines as Code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from krm_merge.components.digests.references import is_digest
+from krm_merge.components.graph.graph import Nudge
+from krm_merge.components.konflux.fields import Fields, Place, at
+from krm_merge.components.konflux.model import (
+    Build,
+    Component,
+    Event,
+    Key,
+    Outcome,
+    PullRequest,
+    State,
+    digest_of,
+    image_name,
+    tag_of,
+)
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.text.values import Value
+
+GROUPS: Final = ("appstudio.redhat.com", "konflux-ci.dev")
+OWN_GROUP: Final = "components.krm-merge.dev"
+OWN_VERSION: Final = f"{OWN_GROUP}/v1alpha1"
+DEPENDS_ON: Final = ("dependsOn", "depends-on", "depends on")
+"""How a dependant names what it depends on; the first is ours, the last the specification's."""
+DEPENDS_ON_ANNOTATION: Final = f"{OWN_GROUP}/depends-on"
+DERIVED_NUDGES: Final = f"{OWN_GROUP}/derived-nudges"
+"""Who is nudged only because `configure` said so: that declares no edge, it follows from one (R6)."""
+
+_LABELS = ("appstudio.openshift.io", "build.konflux-ci.dev")
+_PAC = "pipelinesascode.tekton.dev"
+_BUILD = "build.appstudio.redhat.com"
+_HEADS = "refs/heads/"
+_TAG_IN_LABEL = "refs-tags-"
+_NO_REVISION = re.compile(r"HEAD\Z|(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+_DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
+_PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
+
+
+def read_component(value: Value) -> Component:
+    """A Component. Raises UnreadableError."""
+    fields = Fields(value)
+    source: Place = ("spec", "source")
+    # The model as it was, and with versions, of which the first counts.
+    places = [(*source, "git"), *fields.maps(*source, "versions")[:1]]
+    annotations: Place = ("metadata", "annotations")
+    promoted, image = fields.image("status", "lastPromotedImage"), fields.image("spec", "containerImage")
+    named = listed(fields.text(*annotations, DEPENDS_ON_ANNOTATION))
+    derived = listed(fields.text(*annotations, DERIVED_NUDGES))
+    declared = [name for field in DEPENDS_ON for name in fields.texts("spec", field) or ()]
+    component = Component(
+        Key(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
+        fields.text("spec", "application"),
+        _first([fields.url(*place, "url") for place in (places[0], source)]),
+        _revised(_first([fields.branch(*place, "revision") for place in places])),
+        _first([fields.directory(*place, "context") for place in places]) or ".",
+        image_name(image or promoted),
+        digest_of(promoted) or digest_of(image),
+        fields.time(*annotations, _PROMOTED),
+        (),
+        tuple(dict.fromkeys([*declared, *named])),
+        tuple(name for name in fields.texts("spec", "build-nudges-ref") or () if name not in derived),
+        bool(fields.text("metadata", "deletionTimestamp")),
+        fields.text("status", "lastBuiltCommit"),
+        tuple(dict.fromkeys(filter(None, (tag_of(image), tag_of(promoted))))),
+    )
+    fields.check()
+    return component
+
+
+def misspelt(value: Value) -> Iterator[tuple[str, str]]:
+    """Fields of a Component that are not read, but look like one that says what it depends on; with how to write it."""
+    annotations = at(value, "metadata", "annotations")
+    for place, holder, known, written in (
+        (("spec",), at(value, "spec"), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),
+        (("metadata", "annotations"), annotations, (DEPENDS_ON_ANNOTATION,), DEPENDS_ON_ANNOTATION),
+    ):
+        like = {_letters(name) for name in known}
+        for name in holder if isinstance(holder, dict) else ():
+            if name not in known and _letters(name) in like:
+                yield format_path((*place, name)), written
+
+
+def listed(written: str) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in written.split(",") if name.strip()]
+
+
+def _letters(name: str) -> str:
+    return re.sub("[-_. ]", "", name).lower()
+
+
+def _first(texts: Iterable[str]) -> str:
+    """The first that says something."""
+    return next(filter(None, texts), "")
+
+
+def read_nudges(value: Value) -> list[Nudge]:
+    """The edges of a NudgeConfig. Raises UnreadableError."""
+    fields = Fields(value)
+    namespace = fields.text("metadata", "namespace")
+    derived = listed(fields.text("metadata", "annotations", DERIVED_NUDGES))
+    nudges = [
+        Nudge(namespace, fields.needed(*one, "from"), fields.needed(*one, "to"))
+        for one in fields.maps("spec", "nudges")
+    ]
+    fields.check()
+    return [one for one in nudges if f"{one.source}>{one.target}" not in derived]
+
+
+def read_build(value: Value) -> Build | None:
+    """A PipelineRun that builds a Component; None for one that does something else, or is only a definition in git.
+
+    Raises UnreadableError.
+    """
+    fields = Fields(value)
+    labels, annotations = ("metadata", "labels"), ("metadata", "annotations")
+    component = next((name for group in _LABELS if (name := fields.text(*labels, f"{group}/component"))), "")
+    if not component or fields.at("status") in (None, {}):
+        fields.check()
+        return None
+
+    def told(name: str) -> str:
+        return annotated(name) or labelled(name)
+
+    def annotated(name: str) -> str:
+        return fields.text(*annotations, f"{_PAC}/{name}")
+
+    def labelled(name: str) -> str:
+        return fields.text(*labels, f"{_PAC}/{name}")
+
+    numbers = (
+        (*annotations, f"{_PAC}/pull-request"),
+        (*labels, f"{_PAC}/pull-request"),
+        (*annotations, f"{_BUILD}/pull_request_number"),
+    )
+    number = next(filter(None, [fields.pull_request_number(*place) for place in numbers]), 0)
+    results = _results(fields)
+
+    def result(name: str) -> str:
+        # What `echo` wrote ends in a newline.
+        return fields.text(*results[name]).strip() if name in results else ""
+
+    digest = result("IMAGE_DIGEST") if is_digest(result("IMAGE_DIGEST")) else ""
+    source = told("source-branch").removeprefix(_HEADS)
+    event = _event(told("event-type"), source, bool(number))
+    # A push goes to the branch that it comes from. Only annotations tell it as it is.
+    is_push = event == "push"
+    target = (
+        annotated("branch")
+        or fields.text(*annotations, f"{_BUILD}/target_branch")
+        or (annotated("source-branch") if is_push else "")
+    )
+    label = labelled("branch") or (labelled("source-branch") if is_push else "")
+    build = Build(
+        fields.text("metadata", "name"),
+        Key(fields.text("metadata", "namespace"), component),
+        event,
+        _outcome(fields),
+        told("repo-url") or result("CHAINS-GIT_URL"),
+        told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
+        source,
+        _branch(target),
+        number,
+        image_name(result("IMAGE_URL")),
+        digest,
+        fields.time("status", "startTime") or fields.time("metadata", "creationTimestamp"),
+        fields.time("status", "completionTime"),
+        tuple(found for found in _DIGEST.findall(result("IMAGES")) if found != digest),
+        "" if target or label.startswith(_TAG_IN_LABEL) else label,
+    )
+    fields.check()
+    return build
+
+
+def strange_digest(value: Value) -> str:
+    """The field where a build tells what is no digest, '' for none: nobody can edit it, so that build is of no use."""
+    fields = Fields(value)
+    place = _results(fields).get("IMAGE_DIGEST")
+    written = fields.text(*place).strip() if place is not None else ""
+    return format_path(place) if place is not None and written and not is_digest(written) else ""
+
+
+def _results(fields: Fields) -> dict[str, Place]:
+    """The places of results that are texts; those of other tasks may be lists and maps."""
+    found: dict[str, Place] = {}
+    for one in fields.maps("status", "results"):
+        place = (*one, "value")
+        if not isinstance(fields.at(*place), list | dict):
+            fields.text(*place)
+            found[fields.text(*one, "name")] = place
+    return found
+
+
+def _revised(revision: str) -> str:
+    """The branch that a revision names, '' for a commit and for a tag: these may be of any."""
+    return "" if _NO_REVISION.match(revision) else _branch(revision)
+
+
+def _branch(ref: str) -> str:
+    """The branch that a ref is of, '' for a tag: that may be of any."""
+    branch = ref.removeprefix(_HEADS)
+    return "" if branch.startswith("refs/") else branch
+
+
+def _event(told: str, source: str, has_number: bool) -> Event:
+    if source.startswith("gh-readonly-queue/"):
+        return "merge_queue"
+    if told.lower() in ("push", "incoming") or not has_number:
+        return "push"
+    return "pull_request"
+
+
+def _outcome(fields: Fields) -> Outcome:
+    outcomes: dict[str, Outcome] = {"True": "succeeded", "False": "failed"}
+    states = {fields.text(*one, "type"): fields.text(*one, "status") for one in fields.maps("status", "conditions")}
+    return outcomes.get(states.get("Succeeded", ""), "running")
+
+
+def read_pull_request(value: Value) -> PullRequest:
+    """A PullRequest of ours. Raises UnreadableError."""
+    fields = Fields(value)
+    number = fields.at("spec", "number")
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        fields.wrong("the number of the pull request is expected", "spec", "number")
+        number = 0
+    for field in ("repository", "sourceBranch", "targetBranch"):
+        fields.needed("spec", field)
+    source, target = fields.branch("spec", "sourceBranch"), fields.branch("spec", "targetBranch")
+    if source and source == target:
+        fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
+    state = fields.text("status", "state") or "open"
+    known: dict[str, State] = {"open": "open", "closed": "closed", "merged": "merged"}
+    if state not in known:
+        fields.wrong(f"{state} is none of {', '.join(known)}", "status", "state")
+    pull_request = PullRequest(
+        fields.text("metadata", "name"),
+        fields.url("spec", "repository"),
+        number,
+        source,
+        target,
+        known.get(state, "open"),
+        fields.flag("status", "draft"),
+        fields.commit("status", "headSHA"),
+        fields.commit("status", "mergeSHA"),
+        fields.text("spec", "title"),
+        fields.text("spec", "description"),
+        fields.text("status", "author"),
+        fields.texts("status", "changedFiles"),
+        fields.flag("status", "userCommits"),
+        fields.texts("status", "branches"),
+        fields.time("status", "mergedAt"),
+    )
+    fields.check()
+    return pull_request

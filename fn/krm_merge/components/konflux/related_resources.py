@@ -1,0 +1,91 @@
+"""What is around Components in Konflux: names that releases give their images, tests, and what starts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from krm_merge.components.konflux.fields import Fields
+from krm_merge.components.konflux.model import Component, image_name
+from krm_merge.text.values import Value
+
+_EACH: Final = "*"
+_RELEASE = "release.appstudio.openshift.io/auto-release"
+_OF_ALL: Final = (("metadata", "name"), ("metadata", "namespace"))
+_READ: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "PipelineRun": (("metadata", "annotations", "pipelinesascode.tekton.dev/on-cel-expression"),),
+    "Repository": (("spec", "url"), ("spec", "context")),
+    "IntegrationTestScenario": (("spec", "application"), ("spec", "contexts", _EACH, "name")),
+    "ReleasePlan": (
+        ("spec", "application"),
+        ("metadata", "annotations", _RELEASE),
+        ("metadata", "labels", _RELEASE),
+    ),
+    "Snapshot": (
+        ("spec", "application"),
+        ("spec", "components", _EACH, "name"),
+        ("spec", "components", _EACH, "containerImage"),
+        ("spec", "components", _EACH, "source", "git", "url"),
+        ("spec", "components", _EACH, "source", "git", "revision"),
+        ("status", "conditions", _EACH, "type"),
+        ("status", "conditions", _EACH, "status"),
+    ),
+}
+"""The texts that are read of what `configure` and `simulate` look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Names under which a ReleasePlanAdmission releases images of Components, as pairs of Component and image.
+
+    It is for the Components of the namespace `origin` and of `applications`; '' and None are for all.
+    """
+
+    origin: str
+    applications: tuple[str, ...] | None
+    released: tuple[tuple[str, str], ...]
+
+    def names(self, component: Component) -> list[str]:
+        """The names of a Component's image."""
+        if self.origin not in ("", component.key.namespace):
+            return []
+        if self.applications is not None and component.application not in self.applications:
+            return []
+        return [image for name, image in self.released if name == component.key.name]
+
+
+def read_admission(value: Value) -> Admission:
+    """A ReleasePlanAdmission. Raises UnreadableError."""
+    fields = Fields(value)
+    released = [
+        (fields.text(*mapped, "name"), image_name(fields.text(*one, "url")))
+        for mapped in fields.maps("spec", "data", "mapping", "components")
+        for one in fields.maps(*mapped, "repositories")
+    ]
+    named = tuple((name, image) for name, image in released if image)
+    admission = Admission(fields.text("spec", "origin"), fields.texts("spec", "applications"), named)
+    fields.check()
+    return admission
+
+
+def released_as(component: Component, admissions: Iterable[Admission]) -> tuple[str, ...]:
+    """The names under which a Component's image is released, each once."""
+    return tuple(dict.fromkeys(name for one in admissions for name in one.names(component)))
+
+
+def check_fields(kind: str, value: Value) -> None:
+    """Raises UnreadableError where what is read of a resource of this kind is not a text."""
+    fields = Fields(value)
+    for path in (*_OF_ALL, *_READ.get(kind, ())):
+        _check(fields, (), path)
+    fields.check()
+
+
+def _check(fields: Fields, place: tuple[str | int, ...], path: tuple[str, ...]) -> None:
+    if _EACH not in path:
+        fields.text(*place, *path)
+        return
+    depth = path.index(_EACH)
+    for one in fields.maps(*place, *path[:depth]):
+        _check(fields, one, path[depth + 1 :])

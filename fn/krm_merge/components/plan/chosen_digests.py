@@ -1,0 +1,83 @@
+"""Which digests a branch shall hold, of all that triggers bring, and which they may replace there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from krm_merge.components.konflux.history import is_usable, latest
+from krm_merge.components.konflux.model import Key
+from krm_merge.components.plan.model import DigestEdit, Target, Trigger
+from krm_merge.components.plan.our_pull_requests import Own, Remembered
+from krm_merge.components.plan.planning import Planning
+
+
+def desired_digests(planning: Planning, triggers: Sequence[Trigger], last: Remembered | None) -> dict[Key, str]:
+    """The digest of each dependency that the branch shall hold; `last` is the last pull request of the group."""
+    desired: dict[Key, str] = {}
+    for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
+        of_key = [one for one in triggers if one.component == key]
+        found = _chosen(planning, key, of_key)
+        if found is None and last is not None and key.name in last.told.digests:
+            # S7: what a closed pull request brought goes back to what is promoted.
+            found = planning.history.promoted_digest(key)
+        if found:
+            desired[key] = found
+    return desired
+
+
+def _chosen(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> str | None:
+    """The digest among those of one dependency; None where only closed pull requests brought one."""
+    for state in ("open", "waiting", "done"):
+        found = [one for one in triggers if one.state == state and one.digest]
+        if not found:
+            continue
+        # I13: of one group, what was built with the digests of the group before what was not; else the newest.
+        ours = [one for one in found if one.pull_request and planning.target_of(one.pull_request) is not None]
+        return _newest(planning, key, ours or found).digest
+    if planning.choices.on_closed == "keep":
+        return next((one.digest for one in reversed(triggers) if one.digest), None)
+    return None
+
+
+def _newest(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> Trigger:
+    def started(one: Trigger) -> str:
+        build = latest(planning.history.before_merge(key, one.pull_request)) if one.pull_request else None
+        return build.started if build is not None else ""
+
+    return max(triggers, key=started)
+
+
+def digest_edit(
+    planning: Planning, target: Target, key: Key, desired: Mapping[Key, str], group: str, own: Own
+) -> DigestEdit:
+    """The commit that brings a digest, and what it may replace: what this or another plan brought before."""
+    component, digest, ours = planning.graph.components[key], desired[key], own.of_group(group)
+    before = (ours.last, own.holder(key.name))
+    known = {component.digest, *(one.told.digests.get(key.name, "") for one in before if one is not None)}
+    for build in planning.history.by_component.get(key, ()):
+        if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
+            known.add(build.digest)
+    manifests = {one for build in planning.history.by_component.get(key, ()) for one in build.manifests}
+    tags, others, other_tags = set(component.tags), set[str](), set[str]()
+    # C5: what is of another Component is left alone, though its image has the same name.
+    sharing = planning.sharing(key)
+    for other in sharing:
+        is_meant = any(other in planning.graph.dependencies(one.key) for one in target.dependants)
+        others |= _all_digests(planning, other, desired, own) - (set() if is_meant else {*known, digest})
+        other_tags |= set(planning.graph.components[other].tags)
+    return DigestEdit(
+        key,
+        planning.history.image_names(key),
+        tuple(sorted(known - {"", digest})),
+        digest,
+        tuple(sorted(manifests - {digest})),
+        tuple(sorted(tags - other_tags)) if sharing else (),
+        tuple(sorted(others)),
+        tuple(sorted(other_tags - tags)),
+    )
+
+
+def _all_digests(planning: Planning, key: Key, desired: Mapping[Key, str], own: Own) -> set[str]:
+    """All digests that are known to be of a Component, of whichever group."""
+    built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
+    return (built | own.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}

@@ -1,0 +1,158 @@
+"""What a pull request of ours says of itself: for people, and for the next plan to read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from krm_merge.components.konflux.model import PullRequest, same_repository
+from krm_merge.components.plan.model import DigestEdit, Synthetic, Target, Trigger, Waiting
+
+BEGIN = "<!-- krm-merge components: begin -->"
+END = "<!-- krm-merge components: end -->"
+_BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}", re.DOTALL)
+_DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
+_TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
+_NAME = re.compile(r"`([^`]+)`")
+NOTHING_LEFT = "nothing is left to update"
+"""The reason, but for the branch, by which one is closed that brings what its target has."""
+_CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
+_HAD = re.compile(rf"^Closed: {NOTHING_LEFT} in ", re.MULTILINE)
+_SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
+_WORDS = {
+    "open": "not merged yet",
+    "waiting": "merged, its build is awaited",
+    "done": "merged and built",
+    "closed": "closed without a merge",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a description tells: digests by name of the dependency, states by trigger, heads by copied pull request.
+
+    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that it
+    did because the target had the digests.
+    """
+
+    digests: Mapping[str, str]
+    triggers: Mapping[str, str]
+    synthetic: Mapping[str, str]
+    built_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    closed: bool = False
+    had: bool = False
+
+
+def told_by(description: str) -> Told | None:
+    """What the block in a description tells; None where there is none, so it is not of ours."""
+    block = _BLOCK.search(_lines(description))
+    if block is None:
+        return None
+    text = block[1]
+    triggers = _TRIGGER.findall(text)
+    return Told(
+        dict(_DIGEST.findall(text)),
+        {name: state for name, state, _ in triggers},
+        dict(_SYNTHETIC.findall(text)),
+        {name: frozenset(_NAME.findall(built_as)) for name, _, built_as in triggers},
+        _CLOSED.search(text) is not None,
+        _HAD.search(text) is not None,
+    )
+
+
+def with_block(existing: str, description: str) -> str:
+    """A description with its block exchanged for that of another; what people wrote around it stays."""
+    block, existing = _BLOCK.search(description), _lines(existing)
+    assert block is not None
+    if _BLOCK.search(existing) is None:
+        return f"{existing.rstrip()}\n\n{block[0]}\n" if existing.strip() else description
+    return _BLOCK.sub(lambda _: block[0], existing, count=1)
+
+
+def is_described(existing: str, description: str) -> bool:
+    """Whether a description has the block of another; what people wrote around it does not matter."""
+    return with_block(existing, description) == _lines(existing)
+
+
+def _lines(text: str) -> str:
+    """Forges may give line ends of their own."""
+    return text.replace("\r\n", "\n")
+
+
+def description_of(
+    target: Target,
+    group: str,
+    triggers: Sequence[Trigger],
+    digests: Sequence[DigestEdit],
+    waiting: Sequence[Waiting],
+    synthetic: Sequence[Synthetic],
+    closed: str = "",
+    *,
+    kept: bool = False,
+) -> tuple[str, str]:
+    """Title and description of a pull request.
+
+    `closed` is why it is closed; `kept` says that it brings digests of what will not be merged.
+    """
+    names = ", ".join(edit.component.name for edit in digests) or "nothing"
+    to = ", ".join(one.key.name for one in target.dependants)
+    whom = ", ".join(f"`{one.key.name}`" for one in target.dependants)
+    lines = [BEGIN, f"This brings new images to {whom}, for the group `{group}`.", ""]
+    for edit in digests:
+        image = edit.repositories[0] if edit.repositories else edit.component.name
+        lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
+    if triggers:
+        lines += ["", "It was triggered by:", ""]
+    for name, ones in _by_pull_request(triggers).items():
+        # Where it is built as several components, the last of them counts.
+        state = next((one.state for one in ones if one.state == "waiting"), ones[0].state)
+        head = ones[0].pull_request.head if ones[0].pull_request is not None else ""
+        built_as = ", ".join(f"`{one.component.name}`" for one in ones)
+        lines.append(f"- {name} ({state}): {_WORDS[state]}{f', at {head}' if head else ''}; built as {built_as}")
+    lines += [f"- a push to `{one.component.name}`" for one in triggers if one.pull_request is None]
+    if synthetic:
+        lines += ["", "It holds the changes to this directory of:", ""]
+        lines += [f"- files of {reference(one.pull_request)} at {one.pull_request.head or '0'}" for one in synthetic]
+    lines += ["", _closed(closed) if closed else _order(waiting, bool(digests), kept=kept), END]
+    return f"Update {names} in {to} ({group})", "\n".join(lines) + "\n"
+
+
+def closed_description(description: str, reason: str) -> str:
+    """A description whose block ends in why it is closed, in place of what it waits for."""
+    block = _BLOCK.search(description)
+    assert block is not None
+    lines = block[1].rstrip("\n").split("\n")[:-1]
+    return "\n".join([BEGIN, *lines[1:], _closed(reason), END]) + "\n"
+
+
+def reference(one: PullRequest) -> str:
+    """A pull request as a forge links it: owner/name#number."""
+    return f"{'/'.join(same_repository(one.repository).rsplit('/', 2)[-2:])}#{one.number}"
+
+
+def _by_pull_request(triggers: Sequence[Trigger]) -> dict[str, list[Trigger]]:
+    found: dict[str, list[Trigger]] = {}
+    for one in triggers:
+        if one.pull_request is not None:
+            found.setdefault(reference(one.pull_request), []).append(one)
+    return found
+
+
+def _closed(reason: str) -> str:
+    return f"Closed: {reason}."
+
+
+def _order(waiting: Sequence[Waiting], brings: bool, *, kept: bool) -> str:
+    if kept:
+        return "Some of what triggered it is closed without a merge; look at the digests before you merge it."
+    if not brings:
+        return "It brings nothing any more: what triggered it will not be merged."
+    if not waiting:
+        return "It waits for nothing: it can be merged."
+    names = {one: reference(one.pull_request) for one in waiting if one.pull_request is not None}
+    unmerged = dict.fromkeys(name for one, name in names.items() if one.until == "merged")
+    if unmerged:
+        return f"Merge it after {', '.join(unmerged)}: until then it names images that expire, and stays a draft."
+    unbuilt = ", ".join(dict.fromkeys(names.values()))
+    return f"Merge it when the merge of {unbuilt} is built: until then it names images that expire, and stays a draft."

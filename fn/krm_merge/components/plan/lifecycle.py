@@ -1,0 +1,128 @@
+"""Whether a pull request is opened where none is open, and whether an open one has an end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from krm_merge.components.konflux.model import Build, Key
+from krm_merge.components.plan.model import Target, Trigger
+from krm_merge.components.plan.our_pull_requests import OfGroup, Own, Remembered
+from krm_merge.components.plan.planning import Planning, named
+
+
+def unsettled(planning: Planning, own: Own, ours: OfGroup, triggers: Sequence[Trigger]) -> list[Trigger]:
+    """What still triggers; what an earlier pull request of the group was about is over with that."""
+    goes_on = ours.open is not None or any(_is_live(one) for one in triggers)
+    return [one for one in triggers if not _is_settled(planning, own, ours, one, goes_on)]
+
+
+def _is_settled(planning: Planning, own: Own, ours: OfGroup, trigger: Trigger, goes_on: bool) -> bool:
+    if _is_live(trigger) or (ours.open is not None and (trigger.pull_request is None or ours.open.names(trigger))):
+        return False
+    before = [one for one in ours.ended if one.names(trigger) and not (goes_on and one.brought_nothing)]
+    # Of what was closed by hand there is something to tell.
+    is_over = goes_on or trigger.state == "closed" or any(_has_settled(one, trigger) for one in before)
+    return bool(before) and is_over and not _needs_mending(planning, own, trigger)
+
+
+def _has_settled(one: Remembered, trigger: Trigger) -> bool:
+    """Whether it was merged in order: what was merged too early is brought again, though others came between."""
+    return one.pull_request.state == "merged" and not (trigger.state == "done" and one.is_before(trigger))
+
+
+def _is_live(trigger: Trigger) -> bool:
+    return trigger.state in ("open", "waiting")
+
+
+def _needs_mending(planning: Planning, own: Own, trigger: Trigger) -> bool:
+    """S8: whether the target branch has the image of what triggers, which was not merged or built then."""
+    holder, promoted = own.holder(trigger.component.name), planning.history.promoted_digest(trigger.component)
+    return holder is not None and holder.is_before(trigger) and _digest(holder, trigger.component) != promoted
+
+
+def is_worth_opening(
+    planning: Planning, target: Target, group: str, triggers: Sequence[Trigger], desired: Mapping[Key, str], own: Own
+) -> bool:
+    """Whether a pull request is to be opened where none is open; if not, why is told."""
+    ours = own.of_group(group)
+    last, ended = ours.last, list(ours.ended)
+    # A branch may be used again: what came after the last pull request from it says nothing of that.
+    new = [one for one in triggers if not any(before.names(one) for before in ended)]
+    live = [one for one in triggers if _is_live(one)]
+    _tell_early(planning, target, last, [one for one in live if one not in new])
+    if not live and not any(_is_newest(planning, target, group, own, one) for one in triggers):
+        return False
+    if last is not None and last.pull_request.state == "closed" and not last.told.closed and not new:
+        message = f"{target}: {named(last.pull_request)} was closed by hand and stays closed; reopen it to go on"
+        planning.tell("info", "R34", message, target.key)
+        return False
+    return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
+
+
+def had_before(ours: OfGroup, desired: Mapping[Key, str]) -> Remembered | None:
+    """The last one of a group, where none is open and its target had these digests without it.
+
+    What the target has now only `apply` sees: where that is the same still, it opens nothing.
+    """
+    last = ours.last
+    return last if last is not None and last.brought_nothing and _has(last, desired) else None
+
+
+def _tell_early(planning: Planning, target: Target, last: Remembered | None, overtaken: Sequence[Trigger]) -> None:
+    names = [named(one.pull_request) for one in overtaken if one.pull_request is not None]
+    if last is None or last.pull_request.state != "merged" or not names:
+        return
+    message = (
+        f"{target}: {named(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
+        f"{last.pull_request.target_branch} now names images of pull requests, which expire"
+    )
+    planning.tell("warning", "R34", message, target.key)
+
+
+def _is_newest(planning: Planning, target: Target, group: str, own: Own, trigger: Trigger) -> bool:
+    """Whether what is merged or closed has to be brought still: it is what was promoted, or has to be taken back."""
+    if _needs_mending(planning, own, trigger):
+        return True
+    if trigger.state != "done":
+        return False
+    promoted, holder = planning.history.promoted(trigger.component), own.holder(trigger.component.name)
+    if holder is not None and _digest(holder, trigger.component) == trigger.digest:
+        return False  # with another group
+    if promoted is not None and _brought(planning, trigger, promoted):
+        return True
+    message = f"{target}: group {group} is done: newer digests of its dependencies were promoted since"
+    planning.tell("info", "R30", message, target.key)
+    return False
+
+
+def _brought(planning: Planning, trigger: Trigger, promoted: Build) -> bool:
+    """Whether a promoted build is of what triggers."""
+    if trigger.pull_request is None:
+        return True
+    return promoted in planning.history.after_merge(trigger.component, trigger.pull_request)
+
+
+def end_of(
+    planning: Planning, triggers: Sequence[Trigger], desired: Mapping[Key, str], own: Own, last: Remembered
+) -> tuple[str, str] | None:
+    """The rule and the reason by which an open pull request is closed; None where it is not."""
+    if any(_is_live(one) for one in triggers):
+        return None
+    holders = {key: own.holder(key.name) for key in desired}
+    having = [holder for key, holder in holders.items() if holder is not None and _has(holder, {key: desired[key]})]
+    if desired and len(having) == len(desired) and not last.pull_request.user_commits:
+        names = ", ".join(dict.fromkeys(named(one.pull_request) for one in having))
+        return "R22", f"{names} brought all that it brings"
+    is_correction = any(_needs_mending(planning, own, one) for one in triggers)
+    all_closed = all(one.state == "closed" for one in triggers)
+    if all_closed and planning.choices.on_closed == "revert" and not is_correction:
+        return "S7", "all that triggered it is closed unmerged"
+    return None
+
+
+def _has(one: Remembered, digests: Mapping[Key, str]) -> bool:
+    return all(_digest(one, key) == digest for key, digest in digests.items())
+
+
+def _digest(one: Remembered, key: Key) -> str | None:
+    return one.told.digests.get(key.name)

@@ -1,0 +1,175 @@
+"""Plans read to be carried out. They may have been edited, or come from anybody: nothing in them is taken on trust."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from krm_merge.components.digests.image_identity import Known
+from krm_merge.components.konflux.fields import Fields, Place
+from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.resources import DigestPolicy
+from krm_merge.text.values import Value
+
+# Source: git-check-ref-format(1); and no branch may be taken for an option or for HEAD.
+_NO_BRANCH = re.compile(r"^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(?:/|$)|[/.]$|^(?:@|HEAD|refs/.*)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What a pull request changes at some paths, to be copied: its head, and the branch that it is for."""
+
+    pull_request: str
+    head: str
+    target_branch: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Digests of a component to be replaced in the files of a directory. `known` holds the new one, too."""
+
+    component: str
+    repositories: tuple[str, ...]
+    known: Known
+    digest: str
+    manifests: frozenset[str] = frozenset()
+
+    @property
+    def image(self) -> str:
+        """How messages name the image."""
+        return self.repositories[0] if self.repositories else self.component
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A plan as it is carried out.
+
+    `contexts` are the directories of the dependants, `number` is the pull request that was open when it was planned, 0
+    for none, and `closed` is why it shall be closed.
+    """
+
+    name: str
+    repository: str
+    branch: str
+    group: str
+    base: str
+    contexts: tuple[str, ...]
+    number: int
+    closed: str
+    draft: bool
+    title: str
+    description: str
+    actions: frozenset[str]
+    copies: tuple[Copy, ...]
+    edits: tuple[Edit, ...]
+    policy: DigestPolicy = field(default_factory=DigestPolicy)
+
+
+def read_order(value: Value) -> Order:
+    """A plan from its resource. Raises UnreadableError with all that is wrong."""
+    fields = Fields(value)
+    branch, base = _branch(fields, "spec", "sourceBranch"), _branch(fields, "spec", "targetBranch")
+    if branch and branch == base:
+        fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
+    fields.needed("spec", "state")
+    state = _one_of(fields, ("open", "closed"), "spec", "state")
+    number = fields.pull_request_number("spec", "number")
+    if not isinstance(fields.at("spec", "draft"), bool):
+        fields.wrong("true or false is expected, without quotes", "spec", "draft")
+    description = fields.text("spec", "description")
+    if told_by(description) is None:
+        problem = "the block between the two comments is missing, by which the pull request is found again"
+        fields.wrong(problem, "spec", "description")
+    components = fields.maps("spec", "components")
+    if not components:
+        fields.wrong("at least one Component is expected", "spec", "components")
+    copies, edits = list[Copy](), list[Edit]()
+    for one in fields.maps("spec", "commits"):
+        if _one_of(fields, ("synthetic", "digest"), *one, "kind") == "synthetic":
+            copies.append(_copy(fields, one))
+        else:
+            edits.append(_edit(fields, one))
+    order = Order(
+        fields.needed("metadata", "name"),
+        _needed_url(fields, "spec", "repository"),
+        branch,
+        fields.needed("spec", "group"),
+        base,
+        tuple(fields.directory(*one, "context") or "." for one in components),
+        number,
+        (fields.text("spec", "reason") or "as planned") if state == "closed" else "",
+        fields.flag("spec", "draft"),
+        fields.needed("spec", "title"),
+        description,
+        frozenset(fields.texts("spec", "actions") or ()),
+        tuple(copies),
+        tuple(edits),
+        _policy(fields),
+    )
+    fields.check()
+    return order
+
+
+def _copy(fields: Fields, at: Place) -> Copy:
+    head = fields.commit(*at, "headSHA")
+    if not head:
+        fields.wrong("the whole id of a commit is expected", *at, "headSHA")
+    return Copy(
+        fields.needed(*at, "pullRequest"),
+        head,
+        _branch(fields, *at, "targetBranch"),
+        fields.texts(*at, "paths") or (),
+    )
+
+
+def _edit(fields: Fields, at: Place) -> Edit:
+    fields.needed(*at, "to")
+    new = fields.digest(*at, "to")
+    return Edit(
+        fields.needed(*at, "component"),
+        fields.texts(*at, "repositories") or (),
+        Known(
+            _digests(fields, *at, "from") | {new},
+            frozenset(fields.texts(*at, "tags") or ()),
+            _digests(fields, *at, "otherDigests"),
+            frozenset(fields.texts(*at, "otherTags") or ()),
+        ),
+        new,
+        _digests(fields, *at, "manifests"),
+    )
+
+
+def _policy(fields: Fields) -> DigestPolicy:
+    at: Place = ("spec", "digest")
+    return DigestPolicy(
+        "any" if _one_of(fields, ("known", "any"), *at, "match") == "any" else "known",
+        "replace" if _one_of(fields, ("refuse", "replace"), *at, "multiDigestFile") == "replace" else "refuse",
+        fields.texts(*at, "files") or (),
+        fields.texts(*at, "exclude") or (),
+    )
+
+
+def _needed_url(fields: Fields, *at: str | int) -> str:
+    fields.needed(*at)
+    return fields.url(*at)
+
+
+def _branch(fields: Fields, *at: str | int) -> str:
+    written = fields.needed(*at)
+    if written and _NO_BRANCH.search(written):
+        fields.wrong("the name of a branch is expected", *at)
+    return written
+
+
+def _one_of(fields: Fields, known: Sequence[str], *at: str | int) -> str:
+    """One of these texts, the first where there is none."""
+    written = fields.text(*at) or known[0]
+    if written not in known:
+        fields.wrong(f"{' or '.join(known)} is expected", *at)
+    return written
+
+
+def _digests(fields: Fields, *at: str | int) -> frozenset[str]:
+    return frozenset(fields.digest(*at, n) for n in range(len(fields.texts(*at) or ())))

@@ -1,0 +1,235 @@
+"""What shall happen to dependants: a pull request for each of them and each group, as data.
+
+All of it follows from what is observed now: nothing is remembered but what pull requests say of themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from krm_merge.components.graph.graph import Finding, Graph
+from krm_merge.components.graph.groups import branch_for
+from krm_merge.components.graph.incomplete_components import incomplete
+from krm_merge.components.konflux.contexts import touches
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.model import Key, same_repository
+from krm_merge.components.plan.actions import actions, tell_why
+from krm_merge.components.plan.chosen_digests import desired_digests, digest_edit
+from krm_merge.components.plan.description import description_of
+from krm_merge.components.plan.lifecycle import end_of, had_before, is_worth_opening, unsettled
+from krm_merge.components.plan.model import Choices, Plan, Synthetic, Target, Trigger, Waiting
+from krm_merge.components.plan.our_pull_requests import Own, Remembered
+from krm_merge.components.plan.planning import Planning, named
+from krm_merge.components.plan.triggers import triggers_by_group
+
+
+def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], list[Finding]]:
+    """The plans for all dependants, and why there is none where one might be expected (C3).
+
+    The graph must have no cycle.
+    """
+    planning = Planning(graph, history, choices)
+    planner = _Planner(planning)
+    for key in graph.order:
+        if graph.dependants(key):
+            _tell_unused(planning, key)
+    planning.findings += incomplete(graph, history)
+    for target in planning.targets:
+        if target.repository:
+            planner.plan_target(target)
+    for target in planning.over:
+        planner.close_all(target)
+    plans = sorted(planner.plans, key=lambda one: (one.target.key, one.group))
+    return plans, planning.findings
+
+
+def _tell_unused(planning: Planning, key: Key) -> None:
+    """Tells which builds of a dependency bring nothing."""
+    if numbers := planning.history.unobserved(key):
+        shown, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
+        message = f"{key}: builds of {shown} bring nothing: there is no PullRequest of that number; {remedy}"
+        planning.tell("info", "R21", message, key)
+    if others := planning.history.other_branches(key):
+        branch = planning.graph.components[key].branch
+        doubt = "; if that is a tag, take it out of its revision" if _may_be_tag(planning, key, branch) else ""
+        message = f"{key}: builds for {_some(others)} bring nothing: the Component is built from {branch}{doubt}"
+        planning.tell("info", "R15", message, key)
+
+
+def _may_be_tag(planning: Planning, key: Key, branch: str) -> bool:
+    """Whether what a Component is built from is perhaps no branch: nothing is built or merged there, or lists it."""
+    observed = planning.history.of_repository(planning.graph.components[key].repository)
+    branches = {"main", "master"}.union(*((one.target_branch, *(one.branches or ())) for one in observed))
+    return branch not in branches and not planning.history.by_component.get(key)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+
+
+class _Planner:
+    """Collects plans and findings."""
+
+    def __init__(self, planning: Planning) -> None:
+        self._planning = planning
+        self.plans: list[Plan] = []
+
+    def plan_target(self, target: Target) -> None:
+        """The plans of one target, by group."""
+        own = Own(self._planning, target)
+        groups = triggers_by_group(self._planning, target, own)
+        for group in sorted(groups.keys() | own.by_group.keys()):
+            ours = own.of_group(group)
+            triggers = unsettled(self._planning, own, ours, groups.get(group, []))
+            if triggers:
+                self._plan_group(target, group, triggers, own)
+            elif ours.open is not None:
+                self._orphan(target, group, ours.open)
+
+    def close_all(self, target: Target) -> None:
+        """Closes the pull requests to a dependant that is deleted (R5)."""
+        for group, ours in Own(self._planning, target).by_group.items():
+            for one in ours.ones:
+                if one.is_open:
+                    self._close(target, group, (), one, "R5", f"{target} is deleted")
+
+    def _plan_group(self, target: Target, group: str, triggers: list[Trigger], own: Own) -> None:
+        ours = own.of_group(group)
+        desired = desired_digests(self._planning, triggers, ours.last)
+        if ours.open is None:
+            if is_worth_opening(self._planning, target, group, triggers, desired, own):
+                self._open(target, group, triggers, desired, own, None)
+            return
+        end = end_of(self._planning, triggers, desired, own, ours.open)
+        if end is not None:
+            self._close(target, group, triggers, ours.open, *end)
+        else:
+            self._open(target, group, triggers, desired, own, ours.open)
+
+    def _orphan(self, target: Target, group: str, open_one: Remembered) -> None:
+        """A pull request of ours that nothing triggers any more (R6, R5)."""
+        gone = self._planning.graph.gone(target.key.namespace)
+        if open_one.told.digests and open_one.told.digests.keys() <= gone:
+            self._close(target, group, (), open_one, "R5", "its dependencies are deleted")
+        else:
+            name = named(open_one.pull_request)
+            message = f"{target}: nothing triggers {name} any more; it is left open for you to decide"
+            self._planning.tell("warning", "R6", message, target.key)
+
+    def _close(
+        self, target: Target, group: str, triggers: Sequence[Trigger], own: Remembered, rule: str, reason: str
+    ) -> None:
+        one = own.pull_request
+        self._planning.tell("info", rule, f"{target}: {named(one)} is closed: {reason}", target.key)
+        self._planning.closing.add(one.id)
+        title, description = description_of(target, group, triggers, (), (), (), reason)
+        self.plans.append(
+            Plan(
+                target,
+                group,
+                one.source_branch,
+                one.target_branch,
+                draft=one.draft,
+                triggers=tuple(triggers),
+                actions=("close",),
+                title=title,
+                description=description,
+                own=one,
+                closed=reason,
+            )
+        )
+
+    def _open(
+        self,
+        target: Target,
+        group: str,
+        triggers: Sequence[Trigger],
+        desired: Mapping[Key, str],
+        own: Own,
+        open_one: Remembered | None,
+    ) -> None:
+        """What a pull request shall be, one that is open already or not."""
+        planning = self._planning
+        waiting = tuple(
+            Waiting(one.component, one.pull_request, "merged" if one.state == "open" else "mergeBuild")
+            for one in triggers
+            if one.state in ("open", "waiting")
+        )
+        synthetic = tuple(self._synthetic(target, triggers))
+        digests = tuple(digest_edit(planning, target, key, desired, group, own) for key in desired)
+        # Where it keeps what will not be merged, it names images that expire.
+        expires = planning.choices.on_closed == "keep" and any(
+            all(one.state == "closed" for one in triggers if one.component == key) for key in desired
+        )
+        title, description = description_of(
+            target, group, triggers, digests, waiting, synthetic, kept=expires and not waiting
+        )
+        existing = open_one.pull_request if open_one is not None else None
+        made = Plan(
+            target,
+            group,
+            existing.source_branch if existing is not None else self._branch(target, group, triggers),
+            existing.target_branch if existing is not None else target.branch,
+            draft=bool(waiting) or expires,
+            triggers=tuple(triggers),
+            waiting=waiting,
+            synthetic=synthetic,
+            digests=digests,
+            title=title,
+            description=description,
+            own=existing,
+        )
+        had = had_before(own.of_group(group), desired)
+        if had is not None:
+            self.plans.append(made)
+            message = f"{had.pull_request.target_branch} had what {named(had.pull_request)} brings, which was closed"
+            planning.tell("info", "R22", f"{target}: {message}; apply opens another if it was taken back", target.key)
+            return
+        made = replace(made, actions=tuple(actions(made, open_one.told if open_one is not None else None)))
+        self.plans.append(made)
+        tell_why(planning, made)
+
+    def _branch(self, target: Target, group: str, triggers: Iterable[Trigger]) -> str:
+        repository = same_repository(target.repository)
+        taken = {target.branch}
+        for one in self._planning.history.of_repository(target.repository):
+            taken |= {*(one.branches or ()), one.target_branch}
+            if one.state == "open":
+                taken.add(one.source_branch)
+        for trigger in triggers:
+            source = trigger.pull_request
+            # The branch of a merged one may still be there.
+            if source is not None and same_repository(source.repository) == repository:
+                taken.add(source.source_branch)
+        return branch_for(group, target.suffix, taken, self._planning.choices.branches.separators)
+
+    def _synthetic(self, target: Target, triggers: Iterable[Trigger]) -> Iterator[Synthetic]:
+        """R28: what open pull requests in the same repository change in the dependants' directories, each once."""
+        seen: set[int] = set()
+        for one in triggers:
+            pull_request = one.pull_request
+            if (
+                pull_request is None
+                or one.state != "open"
+                or pull_request.number in seen
+                or same_repository(pull_request.repository) != same_repository(target.repository)
+            ):
+                continue
+            seen.add(pull_request.number)
+            if pull_request.changed is None or not pull_request.head:
+                message = (
+                    f"{target}: what {named(pull_request)} changes, or its head, was not observed; if it changes "
+                    f"{', '.join(target.contexts)}, that is missing from the branch"
+                )
+                self._planning.tell("warning", "R28", message, target.key)
+                continue
+            paths = tuple(
+                sorted(
+                    path
+                    for path in pull_request.changed
+                    if any(touches(context, [path]) for context in target.contexts)
+                )
+            )
+            if paths:
+                yield Synthetic(pull_request, paths)

@@ -1,0 +1,126 @@
+"""What all plans are made from, and what is told on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+from krm_merge.components.digests.references import spellings
+from krm_merge.components.graph.graph import Finding, Graph
+from krm_merge.components.konflux.history import History, PullRequestId
+from krm_merge.components.konflux.model import Component, Key, PullRequest, same_repository
+from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.model import Choices, Target
+
+
+class Planning:
+    """What is observed, what the user chose, and what was found so far.
+
+    `targets` are in the order of the graph, `rank` is that order, `over` are the targets whose Components are deleted.
+    `closing` are the pull requests that plans close.
+    """
+
+    def __init__(self, graph: Graph, history: History, choices: Choices) -> None:
+        """Nothing is found at first, but for what is told of targets."""
+        self.graph = graph
+        self.history = history
+        self.rank = {key: at for at, key in enumerate(graph.order)}
+        self.findings: list[Finding] = []
+        self.closing: set[PullRequestId] = set()
+        living = self._targets([graph.components[key] for key in graph.order], choices)
+        self.targets = list(_told_apart(living))
+        taken = {_place(one) for one in self.targets}
+        over = self._targets(graph.deleted.values(), choices)
+        self.over = [one for one in over if _place(one) not in taken]
+        suffixes = {one.suffix for one in (*self.targets, *self.over) if self._has_branches(one)}
+        self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
+        self._groups: dict[str, str] = {}
+        self._by_place = {_place(one): one for one in self.targets}
+
+    def group(self, branch: str) -> str:
+        """The group of a branch."""
+        if branch not in self._groups:
+            self._groups[branch] = self.choices.branches.group(branch)
+        return self._groups[branch]
+
+    def target_of(self, one: PullRequest) -> Target | None:
+        """To whom a pull request carries digests, None where it was not planned."""
+        suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
+        found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
+        return found if found is not None and told_by(one.description) is not None else None
+
+    def sharing(self, key: Key) -> list[Key]:
+        """Other Components of the namespace whose images have a name of this one's."""
+        found = {
+            one for name in self.history.image_names(key) for one in self._by_image[key.namespace, spellings(name)]
+        }
+        return sorted(found - {key})
+
+    @cached_property
+    def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[Key]]:
+        found: dict[tuple[str, tuple[str, ...]], list[Key]] = {}
+        for key in self.graph.components:
+            for name in self.history.image_names(key):
+                found.setdefault((key.namespace, spellings(name)), []).append(key)
+        return found
+
+    def tell(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
+        """Tells of a Component what a rule says."""
+        self.findings.append(Finding(severity, rule, message, key))
+
+    def _has_branches(self, target: Target) -> bool:
+        """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
+        return any(self.graph.dependencies(one.key) for one in target.dependants) or any(
+            one.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}")) and told_by(one.description)
+            for one in self.history.of_repository(target.repository)
+        )
+
+    def _targets(self, components: Iterable[Component], choices: Choices) -> Iterator[Target]:
+        sharing: dict[tuple[str, ...], list[Component]] = {}
+        for one in components:
+            place = (one.key.namespace, one.application, same_repository(one.repository), one.branch)
+            together = choices.suffix == "repository" and one.repository
+            sharing.setdefault(place if together else (*place, one.key.name), []).append(one)
+        for ones in sharing.values():
+            dependants = [one for one in ones if self.graph.dependencies(one.key)] or ones[:1]
+            if choices.suffix == "component" or self._is_chained(dependants):
+                yield from (Target((one,), one.key.name) for one in dependants)
+            else:
+                name = same_repository(ones[0].repository).rpartition("/")[2] or ones[0].key.name
+                branch = ones[0].branch.replace("/", "-")
+                yield Target(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
+
+    def _is_chained(self, dependants: Sequence[Component]) -> bool:
+        """Whether what one of them is built to goes to another: one branch cannot be on both sides of a merge."""
+        keys = {one.key for one in dependants}
+        above, level = set[Key](), keys
+        while level:
+            level = {key for one in level for key in self.graph.dependencies(one)} - above
+            above |= level
+        if not above & keys:
+            return False
+        names = ", ".join(one.key.name for one in dependants)
+        message = f"{names} share a repository, but depend on each other: each has branches of its own"
+        self.tell("info", "I17", message, dependants[0].key)
+        return True
+
+
+def _told_apart(targets: Iterable[Target]) -> Iterator[Target]:
+    """With other suffixes where two namespaces build a Component of one name from one repository."""
+    taken = set[tuple[str, str]]()
+    for one in targets:
+        if _place(one) in taken:
+            one = replace(one, suffix=f"{one.suffix}-{one.key.namespace}")
+        taken.add(_place(one))
+        yield one
+
+
+def _place(one: Target) -> tuple[str, str]:
+    return same_repository(one.repository), one.suffix
+
+
+def named(one: PullRequest) -> str:
+    """A pull request as findings name it."""
+    return f"{same_repository(one.repository).rpartition('/')[2]}#{one.number}"

@@ -1,0 +1,267 @@
+"""What the specification's integration-service would do: snapshots, tests, candidates, releases (R14 to R18, R24, R25).
+
+Nothing is decided by what came first: only the latest build of each Component counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from krm_merge.components.graph.graph import Finding, Role
+from krm_merge.components.konflux.history import latest
+from krm_merge.components.konflux.model import Build, Event, Key, Outcome, PullRequest, digest_of
+from krm_merge.components.plan.description import reference
+from krm_merge.components.plan.model import Plan
+from krm_merge.components.plan.planning import Planning
+
+SnapshotType: TypeAlias = Literal["component", "group"]
+
+_LONGEST_APPLICATION = 43
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What becomes of a build."""
+
+    tests: bool
+    candidate: bool
+    environment: bool
+    release: bool
+
+
+def fate(role: Role, event: Event, outcome: Outcome) -> Fate:
+    """What a build leads to, by the role of its Component (R14 to R18); a dependency is never tested or released."""
+    built, pushed = outcome == "succeeded", event == "push"
+    tested = built and role in ("dependant", "independent")
+    return Fate(tested, built and pushed, tested and pushed, tested and pushed)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A Component in a snapshot; `image` with its digest."""
+
+    name: str
+    image: str
+    repository: str
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Images that belong together. `tests` are the scenarios that run, `reports` the pull requests that are told.
+
+    `component` is whose build it was made for, '' for a group; `pushed` says that this was a push. `held` is why it is
+    not released, '' where nothing is against it.
+    """
+
+    namespace: str
+    name: str
+    application: str
+    type: SnapshotType
+    parts: tuple[Part, ...]
+    tests: tuple[str, ...]
+    reports: tuple[str, ...]
+    component: str = ""
+    group: str = ""
+    pushed: bool = False
+    held: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of a snapshot by a plan."""
+
+    namespace: str
+    name: str
+    snapshot: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What there would be. `candidates` is the global candidate list: images with digests."""
+
+    snapshots: tuple[Snapshot, ...]
+    releases: tuple[Release, ...]
+    candidates: Mapping[Key, str]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What there is besides Components: scenarios and automatic release plans by application.
+
+    `passed` are the names of snapshots whose tests are known to have passed, `plans` what shall happen next. `made` are
+    the parts of snapshots by namespace and name: they do not change, and tell what was promoted before.
+    """
+
+    scenarios: Mapping[tuple[str, str], Sequence[str]]
+    release_plans: Mapping[tuple[str, str], Sequence[str]]
+    passed: Collection[str] = ()
+    plans: Sequence[Plan] = ()
+    made: Mapping[tuple[str, str], Sequence[Part]] = field(default_factory=dict)
+
+
+def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Finding]]:
+    """Plays the specification on what was observed. The graph must have no cycle."""
+    player = _Player(planning, world)
+    snapshots = sorted(player.snapshots(), key=lambda one: (one.namespace, one.name, one.type))
+    releases = sorted(player.releases(snapshots), key=lambda one: (one.namespace, one.name))
+    return Simulation(tuple(snapshots), tuple(releases), player.candidates), player.findings
+
+
+class _Player:
+    """Collects snapshots and findings."""
+
+    def __init__(self, planning: Planning, world: World) -> None:
+        self._planning = planning
+        self._graph = graph = planning.graph
+        self._history = history = planning.history
+        self._world = world
+        self._names: set[tuple[str, str]] = set()
+        self.findings: list[Finding] = []
+        self.candidates = {
+            key: f"{image}@{digest}"
+            for key in sorted(graph.components)
+            if (digest := history.promoted_digest(key)) and (image := history.image(key))
+        }
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """One for each latest build, and one for each group of pull requests that are built."""
+        applications: dict[tuple[str, str], list[Key]] = {}
+        for key, component in sorted(self._graph.components.items()):
+            applications.setdefault((key.namespace, component.application), []).append(key)
+        for application, keys in applications.items():
+            for key in keys:
+                pushed = self._history.promoted(key)
+                if pushed is not None:
+                    yield self._of_build(application, keys, pushed, ())
+            yield from self._of_pull_requests(application, keys)
+
+    def _of_pull_requests(self, application: tuple[str, str], keys: list[Key]) -> Iterator[Snapshot]:
+        groups: dict[str, list[tuple[Build, PullRequest]]] = {}
+        for key in keys:
+            for one in self._history.of_repository(self._graph.components[key].repository):
+                build = latest(self._history.before_merge(key, one)) if one.state == "open" else None
+                if build is not None:
+                    groups.setdefault(self._planning.group(one.source_branch), []).append((build, one))
+                    yield self._of_build(application, keys, build, (reference(one),))
+        for group, built in sorted(groups.items()):
+            if len({build.component for build, _ in built}) > 1:
+                yield self._of_group(application, keys, group, built)
+
+    def _of_build(
+        self, application: tuple[str, str], keys: list[Key], build: Build, reports: tuple[str, ...]
+    ) -> Snapshot:
+        role = self._graph.role(build.component)
+        what = fate(role, build.event, build.outcome)
+        tests = tuple(self._world.scenarios.get(application, ())) if what.tests else ()
+        if not what.tests:
+            message = f"{build.component}: {build.name} is not tested: others depend on the Component ({role})"
+            self._tell("R14", message, build.component)
+        if what.candidate:
+            self._tell("R15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
+        name = self._name(application, build, build.component.name)
+        parts = self._parts(name, keys, {build.component: build})
+        held = self._mixed(application[0], parts) if what.release else ""
+        if held:
+            message = f"{build.component}: {name} is not released: {held}"
+            self.findings.append(Finding("warning", "S3", message, build.component))
+        return Snapshot(
+            application[0],
+            name,
+            application[1],
+            "component",
+            parts,
+            tests,
+            reports,
+            build.component.name,
+            pushed=build.event == "push",
+            held=held,
+        )
+
+    def _of_group(
+        self, application: tuple[str, str], keys: list[Key], group: str, built: list[tuple[Build, PullRequest]]
+    ) -> Snapshot:
+        chosen: dict[Key, Build] = {}
+        for key in keys:
+            own = [(build, one) for build, one in built if build.component == key]
+            # I13: what was built with the digests of the group before what was not; else the newest.
+            ours = [(build, one) for build, one in own if self._planning.target_of(one) is not None]
+            if own:
+                chosen[key] = max((build for build, _ in ours or own), key=lambda build: (build.started, build.name))
+        newest = max(chosen.values(), key=lambda build: (build.started, build.name))
+        reports = tuple(dict.fromkeys(reference(one) for _, one in built))
+        # I14: a dependency never starts tests, not those of its group either.
+        tested = any(self._graph.is_tested(key) for key in chosen)
+        tests = tuple(self._world.scenarios.get(application, ())) if tested else ()
+        if tests:
+            names = ", ".join(sorted(key.name for key in chosen))
+            self._tell(
+                "R24", f"group {group}: {names} are tested together, told on {', '.join(reports)}", newest.component
+            )
+        else:
+            message = f"group {group}: not tested: nothing that depends on its Components is built in it"
+            self.findings.append(Finding("warning", "R14", message, newest.component))
+        name = self._name(application, newest, "group", group)
+        return Snapshot(
+            application[0], name, application[1], "group", self._parts(name, keys, chosen), tests, reports, group=group
+        )
+
+    def _parts(self, name: str, keys: Sequence[Key], built: Mapping[Key, Build]) -> tuple[Part, ...]:
+        """All Components of an application: as built, else as they were promoted when the last of these was built."""
+        at, found = max(build.completed or build.started for build in built.values()), list[Part]()
+        made = {part.name: part for part in self._world.made.get((keys[0].namespace, name), ())}
+        for key in keys:
+            component, build = self._graph.components[key], built.get(key)
+            if build is not None:
+                image = build.image or self._history.image(key)
+                found.append(Part(key.name, f"{image}@{build.digest}", component.repository, build.revision))
+            elif promoted := self._history.promoted_before(key, at):
+                found.append(
+                    Part(key.name, f"{self._history.image(key)}@{promoted[0]}", component.repository, promoted[1])
+                )
+            elif key.name in made:
+                found.append(made[key.name])
+        return tuple(found)
+
+    def _mixed(self, namespace: str, parts: Iterable[Part]) -> str:
+        """Which part was built without another one that it shall name: a plan is still to bring it. '' for none."""
+        digests = {Key(namespace, part.name): digest_of(part.image) for part in parts}
+        for plan in self._world.plans:
+            for edit in plan.digests:
+                lacking = [one.key for one in plan.target.dependants if one.key in digests]
+                if lacking and digests.get(edit.component) == edit.digest:
+                    names = ", ".join(key.name for key in lacking)
+                    return f"{names} was built without this {edit.component.name}, which {plan.branch} brings"
+        return ""
+
+    def _name(self, application: tuple[str, str], build: Build, *more: str) -> str:
+        """As Konflux names them, with more where that is taken."""
+        digits = [*_DIGITS.findall(build.started), *["0"] * 7]
+        stamp = f"{''.join(digits[:3])}-{''.join(digits[3:6])}-{digits[6][:3].ljust(3, '0')}"
+        name = f"{application[1][:_LONGEST_APPLICATION]}-{stamp}"
+        for part in more:
+            if (application[0], name) not in self._names and part != "group":
+                break
+            name = f"{name}-{re.sub('[^a-z0-9-]+', '-', part.lower()).strip('-')}"
+        self._names.add((application[0], name))
+        return name
+
+    def releases(self, snapshots: Iterable[Snapshot]) -> Iterator[Release]:
+        """Of pushes that passed their tests, by every automatic plan (R16, R17)."""
+        for one in snapshots:
+            if not one.pushed or one.held or not self._graph.is_tested(Key(one.namespace, one.component)):
+                continue
+            key = Key(one.namespace, one.component)
+            if one.tests and one.name not in self._world.passed:
+                self._tell("R17", f"{key}: {one.name} is released when its tests have passed", key)
+                continue
+            for plan in self._world.release_plans.get((one.namespace, one.application), ()):
+                yield Release(one.namespace, f"{one.name}-{plan}", one.name, plan)
+
+    def _tell(self, rule: str, message: str, key: Key) -> None:
+        self.findings.append(Finding("info", rule, message, key))

@@ -1,0 +1,139 @@
+"""Who triggers what: which builds bring something to dependants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from krm_merge.components.konflux.history import latest
+from krm_merge.components.konflux.model import Build, Component, Outcome, PullRequest
+from krm_merge.components.plan.description import Told, reference
+from krm_merge.components.plan.model import Target, Trigger, TriggerState
+from krm_merge.components.plan.our_pull_requests import Own
+from krm_merge.components.plan.planning import Planning, named
+
+_NOTHING = Told({}, {}, {})
+_WHY_UNBUILT: Mapping[Outcome, str] = {
+    "failed": "failed",
+    "running": "has not finished",
+    "succeeded": "has no digest as its result IMAGE_DIGEST",
+}
+
+
+def triggers_by_group(planning: Planning, target: Target, own: Own) -> dict[str, list[Trigger]]:
+    """What triggers pull requests of a target, by group."""
+    groups: dict[str, list[Trigger]] = {}
+    above = {key for one in target.dependants for key in planning.graph.dependencies(one.key)}
+    for key in sorted(above):
+        if not planning.history.image_names(key):
+            continue  # no file could name it
+        dependency = planning.graph.components[key]
+        for group, trigger in (
+            *_of_pull_requests(planning, target, own, dependency),
+            *_of_pushes(planning, own, dependency),
+        ):
+            groups.setdefault(group, []).append(trigger)
+    return groups
+
+
+def _of_pull_requests(
+    planning: Planning, target: Target, own: Own, dependency: Component
+) -> Iterator[tuple[str, Trigger]]:
+    history, key = planning.history, dependency.key
+    for observed in history.of_repository(dependency.repository):
+        if observed.id in own.ids or not _may_trigger(planning, observed, dependency):
+            continue
+        # What the plan of another target closes is as good as closed.
+        one = replace(observed, state="closed") if observed.id in planning.closing else observed
+        group = planning.group(one.source_branch)
+        last = own.of_group(group).last
+        told = last.told if last is not None else _NOTHING
+        built = latest(history.before_merge(key, one))
+        # Builds are not kept for long: then what was told of them counts.
+        recorded = told.digests.get(key.name, "") if key.name in told.built_as.get(reference(one), ()) else ""
+        digest = built.digest if built is not None else recorded
+        is_known = bool(digest) or bool(history.after_merge(key, one))
+        merged = _merged(planning, dependency, one, told) if one.state == "merged" and is_known else ""
+        if merged:
+            yield group, Trigger(key, one, "done", merged)
+        elif digest:
+            state: TriggerState = "waiting" if one.state == "merged" else one.state
+            yield group, Trigger(key, one, state, digest)
+        else:
+            _tell_unbuilt(planning, target, dependency, one)
+
+
+def _may_trigger(planning: Planning, one: PullRequest, dependency: Component) -> bool:
+    """Whether what one builds is news: it is for the branch that the dependency is built from.
+
+    Beside another's digests the dependency is what it was, unless these are for it.
+    """
+    if not planning.history.is_built_from(dependency.key, one.target_branch):
+        return False
+    target = planning.target_of(one)
+    return target is None or any(dependant.key == dependency.key for dependant in target.dependants)
+
+
+def _merged(planning: Planning, dependency: Component, one: PullRequest, told: Told) -> str:
+    """The digest in the candidate list, if the merge of a pull request is in it; else ''."""
+    history, key = planning.history, dependency.key
+    after, promoted = history.after_merge(key, one), history.promoted(key)
+    is_built = (
+        latest(after) is not None
+        # What a later push built holds the merge, too.
+        or (promoted is not None and bool(after) and promoted.started > after[-1].started)
+        or (one.merged_at != "" and _last_promoted(planning, dependency, one) >= one.merged_at)
+        or (dependency.commit != "" and dependency.commit == one.merge_commit)
+        or told.triggers.get(reference(one)) == "done"
+    )
+    # The newest push counts, of whichever merge it is.
+    return history.promoted_digest(key) if is_built else ""
+
+
+def _last_promoted(planning: Planning, dependency: Component, one: PullRequest) -> str:
+    """When the build in the candidate list started, as far as that is known.
+
+    '' where it is of an earlier merge: builds may wait for each other.
+    """
+    promoted = planning.history.promoted(dependency.key)
+    merge = planning.history.merge_of(promoted) if promoted is not None else None
+    if merge is not None and merge.merged_at and merge.merged_at < one.merged_at:
+        return ""
+    return max(promoted.started if promoted is not None else "", dependency.promoted)
+
+
+def _of_pushes(planning: Planning, own: Own, dependency: Component) -> Iterator[tuple[str, Trigger]]:
+    """I12: nobody's branch gives these a name."""
+    promoted = planning.history.promoted(dependency.key)
+    group = f"component-update-{dependency.key.name}"
+    digest = planning.history.promoted_digest(dependency.key)
+    if (digest and own.of_group(group).open) or (
+        promoted is not None and (not _is_of_merge(planning, promoted) or _is_built_again(planning, own, promoted))
+    ):
+        yield group, Trigger(dependency.key, None, "done", digest)
+
+
+def _is_of_merge(planning: Planning, build: Build) -> bool:
+    merge = planning.history.merge_of(build)
+    # What was merged elsewhere, and got to the Component's branch with it, triggered nothing there.
+    return planning.history.is_built_from(build.component, merge.target_branch) if merge else bool(build.pull_request)
+
+
+def _is_built_again(planning: Planning, own: Own, build: Build) -> bool:
+    """Whether it is another build of a merge that a pull request of ours has brought."""
+    merge, name = planning.history.merge_of(build), build.component.name
+    return merge is not None and any(
+        one.pull_request.state == "merged"
+        and one.told.triggers.get(reference(merge)) == "done"
+        and one.told.digests.get(name, build.digest) != build.digest
+        for one in own.of_group(planning.group(merge.source_branch)).ended
+    )
+
+
+def _tell_unbuilt(planning: Planning, target: Target, dependency: Component, one: PullRequest) -> None:
+    builds = planning.history.before_merge(dependency.key, one)
+    if one.state != "open" or not builds:
+        return
+    why = _WHY_UNBUILT[builds[-1].outcome]
+    message = f"{target}: nothing of {named(one)} yet: the build {builds[-1].name} of {dependency.key} {why}"
+    planning.tell("info", "R19", message, target.key)

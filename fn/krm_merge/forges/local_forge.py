@@ -1,0 +1,129 @@
+"""Pull requests without a forge: recorded in a file beside a bare git repository."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from krm_merge.forges.interface import ForgePullRequest
+from krm_merge.forges.local_merge import How, Identity, Merge
+from krm_merge.forges.local_records import Comment, Record
+from krm_merge.forges.local_repository import BareRepository
+
+
+class LocalForge:
+    """A forge of bare repositories on the disk, named by a path or a file:// URL.
+
+    The pull requests of `app.git` are in `app.pulls.json` beside it. Everything raises ForgeError.
+    """
+
+    def __init__(self, identity: Identity | None = None) -> None:
+        """Takes whom pull requests, comments and merges are by."""
+        self._identity = identity or Identity()
+
+    def pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """All pull requests, by number.
+
+        The head of an open one is where its branch stands now; where git merged that into the target, it is merged.
+        """
+        place = BareRepository.at(repository)
+        branches = place.branches()
+        return [place.current(record, branches).pull for record in place.read()]
+
+    def changed_files(self, repository: str, number: int) -> list[str]:
+        """The paths that a pull request changes, or changed when it was closed; of a renamed file both."""
+        place = BareRepository.at(repository)
+        branches = place.branches()
+        record = place.current(place.find(place.read(), number), branches)
+        return list(place.changed(record, branches) if record.changed is None else record.changed)
+
+    def comments(self, repository: str, number: int) -> list[Comment]:
+        """The comments on a pull request, the oldest first."""
+        place = BareRepository.at(repository)
+        return list(place.find(place.read(), number).comments)
+
+    def create(
+        self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
+    ) -> ForgePullRequest:
+        """Opens a pull request; gives the open one that there is for the two branches as it is."""
+        place = BareRepository.at(repository)
+        with place.locked():
+            records, branches = place.read(), place.branches()
+            for record in records:
+                pull = place.current(record, branches).pull
+                if (pull.source_branch, pull.target_branch, pull.state) == (source_branch, target_branch, "open"):
+                    return pull
+            source, target = place.commit_of(source_branch, branches), place.commit_of(target_branch, branches)
+            if place.merge_base(target, source) == source:
+                raise place.error(f"{source_branch} has no commits that {target_branch} does not have; push some first")
+            opened = ForgePullRequest(
+                max((record.pull.number for record in records), default=0) + 1,
+                source_branch,
+                target_branch,
+                title,
+                body,
+                draft,
+                "open",
+                head=source,
+                author=self._identity.name,
+            )
+            place.write([*records, Record(opened, target)])
+            return opened
+
+    def edit(self, repository: str, number: int, title: str, body: str) -> None:
+        """Gives a pull request another title and body."""
+        with BareRepository.at(repository).changing(number) as change:
+            change.pull(title=title, body=body)
+
+    def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
+        """Makes an open pull request a draft, or takes it out of draft."""
+        place = BareRepository.at(repository)
+        with place.changing(number) as change:
+            pull = change.record.pull
+            if pull.draft != draft and pull.state != "open":
+                raise place.error(f"pull request #{number} is {pull.state} and cannot become a draft or leave that")
+            change.pull(draft=draft)
+
+    def close(self, repository: str, number: int) -> None:
+        """Closes a pull request without merging it; one that is closed or merged stays so."""
+        place = BareRepository.at(repository)
+        with place.changing(number) as change:
+            if change.record.pull.state != "open":
+                return
+            branches, record = place.branches(), change.record
+            # Where a branch is gone nothing is left to compare, and closing is the way out.
+            whole = {record.pull.source_branch, record.pull.target_branch} <= branches.keys()
+            changed = place.changed(record, branches) if whole else None
+            change.record = replace(record, pull=replace(record.pull, state="closed"), changed=changed)
+
+    def comment(self, repository: str, number: int, text: str) -> None:
+        """Adds a comment."""
+        with BareRepository.at(repository).changing(number) as change:
+            written = Comment(self._identity.name, text)
+            change.record = replace(change.record, comments=(*change.record.comments, written))
+
+    def merge(
+        self, repository: str, number: int, *, how: How = "merge", force: bool = False, at: datetime | None = None
+    ) -> str:
+        """Merges a pull request into its target branch, as of `at`, by default now, and gives the new commit.
+
+        A draft is merged only with `force`. Raises ForgeError where it conflicts; then nothing has changed.
+        """
+        place = BareRepository.at(repository)
+        with place.changing(number) as change:
+            branches = place.branches()
+            record = change.record
+            pull = record.pull
+            if pull.state != "open":
+                raise place.error(f"pull request #{number} is {pull.state} already")
+            if pull.draft and not force:
+                raise place.error(f"pull request #{number} is a draft; take it out of draft first")
+            source = place.commit_of(pull.source_branch, branches)
+            target = place.commit_of(pull.target_branch, branches)
+            if place.merge_base(target, source) == source:
+                raise place.error(f"pull request #{number} has nothing that {pull.target_branch} does not have")
+            changed = place.changed(record, branches)
+            commit = Merge(place, self._identity, at or datetime.now(UTC)).made(how, pull, target, source)
+            place.move(pull.target_branch, target, commit)
+            change.record = replace(place.merged(record, commit), changed=changed)
+            return commit

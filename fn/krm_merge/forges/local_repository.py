@@ -1,0 +1,206 @@
+"""A bare git repository on the disk, with the file of its pull requests beside it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+from krm_merge import git_program
+from krm_merge.components.konflux.model import same_repository
+from krm_merge.forges.interface import ForgeError
+from krm_merge.forges.local_records import Record
+from krm_merge.git_program import GitError, complaint
+from krm_merge.packages.directory import PackageError, reason
+from krm_merge.packages.tree import File
+from krm_merge.packages.write import write_file
+
+_HEADS: Final = "refs/heads/"
+
+
+@dataclass(slots=True)
+class Change:
+    """A record that is being changed."""
+
+    record: Record
+
+    def pull(self, **fields: Any) -> None:
+        """Changes fields of the pull request."""
+        self.record = replace(self.record, pull=replace(self.record.pull, **fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a command of git: its exit code, what it wrote, and why it failed."""
+
+    command: str
+    status: int
+    output: str
+    complaint: str
+
+
+@dataclass(frozen=True, slots=True)
+class BareRepository:
+    """A bare repository and the file of its pull requests."""
+
+    directory: Path
+
+    @classmethod
+    def at(cls, url: str) -> BareRepository:
+        """The repository at a path or a file:// URL. Raises ForgeError where there is none."""
+        path = unquote(url.removeprefix("file://").removeprefix("localhost")) if url.startswith("file://") else url
+        for directory in (Path(path).absolute(), Path(f"{path.rstrip('/')}.git").absolute()):
+            # .git belongs to a working tree, which would not follow its branch.
+            is_bare = directory.name != ".git" and os.path.isfile(directory / "HEAD")
+            if is_bare and os.path.isdir(directory / "objects"):
+                return cls(directory.resolve())
+        raise ForgeError(f"{same_repository(url)}: there is no bare git repository; make one with: git clone --bare")
+
+    @property
+    def file(self) -> Path:
+        """Where its pull requests are."""
+        return self.directory.with_name(f"{self.directory.name.removesuffix('.git')}.pulls.json")
+
+    def error(self, text: str) -> ForgeError:
+        """What to raise about this repository."""
+        return ForgeError(f"{self.directory}: {text}")
+
+    # ---- pull requests -----------------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Two processes number their pull requests one after the other."""
+        try:
+            handle = os.open(self.directory, os.O_RDONLY)
+        except OSError as error:
+            raise self.error(reason(error)) from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def changing(self, number: int) -> Iterator[Change]:
+        """One pull request, which is written when the block ends well."""
+        with self.locked():
+            records = self.read()
+            change = Change(self.current(self.find(records, number), self.branches()))
+            yield change
+            self.write([change.record if record.pull.number == number else record for record in records])
+
+    def find(self, records: Sequence[Record], number: int) -> Record:
+        """The record with this number. Raises ForgeError where there is none."""
+        for record in records:
+            if record.pull.number == number:
+                return record
+        raise self.error(f"there is no pull request #{number} in {self.file.name}")
+
+    def read(self) -> list[Record]:
+        """The pull requests, by number. Raises ForgeError."""
+        try:
+            found = json.loads(self.file.read_bytes())
+            records = [Record.read(each) for each in found["pullRequests"]]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ForgeError(f"{self.file}: {reason(error)}") from None
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise ForgeError(f"{self.file} holds no pull requests ({what}); correct it or remove it") from None
+        return sorted(records, key=lambda record: record.pull.number)
+
+    def write(self, records: Sequence[Record]) -> None:
+        """Writes the pull requests. Raises ForgeError."""
+        whole = {"pullRequests": [record.written() for record in records]}
+        text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+        try:
+            write_file(self.file, File(text.encode(errors="replace")))
+        except PackageError as error:
+            raise ForgeError(str(error)) from None
+
+    # ---- git ---------------------------------------------------------------------------------------------------
+
+    def branches(self) -> dict[str, str]:
+        """The commits of all branches."""
+        lines = self.git("for-each-ref", "--format=%(objectname) %(refname)", _HEADS).splitlines()
+        found = (line.partition(" ") for line in lines)
+        return {name.removeprefix(_HEADS): commit for commit, _, name in found}
+
+    def commit_of(self, branch: str, branches: Mapping[str, str]) -> str:
+        """The commit of a branch. Raises ForgeError where it is missing."""
+        if branch not in branches:
+            raise self.error(f"there is no branch {branch}; push it first")
+        return branches[branch]
+
+    def move(self, branch: str, before: str, commit: str) -> None:
+        """Makes a branch another commit, if it is still what it was before. Raises ForgeError."""
+        self.git("update-ref", f"{_HEADS}{branch}", commit, before)
+
+    def merge_base(self, target: str, source: str) -> str:
+        """The newest commit that both come from. Raises ForgeError."""
+        done = self.run(["merge-base", target, source])
+        if done.status == 1:
+            raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
+        return self.output(done)
+
+    def current(self, record: Record, branches: Mapping[str, str]) -> Record:
+        """What is open as its branch stands now: merged, where git brought that into the target branch."""
+        pull = record.pull
+        if pull.state != "open":
+            return record
+        head, target = branches.get(pull.source_branch, pull.head), branches.get(pull.target_branch, "")
+        now = replace(record, pull=replace(pull, head=head))
+        if not target or not self._holds(target, head) or self._holds(record.base, head):
+            return now
+        since = self.git("rev-list", "--first-parent", "--ancestry-path", "--parents", f"{head}..{target}").splitlines()
+        merge, parent = since[-1].split()[:2] if since else (head, head)
+        # On a commit of its own, or the target was merely moved on.
+        merge_commit = head if parent == head else merge
+        changed = self.changed(now, {**branches, pull.target_branch: record.base})
+        return replace(self.merged(now, merge_commit), changed=changed)
+
+    def merged(self, record: Record, commit: str) -> Record:
+        """A pull request that this commit has merged, when it was made."""
+        at = datetime.fromtimestamp(int(self.git("show", "--no-patch", "--format=%ct", commit)), UTC)
+        told = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return replace(
+            record, pull=replace(record.pull, state="merged", draft=False, merge_commit=commit, merged_at=told)
+        )
+
+    def _holds(self, commit: str, other: str) -> bool:
+        """Whether a commit has another one, or is it."""
+        return self.run(["merge-base", "--is-ancestor", other, commit]).status == 0
+
+    def changed(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
+        """What the pull request changes since it branched off."""
+        base = self.merge_base(self.commit_of(record.pull.target_branch, branches), record.pull.head)
+        listed = self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, record.pull.head)
+        return tuple(sorted(filter(None, listed.split("\0"))))
+
+    def git(self, *arguments: str, data: str = "", environment: Mapping[str, str] | None = None) -> str:
+        """What git writes. Raises ForgeError."""
+        return self.output(self.run(arguments, data, environment))
+
+    def output(self, done: Done) -> str:
+        """What git wrote. Raises ForgeError where it failed."""
+        if done.status != 0:
+            raise self.error(f"git {done.command}: {done.complaint}")
+        return done.output.rstrip("\n")
+
+    def run(self, arguments: Sequence[str], data: str = "", environment: Mapping[str, str] | None = None) -> Done:
+        """Runs git here, whatever comes of it. Raises ForgeError where there is none."""
+        # A merge is the same for everybody.
+        plain = ["-c", f"core.attributesFile={os.devnull}", *arguments]
+        try:
+            done = git_program.run(plain, self.directory, data.encode(errors="replace"), environment, alone=True)
+        except GitError as error:
+            raise ForgeError(str(error)) from None
+        return Done(arguments[0], done.returncode, done.stdout.decode(errors="replace"), complaint(done.stderr))

@@ -1,0 +1,225 @@
+"""What `apply` refuses and leaves alone: plans that may come from anybody, and what people did meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components.world import World, digest
+from krm_merge.components.plan.description import BEGIN, END
+from krm_merge.forges.interface import ForgeError
+from krm_merge.forges.local_forge import LocalForge
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A parent image with a pull request that is built, and its child."""
+    monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
+    made = World(tmp_path)
+    made.repository("parent", {"Dockerfile": "FROM scratch\n"})
+    made.repository("child", {"Dockerfile": f"FROM quay.io/o/parent@{digest('0')}\n"})
+    made.component("parent", "parent")
+    made.component("child", "child", "parent", at="c")
+    made.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
+    made.open("parent", "update")
+    made.build("parent", "parent", "1", 1)
+    return made
+
+
+# --- Wrong plans -----------------------------------------------------------------------------------------------------
+
+SYNTHETIC = {"kind": "synthetic", "pullRequest": "o/a#1", "headSHA": "a" * 40, "targetBranch": "main", "paths": ["a"]}
+DIGEST = {"kind": "digest", "component": "parent", "repositories": ["quay.io/o/parent"], "to": digest("1")}
+OPTION = "--upload-pack=touch {}; git-upload-pack"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("commits", [SYNTHETIC | {"headSHA": OPTION}], "spec.commits[0].headSHA: the whole id of a commit is expected"),
+        ("commits", [SYNTHETIC | {"headSHA": "main"}], "spec.commits[0].headSHA: the whole id of a commit is expected"),
+        ("commits", [SYNTHETIC | {"headSHA": ""}], "spec.commits[0].headSHA: the whole id of a commit is expected"),
+        ("commits", [SYNTHETIC | {"targetBranch": "-x"}], "spec.commits[0].targetBranch: the name of a branch is"),
+        (
+            "commits",
+            [DIGEST | {"to": "sha256:1"}],
+            "spec.commits[0].to: sha256: and 64 hexadecimal digits are expected",
+        ),
+        ("commits", [DIGEST | {"from": "x"}], "spec.commits[0].from: a list of texts is expected"),
+        ("commits", [DIGEST | {"from": ["x"]}], "spec.commits[0].from[0]: sha256: and 64 hexadecimal digits are"),
+        ("commits", [{"kind": "digests"}], "spec.commits[0].kind: synthetic or digest is expected"),
+        ("commits", "x", "spec.commits: a list of maps is expected"),
+        ("components", [], "spec.components: at least one Component is expected"),
+        ("components", [{"name": "a", "context": "../a"}], "spec.components[0].context: "),
+        ("sourceBranch", "main", "spec.sourceBranch: it is the target branch; another one is expected"),
+        ("sourceBranch", "", "spec.sourceBranch: a text is expected"),
+        *(
+            ("sourceBranch", name, "spec.sourceBranch: the name of a branch is expected")
+            for name in ("-x/child", "HEAD", "@", "refs/heads/x", "a..b", "a b", "x.lock", "x/", "a:b", "x@{1}")
+        ),
+        ("targetBranch", 7, "spec.targetBranch: a text is expected; put the number in quotes"),
+        ("repository", "", "spec.repository: a text is expected"),
+        ("repository", "--upload-pack=touch {}", "spec.repository: the URL of a git repository is expected"),
+        ("repository", "ext::sh -c 'touch {}'", "transport 'ext' not allowed"),
+        ("draft", "true", "spec.draft: true or false is expected, without quotes"),
+        ("state", "merged", "spec.state: open or closed is expected"),
+        ("actions", "create", "spec.actions: a list of texts is expected"),
+        ("description", "mine", "spec.description: the block between the two comments is missing"),
+        ("digest", {"match": "all"}, "spec.digest.match: known or any is expected"),
+    ],
+)
+def test_wrong_plans(world: World, field: str, value: Any, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """C4: nothing in a plan is taken on trust; git is given no name that it would take for something else."""
+    mark = world.root / "executed"
+    text = yaml.safe_dump(value).replace("{}", str(mark))
+    spec: dict[str, Any] = {
+        "repository": world.url("child"),
+        "sourceBranch": "update/child",
+        "targetBranch": "main",
+        "components": [{"name": "child"}],
+        "group": "update",
+        "state": "open",
+        "draft": True,
+        "commits": [SYNTHETIC, DIGEST],
+        "actions": ["create"],
+        "title": "Update",
+        "description": f"{BEGIN}\n{END}\n",
+        field: yaml.safe_load(text),
+    }
+    metadata = {"name": "child.update"}
+    about = {"apiVersion": "components.krm-merge.dev/v1alpha1", "kind": "PullRequestPlan", "metadata": metadata}
+    world.write("plans/one.yaml", {**about, "spec": spec})
+    before = world.heads()
+    assert world.apply() == 1
+    told = capsys.readouterr().err
+    assert message in told
+    assert ("one.yaml" in told) is ("ext::" not in text)
+    assert world.heads() == before
+    assert not mark.exists()
+
+
+# --- What is somebody else's -----------------------------------------------------------------------------------------
+
+
+def test_a_branch_of_people_is_left_alone(world: World) -> None:
+    """R33: with a pull request or without; the other spelling is taken, and if that is taken too, nothing."""
+    mine = world.commit("child", "update/child", {"README": "mine\n"})
+    world.open("child", "update/child")
+    world.go_on("parent", "child")
+    assert [(one.source_branch, one.draft) for one in world.pulls("child")] == [
+        ("update/child", False),
+        ("update@child", True),
+    ]
+    world.forge.close(world.url("parent"), 1)
+    world.go_on("parent", "child")
+    assert [one.state for one in world.pulls("child")] == ["open", "closed"]
+    assert world.git("--git-dir", world.url("child"), "rev-parse", "update/child") == mine
+
+
+def test_both_are_of_people(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R33."""
+    world.commit("child", "update@child", {"README": "mine\n"})
+    world.commit("child", "update/child", {"README": "mine\n"})
+    world.plan("parent", "child")
+    before = world.heads()
+    assert world.apply() == 1
+    assert "update/child is somebody else's branch" in capsys.readouterr().err
+    assert world.heads() == before
+
+
+def test_a_description_without_our_words(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R33: who takes the block out takes the pull request over."""
+    world.go_on("parent", "child")
+    world.forge.edit(world.url("child"), 1, "Mine", "all mine")
+    world.build("parent", "parent", "2", 1)
+    world.go_on("parent", "child")
+    first, second = world.pulls("child")
+    assert (first.title, first.body) == ("Mine", "all mine")
+    assert second.source_branch == "update@child"
+
+
+@pytest.mark.parametrize("how", ["amended", "without a message", "with our message"])
+def test_commits_of_people_stay(world: World, how: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """R23, C4: whatever is said in them."""
+    world.go_on("parent", "child")
+    clone, branch = world.root / "child", "update/child"
+    world.in_clone("child", "fetch", "--quiet", "origin")
+    world.in_clone("child", "checkout", "--quiet", "-B", branch, f"origin/{branch}")
+    (clone / "README").write_text("mine\n")
+    world.in_clone("child", "add", "--all")
+    message = {"amended": ["--amend", "--no-edit"], "without a message": ["--allow-empty-message", "--message="]}
+    ours = ["--message=Update\n\nPlanned-By: krm-merge"]
+    world.in_clone("child", "commit", "--quiet", *message.get(how, ours))
+    world.in_clone("child", "push", "--quiet", "--force", "origin", branch)
+    world.merged("parent", "parent", 1, "9", "merge")
+    world.go_on("parent", "child")
+    assert world.files("child", branch)["README"] == "mine"
+    assert world.files("child", branch)["Dockerfile"] == f"FROM quay.io/o/parent@{digest('9')}"
+    world.commit("child", "main", {"OTHER": "1\n"})
+    world.plan("parent", "child")
+    assert world.pull("child", 1).state == "open"
+
+
+# --- What happened meanwhile -----------------------------------------------------------------------------------------
+
+
+def test_what_was_closed_meanwhile_stays_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R34: a plan that is out of date opens nothing again."""
+    world.plan("parent", "child")
+    assert world.apply() == 0
+    world.forge.close(world.url("child"), 1)
+    before = world.heads()
+    assert world.apply() == 0
+    assert "#1 is closed meanwhile; observe and plan again" in capsys.readouterr().err
+    assert world.heads() == before
+
+
+def test_what_was_merged_meanwhile_stays_so(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R34."""
+    world.go_on("parent", "child")
+    world.build("parent", "parent", "2", 1)
+    world.plan("parent", "child")
+    world.merge("child", 1)
+    before = world.heads()
+    assert world.apply() == 0
+    assert "#1 is merged meanwhile; observe and plan again" in capsys.readouterr().err
+    assert world.heads() == before
+
+
+def test_what_was_changed_meanwhile_is_left_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R33: also where a person took it over after the plan was made."""
+    world.go_on("parent", "child")
+    world.build("parent", "parent", "2", 1)
+    world.plan("parent", "child")
+    world.forge.edit(world.url("child"), 1, "Mine", "all mine")
+    before = world.heads()
+    assert world.apply() == 0
+    assert "#1 is changed meanwhile; observe and plan again" in capsys.readouterr().err
+    assert world.heads() == before
+
+
+def test_what_was_done_is_told_before_what_went_wrong(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C3, C4."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise ForgeError("no more today")
+
+    world.plan("parent", "child")
+    monkeypatch.setattr(LocalForge, "create", refused)
+    assert world.apply(quiet=False) == 1
+    told = capsys.readouterr().err
+    assert "pushed update/child at " in told
+    assert "no more today" in told
+
+
+def test_a_branch_that_is_not_there(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """C4: with the remedy."""
+    world.git("--git-dir", world.url("child"), "branch", "--move", "main", "trunk")
+    world.plan("parent", "child")
+    assert world.apply() == 1
+    assert "has no branch main; name the branch that the Component is built from" in capsys.readouterr().err

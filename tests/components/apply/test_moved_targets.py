@@ -1,0 +1,222 @@
+"""R23: what `apply` does with a branch whose target moved on since it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from components.world import World, digest
+from krm_merge.cli.app import main
+from krm_merge.forges.local_forge import LocalForge
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A bundle that names two operands on neighbouring lines, and a pull request for each."""
+    monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
+    made = World(tmp_path)
+    made.repository("bundle", {"Dockerfile": dockerfile("0", "0")})
+    for name, letter in (("op1", "1"), ("op2", "2")):
+        made.repository(name, {"a": "a\n"})
+        made.component(name, name)
+        made.build(name, name, letter, event="push", commit=letter * 40)
+    made.component("bundle", "bundle", "op1", "op2", at="b")
+    made.go_on("op1", "op2", "bundle")
+    return made
+
+
+def dockerfile(op1: str, op2: str) -> str:
+    return f"FROM scratch\nENV OP1=quay.io/o/op1@{digest(op1)}\nENV OP2=quay.io/o/op2@{digest(op2)}\n"
+
+
+def head(world: World) -> str:
+    return world.git("--git-dir", world.url("bundle"), "rev-parse", "component-update-op2/bundle")
+
+
+def test_a_branch_that_conflicts_is_made_anew(world: World) -> None:
+    """What merges was in the way of each other: the one that is left can be merged, too."""
+    world.merge("bundle", 1)
+    world.go_on("op1", "op2", "bundle")
+    assert world.subjects("bundle", "component-update-op2/bundle") == [f"Update op2 to {digest('2')[:19]}"]
+    world.build("op2", "op2", "3", event="push", commit="3" * 40)
+    world.go_on("op1", "op2", "bundle")
+    world.merge("bundle", 2)
+    assert world.files("bundle", "main")["Dockerfile"] == dockerfile("1", "3").strip()
+
+
+def test_a_branch_that_merges_is_left_alone(world: World) -> None:
+    """C4: nothing is pushed without need."""
+    before = head(world)
+    world.commit("bundle", "main", {"README": "new\n"})
+    world.go_on("op1", "op2", "bundle")
+    assert head(world) == before
+
+
+def test_a_branch_of_people_that_conflicts_is_told(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R23, C4: it is theirs to rebase."""
+    before = world.commit("bundle", "component-update-op2/bundle", {"README": "mine\n"})
+    world.merge("bundle", 1)
+    world.go_on("op1", "op2", "bundle")
+    assert head(world) == before
+    message = (
+        "people added commits to component-update-op2/bundle: it is not rebased and conflicts with main "
+        "(Dockerfile was changed on both sides); rebase it by hand"
+    )
+    assert message in capsys.readouterr().err
+
+
+# --- The target has it already ---------------------------------------------------------------------------------------
+
+
+def test_what_a_person_brought_is_closed(world: World) -> None:
+    """R22: the target is not pushed over the branch, which would count as a merge."""
+    before = head(world)
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
+    world.go_on("op1", "op2", "bundle")
+    assert head(world) == before
+    assert [one.state for one in world.pulls("bundle")] == ["open", "closed"]
+    assert world.forge.comments(world.url("bundle"), 2)[-1].text == "Closed: nothing is left to update in main."
+    assert "\nClosed: nothing is left to update in main.\n<!--" in world.pull("bundle", 2).body
+    world.build("op2", "op2", "3", event="push", commit="3" * 40)
+    world.go_on("op1", "op2", "bundle")
+    assert [one.state for one in world.pulls("bundle")] == ["open", "closed", "open"]
+    assert world.files("bundle", "component-update-op2/bundle")["Dockerfile"] == dockerfile("0", "3").strip()
+
+
+def test_a_draft_that_brings_nothing_is_closed(world: World) -> None:
+    """R22: what triggered it is still open, and opens another one with its next digest."""
+    world.commit("op2", "feat", {"a": "b\n"})
+    number = world.open("op2", "feat")
+    world.build("op2", "op2", "4", number)
+    world.go_on("op1", "op2", "bundle")
+    assert world.pull("bundle", 3).draft
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "4")})
+    world.go_on("op1", "op2", "bundle")
+    assert world.pull("bundle", 3).state == "closed"
+    world.build("op2", "op2", "5", number)
+    world.go_on("op1", "op2", "bundle")
+    (own,) = (one for one in world.pulls("bundle") if one.source_branch == "feat/bundle" and one.state == "open")
+    assert own.draft
+    assert world.files("bundle", "feat/bundle")["Dockerfile"] == dockerfile("0", "5").strip()
+
+
+@pytest.mark.parametrize("step", ["edit", "close"])
+def test_closing_that_was_interrupted_goes_on(world: World, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """C4."""
+
+    class Killed(BaseException):
+        pass
+
+    def killed(*_: object, **__: object) -> None:
+        raise Killed
+
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
+    world.plan("op1", "op2", "bundle")
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalForge, step, killed)
+        with pytest.raises(Killed):
+            world.apply()
+    world.go_on("op1", "op2", "bundle")
+    assert [one.state for one in world.pulls("bundle")] == ["open", "closed"]
+
+
+def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """R22: that the target had it once does not count as having brought it."""
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2")})
+    world.go_on("op1", "op2", "bundle")
+    assert world.pull("bundle", 2).state == "closed"
+    # C3: a round that changes nothing says why.
+    before = world.heads()
+    world.observe("op1", "op2", "bundle")
+    assert main(["components", "plan", str(world.package)]) == 0
+    assert "main had what bundle#2 brings, which was closed; apply opens another if" in capsys.readouterr().err
+    world.go_on("op1", "op2", "bundle")
+    assert world.heads() == before
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
+    world.go_on("op1", "op2", "bundle")
+    assert [one.state for one in world.pulls("bundle")] == ["open", "closed", "open"]
+    world.merge("bundle", 3)
+    assert world.files("bundle", "main")["Dockerfile"] == dockerfile("0", "2").strip()
+
+
+def test_what_is_taken_back_is_brought_again_beside_others(world: World) -> None:
+    """R22: also where another pull request of the group goes on."""
+    numbers = {}
+    for name, letter in (("op1", "4"), ("op2", "5")):
+        world.commit(name, "feat", {"a": "b\n"})
+        numbers[name] = world.open(name, "feat")
+        world.build(name, name, letter, numbers[name])
+    world.go_on("op1", "op2", "bundle")
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("4", "5")})
+    world.go_on("op1", "op2", "bundle")
+    assert not [one for one in world.pulls("bundle") if one.source_branch == "feat/bundle" and one.state == "open"]
+    world.merged("op1", "op1", numbers["op1"], "4", "squash")
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
+    world.go_on("op1", "op2", "bundle")
+    (own,) = (one for one in world.pulls("bundle") if one.source_branch == "feat/bundle" and one.state == "open")
+    assert f"- `op1` is `quay.io/o/op1@{digest('4')}`" in own.body
+    world.merge("bundle", own.number)
+    assert world.files("bundle", "main")["Dockerfile"] == dockerfile("4", "5").strip()
+
+
+def test_what_has_no_place_for_now_is_not_closed(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """C5: the target does not have the digest; when it names one again, that is brought."""
+    before = head(world)
+    world.commit("bundle", "main", {"Dockerfile": "FROM quay.io/o/op2:latest\n"})
+    world.go_on("op1", "op2", "bundle")
+    assert [one.state for one in world.pulls("bundle")] == ["open", "open"]
+    assert head(world) == before
+    assert "no file names quay.io/o/op2 by digest; is digest.files right?" in capsys.readouterr().err
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})
+    world.go_on("op1", "op2", "bundle")
+    world.merge("bundle", 2)
+    assert world.files("bundle", "main")["Dockerfile"] == dockerfile("0", "2").strip()
+
+
+def test_what_a_person_brought_beside_others_is_closed(world: World) -> None:
+    """R22: what counts is what its merge would change, not what differs from the target since."""
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "2"), "README": "new\n"})
+    world.go_on("op1", "op2", "bundle")
+    assert world.pull("bundle", 2).state == "closed"
+
+
+@pytest.mark.parametrize("by_person", [False, True])
+def test_what_is_taken_back_on_the_branch_alone_is_taken_back_in_the_target(
+    world: World, capsys: pytest.CaptureFixture[str], by_person: bool
+) -> None:
+    """C5, R23: that the merge of a branch changes nothing does not say that the target has its digests."""
+    world.commit("op2", "feat", {"a": "b\n"})
+    number = world.open("op2", "feat")
+    world.build("op2", "op2", "4", number)
+    world.go_on("op1", "op2", "bundle")
+    if by_person:
+        world.commit("bundle", "feat/bundle", {})
+    world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "4")})
+    world.build("op2", "op2", "0", number)
+    world.go_on("op1", "op2", "bundle")
+    (own,) = (one for one in world.pulls("bundle") if one.source_branch == "feat/bundle")
+    assert own.state == "open"
+    if by_person:
+        message = "people added commits to feat/bundle, and its merge would change nothing; rebase it by hand"
+        assert message in capsys.readouterr().err
+    else:
+        world.merge("bundle", own.number)
+        assert world.files("bundle", "main")["Dockerfile"] == dockerfile("0", "0").strip()
+
+
+def test_what_is_left_is_not_missing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """C5: a reference that may be of another Component is told of; that there is none would be wrong."""
+    world.repository("op3", {"a": "a\n"})
+    world.component("op3", "op3")
+    place = world.package / "components" / "op3.yaml"
+    place.write_text(place.read_text().replace("quay.io/o/op3@", "quay.io/o/op2@"))
+    world.component("bundle", "bundle", "op1", "op2", "op3", at="b")
+    world.forge.close(world.url("bundle"), 2)
+    world.build("op2", "op2", "3", event="push", commit="3" * 40)
+    capsys.readouterr()
+    world.plan("op1", "op2", "op3", "bundle")
+    assert world.apply() == 0
+    said = capsys.readouterr().err
+    assert "may be of another Component whose image has this name; it is left" in said
+    assert "is digest.files right?" not in said

@@ -1,0 +1,283 @@
+"""The commands on GitHub: pull requests of a server that speaks as it does, and branches in real git repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from components.world import World, digest
+from e2e.hosts import git
+from forges.fake_github import FakeGitHub, FakeRepository, Fault, Pull
+from krm_merge.cli.app import main
+from krm_merge.forges.github import GitHub
+from krm_merge.forges.github_http import Patience
+from krm_merge.forges.interface import ForgePullRequest
+from krm_merge.forges.local_merge import How, Identity, Merge
+from krm_merge.forges.local_repository import BareRepository
+
+TOKEN = "s3cret-t0ken"
+OWNER = "https://127.0.0.1/acme/"
+"""Where the API is, the repositories are: GitHub Enterprise has both at one host."""
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@dataclass
+class GitRepository(FakeRepository):
+    """One whose branches are those of a bare git repository; open pull requests follow theirs."""
+
+    bare: Path = Path()
+    listed: str = ""
+
+    def refresh(self) -> None:
+        listed = git(self.bare, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
+        before, self.listed = self.listed, listed
+        if self.listed == before:
+            return
+        self.branches = {}
+        for line in self.listed.splitlines():
+            branch, _, commit = line.partition(" ")
+            self.branches[branch] = commit, git(self.bare, "diff", "--name-only", f"main...{commit}").split()
+        for pull in self.pulls:
+            if pull.state == "open" and pull.fork is None:
+                pull.head, files = self.branches[pull.source]
+                pull.files = [(name, "") for name in files]
+
+
+@dataclass
+class GitHubWorld(World):
+    """Its pull requests are in the server, its repositories are those of an owner there."""
+
+    server: FakeGitHub = field(default_factory=FakeGitHub)
+
+    def address(self, name: str) -> str:
+        return f"{OWNER}{name}.git"
+
+    def on_server(self, name: str) -> FakeRepository:
+        found = self.server.repositories[f"acme/{name}"]
+        found.refresh()
+        return found
+
+    def repository(self, name: str, files: Mapping[str, str]) -> None:
+        super().repository(name, files)
+        self.server.repositories[f"acme/{name}"] = GitRepository(bare=Path(self.url(name)))
+
+    def open(self, name: str, branch: str, base: str = "main") -> int:
+        return self.on_server(name).opened(branch, base, branch, "by a person", draft=False).number
+
+    def open_from_fork(self, name: str, owner: str, branch: str, body: str = "") -> Pull:
+        """As on GitHub: the repository has the commit, below refs/pull, and no branch for it."""
+        commit = self.commit(name, "of-fork", {"README": f"by {owner}\n"})
+        git(Path(self.url(name)), "update-ref", "-d", "refs/heads/of-fork")
+        pull = self.on_server(name).opened(branch, "main", branch, body, draft=False, fork=owner)
+        git(Path(self.url(name)), "update-ref", f"refs/pull/{pull.number}/head", commit)
+        pull.head = commit
+        return pull
+
+    def merge(self, name: str, number: int, how: How = "merge") -> str:
+        place, pull = BareRepository(Path(self.url(name))), self.on_server(name).pulls[number - 1]
+        target = place.branches()["main"]
+        pull.merged = Merge(place, Identity(), AT).made(how, self.pull(name, number), target, pull.head)
+        pull.state = "closed"
+        place.move("main", target, pull.merged)
+        return pull.merged
+
+    def pulls(self, name: str) -> list[ForgePullRequest]:
+        return GitHub(TOKEN, self.server.api).pull_requests(self.address(name))
+
+    def writes(self) -> list[str]:
+        """What the commands asked of the server that changes something."""
+        return [f"{each.method} {each.path} {each.body}" for each in self.server.seen if each.method != "GET"]
+
+    def heads(self) -> dict[str, str]:
+        return {**super().heads(), "requests": str(self.writes())}
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
+    with FakeGitHub(TOKEN, getattr(request, "param", "")) as server:
+        yield server
+
+
+@pytest.fixture
+def world(tmp_path: Path, server: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> GitHubWorld:
+    monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    monkeypatch.setenv("no_proxy", "*")
+    redirection = {"COUNT": "1", "KEY_0": f"url.{tmp_path}/.insteadOf", "VALUE_0": OWNER}
+    for name, value in redirection.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    return GitHubWorld(tmp_path, forge_options=("--github-api", server.api), server=server)
+
+
+@pytest.fixture
+def components(world: GitHubWorld) -> GitHubWorld:
+    """Use case 1, a common parent image; nobody has changed it yet."""
+    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
+    world.repository("child", {"Dockerfile": dockerfile("0")})
+    world.component("parent", "parent")
+    world.component("child", "child", "parent", at="c")
+    return world
+
+
+@pytest.fixture
+def parent(components: GitHubWorld) -> GitHubWorld:
+    """With a pull request of a person to the parent, which is built."""
+    world = components
+    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
+    assert world.open("parent", "update") == 1
+    world.build("parent", "parent", "1", 1)
+    return world
+
+
+def dockerfile(letter: str) -> str:
+    return f"FROM quay.io/o/parent@{digest(letter)} AS base\nRUN true"
+
+
+def test_s1_common_parent_image(parent: GitHubWorld) -> None:
+    """R19, R21, R22, R23, R26, R27, R30, I10, C4."""
+    world, head = parent, git(Path(parent.url("parent")), "rev-parse", "update").strip()
+    world.go_on("parent", "child")
+    assert world.branches("child") == {"main", "update/child"}
+    assert world.files("child", "update/child") == {"Dockerfile": dockerfile("1")}
+    (own,) = world.pulls("child")
+    assert (own.number, own.source_branch, own.target_branch) == (1, "update/child", "main")
+    assert (own.state, own.draft, own.title) == ("open", True, "Update parent in child (update)")
+    assert f"- `parent` is `quay.io/o/parent@{digest('1')}`" in own.body
+    assert f"- acme/parent#1 (open): not merged yet, at {head}" in own.body
+    assert "Merge it after acme/parent#1" in own.body
+    assert len(world.writes()) == 1
+
+    # The same again.
+    before = world.heads()
+    world.plan("parent", "child")
+    assert world.apply() == 0
+    assert world.heads() == before
+
+    # Another commit, and its build.
+    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN newer\n"})
+    world.build("parent", "parent", "2", 1)
+    world.go_on("parent", "child")
+    assert world.files("child", "update/child") == {"Dockerfile": dockerfile("2")}
+    subjects = [f"Update parent to {digest(letter)[:19]}" for letter in "12"]
+    assert world.subjects("child", "update/child") == subjects
+    (own,) = world.pulls("child")
+    assert own.draft
+    assert digest("2") in own.body
+    assert digest("1") not in own.body
+    assert head not in own.body
+    assert len(world.writes()) == 2
+
+    # Merged, but not built yet.
+    commit = world.merge("parent", 1)
+    world.go_on("parent", "child")
+    (own,) = world.pulls("child")
+    assert own.draft
+    assert "- acme/parent#1 (waiting): merged, its build is awaited" in own.body
+    assert not world.server.asked("POST", "/graphql")
+
+    world.build("parent", "parent", "9", 1, commit=commit, event="push", branch="main")
+    world.go_on("parent", "child")
+    (own,) = world.pulls("child")
+    assert (own.number, own.draft, own.state) == (1, False, "open")
+    assert "It waits for nothing: it can be merged." in own.body
+    (ready,) = world.server.asked("POST", "/graphql")
+    assert "markPullRequestReadyForReview" in ready.body["query"]
+    assert world.files("child", "update/child") == {"Dockerfile": dockerfile("9")}
+    assert world.subjects("child", "update/child") == [f"Update parent to {digest('9')[:19]}"]
+
+    world.merge("child", 1)
+    assert world.plan("parent", "child") == []
+
+
+@pytest.mark.parametrize("server", ["/api/v3"], indirect=True)
+def test_s7_closed_on_an_enterprise(parent: GitHubWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """S7, C4: the address of the API is in GITHUB_API_URL."""
+    world = parent
+    world.forge_options = ()
+    monkeypatch.setenv("GITHUB_API_URL", world.server.api)
+    world.go_on("parent", "child")
+    world.on_server("parent").pulls[0].state = "closed"
+    world.go_on("parent", "child")
+    (own,) = world.on_server("child").pulls
+    assert own.state == "closed"
+    (comment,) = own.comments
+    assert comment.startswith("Closed: ")
+    assert world.plan("parent", "child") == []
+
+
+def test_a_fork_triggers(components: GitHubWorld) -> None:
+    """R7, R21, R27: the group of someone:feature is feature."""
+    world = components
+    head = world.open_from_fork("parent", "someone", "feature").head
+    world.build("parent", "parent", "1", 1, branch="feature")
+    (plan,) = world.go_on("parent", "child")
+    assert (plan["group"], plan["sourceBranch"]) == ("feature", "feature/child")
+    (own,) = world.pulls("child")
+    assert (own.source_branch, own.draft) == ("feature/child", True)
+    assert f"- acme/parent#1 (open): not merged yet, at {head}" in own.body
+    assert world.files("child", "feature/child") == {"Dockerfile": dockerfile("1")}
+    assert world.branches("parent") == {"main"}
+
+
+def test_a_fork_is_not_taken_for_ours(parent: GitHubWorld) -> None:
+    """R21, R26: somebody else's branch of the same name, with our description, stays as it is."""
+    world = parent
+    (plan,) = world.plan("parent", "child")
+    other = world.open_from_fork("child", "someone", "update/child", str(plan["description"]))
+    before = repr(other)
+    world.go_on("parent", "child")
+    world.build("parent", "parent", "2", 1)
+    world.go_on("parent", "child")
+    assert repr(other) == before
+    assert [pull.source_branch for pull in world.pulls("child")] == ["someone:update/child", "update/child"]
+    assert world.files("child", "update/child") == {"Dockerfile": dockerfile("2")}
+
+
+@pytest.mark.parametrize(("token", "remedy"), [("", "set GITHUB_TOKEN"), ("wr0ng", "GITHUB_TOKEN has expired or is")])
+def test_without_a_token(
+    parent: GitHubWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    token: str,
+    remedy: str,
+) -> None:
+    """C4: what to do is said, nothing is pushed, and the token is nowhere."""
+    world = parent
+    world.plan("parent", "child")
+    monkeypatch.setenv("GITHUB_TOKEN", token)
+    capsys.readouterr()
+    observed = world.root / "observed"
+    assert main(["components", "observe", world.address("child"), "-o", str(observed), *world.forge_options]) == 1
+    told = capsys.readouterr().err
+    assert f"acme/child: listing the pull requests: GitHub says: Bad credentials (401); {remedy}" in told
+    assert not observed.exists()
+    assert world.apply() == 1
+    told += capsys.readouterr().err
+    assert told.count(remedy) == 2
+    assert "wr0ng" not in told
+    assert world.branches("child") == {"main"}
+    assert world.writes() == []
+
+
+def test_one_repository_that_fails(parent: GitHubWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """C4: plans are independent; the one that was not carried out is the next time."""
+    world = parent
+    world.repository("sibling", {"Dockerfile": dockerfile("0")})
+    world.component("sibling", "sibling", "parent", at="d")
+    names = ("parent", "child", "sibling")
+    world.plan(*names)
+    # Tried again at once, as the server says.
+    world.server.faults += [Fault(500, {"Retry-After": "0"}, path="/acme/child/")] * Patience().attempts
+    assert world.apply() == 1
+    message = "child.update: acme/child: listing the pull requests: GitHub fails with 500, 5 times; try again later"
+    assert message in capsys.readouterr().err
+    assert world.server.faults == []
+    assert (world.branches("child"), world.pulls("child")) == ({"main"}, [])
+    assert [pull.source_branch for pull in world.pulls("sibling")] == ["update/sibling"]
+    assert world.apply() == 0
+    assert [pull.source_branch for pull in world.pulls("child")] == ["update/child"]
+    assert len(world.pulls("sibling")) == 1

@@ -1,0 +1,544 @@
+"""Digests of an image replaced in one file: all references, whole ones, and nothing else (C5).
+
+The files of testdata/components/digests/before become those of after: in both, what is not the image's own stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from krm_merge.components.digests import replacement
+from krm_merge.components.digests.image_identity import Known
+from krm_merge.components.digests.references import spellings
+from krm_merge.components.digests.replacement import (
+    Edited,
+    Policy,
+    Problem,
+    Reference,
+    Replacement,
+    is_candidate,
+    references,
+    selected,
+)
+
+DATA: Final = Path(__file__).parents[3] / "testdata" / "components" / "digests"
+
+APP: Final = "quay.io/org/app"
+RELEASED: Final = "registry.redhat.io/org/app-rhel9"
+OLD: Final = "sha256:" + "0d" * 32
+NEW: Final = "sha256:" + "1e" * 32
+OTHER: Final = "sha256:" + "5a" * 32
+FIRST: Final = "sha256:" + "aa" * 32
+SECOND: Final = "sha256:" + "bb" * 32
+
+REPLACE: Final = Policy(multiple="replace")
+BOM: Final = "\ufeff".encode()
+
+FORMS: Final = {
+    "plain": f"{APP}@{OLD}",
+    "tag and digest": f"image: {APP}:v1.2_x-3@{OLD}",
+    "docker://": f"skopeo copy docker://{APP}@{OLD} dir:x",
+    "oci://": f"url: oci://{APP}:v1@{OLD}",
+    "quoted in YAML": f"a: '{APP}@{OLD}'\nb: \"{APP}@{OLD}\"\n",
+    "quoted in JSON": f'{{"image":"{APP}@{OLD}"}}',
+    "FROM … AS": f"FROM --platform=linux/arm64 {APP}:v1@{OLD} AS base\n",
+    "COPY --from": f"COPY --from={APP}@{OLD} /a /b\n",
+    "RUN --mount": f"RUN --mount=type=bind,from={APP}@{OLD},target=/a true\n",
+    "ARG default": f"ARG IMAGE={APP}@{OLD}\n",
+    "RELATED_IMAGE": f"env:\n- name: RELATED_IMAGE_APP\n  value: {APP}@{OLD}\n",
+    "relatedImages": f"relatedImages:\n- {{image: {APP}@{OLD}, name: app}}\n",
+    "containerImage": f"annotations:\n  containerImage: {APP}:v1@{OLD}\n",
+    "two images on one line": f'["{APP}:v1", "quay.io/org/other@{OTHER}", "{APP}@{OLD}"]',
+}
+
+MORE_FORMS: Final = {
+    "default of a variable": f'IMAGE="${{IMAGE:-{APP}@{OLD}}}"',
+    "JSON in YAML": f'alm: "[{{\\"image\\": \\"{APP}@{OLD}\\"}}]"',
+    "end of a sentence": f"See {APP}@{OLD}.",
+    "Markdown": f"`{APP}@{OLD}` and ({APP}@{OLD})",
+    "in a comment": f"# was {APP}@{OLD}",
+    "behind a byte order mark": f"\ufeff{APP}@{OLD}",
+    "kustomize edit set image": f"kustomize edit set image app={APP}@{OLD}",
+    "replaced name of Argo CD": f"- {APP}={APP}:v1@{OLD}",
+}
+
+LOOKALIKES: Final = {
+    "another registry in front": f"mirror.io/{APP}@{OTHER}",
+    "another registry with port": f"mirror.io:5000/{APP}@{OTHER}",
+    "another registry behind docker://": f"docker://mirror.io/{APP}@{OTHER}",
+    "another scheme": f"https://{APP}@{OTHER}",
+    "a longer scheme": f"xdocker://{APP}@{OTHER}",
+    "a longer host": f"my.{APP}@{OTHER}",
+    "a longer host with a dash": f"my-{APP}@{OTHER}",
+    "a longer path": f"{APP}/sub@{OTHER}",
+    "a longer name": f"{APP}2@{OTHER}",
+    "a longer name with a dash": f"{APP}-rhel9@{OTHER}",
+    "dots are dots": f"quayXio/org/app@{OTHER}",
+    "a variable in front": f"${{MIRROR}}{APP}@{OTHER} $(MIRROR){APP}@{OTHER} {{{{ .registry }}}}{APP}@{OTHER}",
+    "a variable that begins so": f"${APP}@{OTHER}",
+    "a truncated digest": f"{APP}@{OTHER[:-1]}",
+    "a digest that goes on": f"{APP}@{OTHER}0",
+    "a word that goes on": f"{APP}@{OTHER}_x {APP}@{OTHER}X",
+    "capitals": f"{APP}@sha256:{'A' * 64}",
+    "another algorithm": f"{APP}@sha512:{'a' * 64}",
+    "a tag without digest": f"{APP}:v1",
+    "another image behind a tag": f'{{"a":"{APP}:v1","b":"quay.io/org/other@{OTHER}"}}',
+    "another image behind a name": f"{APP} mirror.io/other@{OTHER}",
+    "a tag that is none": f"{APP}:-v1@{OTHER} {APP}:@{OTHER} {APP}:{'v' * 129}@{OTHER}",
+    "broken in two": f"{APP}\\\n@{OTHER}",
+    "spaces": f"{APP} @{OTHER} {APP}@ {OTHER}",
+    "other capitals": f"Quay.io/org/app@{OTHER}",
+}
+
+
+MATCH_KNOWN: Final = Policy()
+
+
+def replace_digests(
+    data: bytes,
+    repositories: Sequence[str],
+    known: Iterable[str],
+    new: str,
+    policy: Policy = MATCH_KNOWN,
+    path: str = "",
+) -> Edited:
+    """Of an image whose name no other component has."""
+    return replacement.replace_digests(data, repositories, Known(frozenset(known)), new, policy, path)
+
+
+def before_and_after() -> list[str]:
+    return sorted(path.name for path in (DATA / "before").iterdir())
+
+
+def lines(edited: Edited) -> list[tuple[str, int]]:
+    return [(problem.severity, problem.line) for problem in edited.problems]
+
+
+@pytest.mark.parametrize("text", [*FORMS.values(), *MORE_FORMS.values()], ids=[*FORMS, *MORE_FORMS])
+@pytest.mark.parametrize("image", [APP, "localhost:5000/org/app", "host.example:443/a/b_c/d.e"])
+def test_a_whole_reference_is_found(text: str, image: str) -> None:
+    data = text.replace(APP, image).encode()
+    edited = replace_digests(data, [image], {OLD}, NEW)
+    assert edited.data == data.replace(OLD.encode(), NEW.encode())
+    assert edited.problems == ()
+    assert len(edited.replaced) == text.count(OLD)
+
+
+def test_there_are_fourteen_forms_besides_ports() -> None:
+    assert len(FORMS) == 14
+
+
+@pytest.mark.parametrize("text", LOOKALIKES.values(), ids=LOOKALIKES)
+def test_a_lookalike_is_no_reference(text: str) -> None:
+    data = text.encode()
+    assert references(data, [APP]) == []
+    for policy in (Policy(), Policy("any", "replace")):
+        edited = replace_digests(data, [APP], (), NEW, policy, "a.yaml")
+        assert edited.data == data
+        assert edited.replaced == ()
+        assert edited.problems == (
+            Problem("C5", "info", f"nothing to update in a.yaml: no reference with a digest to {APP}", 0),
+        )
+
+
+@pytest.mark.parametrize("text", LOOKALIKES.values(), ids=LOOKALIKES)
+def test_a_lookalike_beside_a_reference_is_left(text: str) -> None:
+    data = f"{text}\n{APP}@{OLD} {text}\n".encode()
+    assert replace_digests(data, [APP], {OLD}, NEW).data == data.replace(OLD.encode(), NEW.encode())
+
+
+def test_a_reference_tells_where_it_stands() -> None:
+    data = f"é: 1\r\nb: docker://{APP}:v1@{OLD}\r\n".encode()
+    [found] = references(data, ["x", f"{APP}:latest"])
+    assert found == Reference(
+        data.index(b"docker"), len(data) - 2, data.index(b"sha256"), repository=APP, tag="v1", digest=OLD, line=2
+    )
+
+
+@pytest.mark.parametrize("name", before_and_after())
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", BOM])
+def test_files(name: str, ending: str, mark: bytes) -> None:
+    def written(side: str) -> bytes:
+        text = (DATA / side / name).read_text(encoding="utf-8")
+        return mark + text.replace("\n", ending).encode()
+
+    edited = replace_digests(written("before"), [APP, RELEASED], {OLD}, NEW, path=name)
+    assert edited.data == written("after")
+    assert edited.problems == ()
+    broken = written("before").split(b"\n")
+    assert {broken[one.line - 1].count(OLD.encode()) for one in edited.replaced} <= {1, 2}
+    again = replace_digests(edited.data, [APP, RELEASED], {OLD}, NEW, path=name)
+    assert again == Edited(edited.data)
+
+
+def test_replacements_tell_lines_and_names() -> None:
+    data = (DATA / "before" / "bundle.clusterserviceversion.yaml").read_bytes()
+    edited = replace_digests(data, [APP, RELEASED], {OLD}, NEW)
+    assert edited.replaced == (
+        Replacement(7, APP, OLD, NEW),
+        Replacement(9, APP, OLD, NEW),
+        Replacement(20, APP, OLD, NEW),
+        Replacement(23, RELEASED, OLD, NEW),
+        Replacement(27, APP, OLD, NEW),
+    )
+
+
+def test_each_component_has_its_own_digest() -> None:
+    data = json.dumps({"a": f"{APP}@{OLD}", "b": f"quay.io/org/other@{OLD}"}).encode()
+    edited = replace_digests(data, [APP], {OLD}, NEW)
+    assert json.loads(edited.data) == {"a": f"{APP}@{NEW}", "b": f"quay.io/org/other@{OLD}"}
+    assert lines(edited) == [("warning", 1)]
+    assert "also holds" in edited.problems[0].message
+
+
+class TestKnown:
+    def test_the_only_digest_is_replaced_at_first(self) -> None:
+        edited = replace_digests(f"a\n{APP}@{FIRST} {APP}@{FIRST}".encode(), [APP], {OLD}, NEW)
+        assert edited.data == f"a\n{APP}@{NEW} {APP}@{NEW}".encode()
+        assert lines(edited) == [("warning", 2)]
+        assert FIRST in edited.problems[0].message
+
+    def test_any_digest_is_replaced_where_that_is_wanted(self) -> None:
+        edited = replace_digests(f"{APP}@{FIRST}".encode(), [APP], (), NEW, Policy(match="any"))
+        assert edited == Edited(f"{APP}@{NEW}".encode(), (Replacement(1, APP, FIRST, NEW),))
+
+    def test_what_is_new_already_needs_nothing(self) -> None:
+        data = f"{APP}@{NEW}\n{APP}:v1@{NEW}".encode()
+        assert replace_digests(data, [APP], {OLD, NEW}, NEW) == Edited(data)
+
+    def test_an_unknown_digest_beside_the_new_one_is_left(self) -> None:
+        data = f"{APP}@{NEW}\n{APP}@{FIRST}\n{APP}:v1@{FIRST}".encode()
+        edited = replace_digests(data, [APP], {OLD}, NEW)
+        assert (edited.data, lines(edited)) == (data, [("warning", 2)])
+
+    def test_names_of_one_image_are_told_apart(self) -> None:
+        data = f"{APP}@{OLD}\n{RELEASED}@{SECOND}".encode()
+        edited = replace_digests(data, [APP, RELEASED], {OLD, SECOND}, NEW)
+        assert edited.data == f"{APP}@{NEW}\n{RELEASED}@{NEW}".encode()
+        assert edited.problems == ()
+
+    @pytest.mark.parametrize("new", ["", "1e" * 32, NEW.upper(), NEW[:-1], NEW + "0", NEW + "\n", f"{APP}@{NEW}"])
+    def test_the_new_digest_has_to_be_one(self, new: str) -> None:
+        data = f"{APP}@{OLD}".encode()
+        edited = replace_digests(data, [APP], {OLD}, new)
+        assert (edited.data, lines(edited)) == (data, [("error", 0)])
+
+
+class TestSeveralDigests:
+    CATALOG: Final = (DATA / "catalog.yaml").read_bytes()
+
+    @pytest.mark.parametrize("match", ["known", "any"])
+    @pytest.mark.parametrize("known", [(), (OLD,), (OLD, FIRST, SECOND)])
+    def test_a_catalog_is_refused(self, match: str, known: tuple[str, ...]) -> None:
+        policy = Policy(match="any" if match == "any" else "known")
+        edited = replace_digests(self.CATALOG, [APP], known, NEW, policy, "catalog.yaml")
+        assert (edited.data, edited.replaced, lines(edited)) == (self.CATALOG, (), [("error", 5)])
+        assert "catalog.yaml holds 3 digests of quay.io/org/app" in edited.problems[0].message
+
+    @pytest.mark.parametrize("match", ["known", "any"])
+    def test_a_policy_has_the_known_ones_replaced(self, match: str) -> None:
+        policy = Policy("any" if match == "any" else "known", "replace")
+        edited = replace_digests(self.CATALOG, [APP], {OLD}, NEW, policy)
+        assert edited.data == self.CATALOG.replace(OLD.encode(), NEW.encode())
+        assert lines(edited) == [("warning", 5), ("warning", 13)]
+        again = replace_digests(edited.data, [APP], {OLD}, NEW, REPLACE)
+        assert (again.data, again.replaced) == (edited.data, ())
+
+    def test_a_policy_leaves_all_where_none_is_known(self) -> None:
+        edited = replace_digests(self.CATALOG, [APP], (), NEW, REPLACE)
+        assert (edited.data, edited.replaced) == (self.CATALOG, ())
+        assert lines(edited) == [("warning", 5), ("warning", 13), ("warning", 21)]
+
+    def test_one_that_is_new_already_is_one_of_several(self) -> None:
+        data = f"{APP}@{NEW} {APP}@{OLD}".encode()
+        assert lines(replace_digests(data, [APP], {OLD}, NEW)) == [("error", 1)]
+        assert replace_digests(data, [APP], {OLD}, NEW, REPLACE).data == f"{APP}@{NEW} {APP}@{NEW}".encode()
+
+    def test_another_name_in_the_file_is_not_changed_either(self) -> None:
+        data = f"{APP}@{FIRST} {APP}@{OLD} {RELEASED}@{OLD}".encode()
+        edited = replace_digests(data, [RELEASED, APP], {OLD}, NEW)
+        assert (edited.data, edited.replaced, lines(edited)) == (data, (), [("error", 1)])
+
+    def test_other_images_do_not_count(self) -> None:
+        data = f"{APP}@{OLD} quay.io/org/other@{FIRST} mirror.io/{APP}@{SECOND}".encode()
+        assert replace_digests(data, [APP], {OLD}, NEW).data == data.replace(OLD.encode(), NEW.encode())
+
+
+class TestFields:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"images:\n- name: {APP}\n  newTag: v1\n  digest: {OLD}\n",
+            f"images:\n- digest: {OLD}\n  newName: {APP}\n  name: app\n",
+            f"spec:\n  images: [{{name: {APP}, digest: '{OLD}'}}]\n",
+            f'{{"images":[{{"name":"{APP}","digest":"{OLD}"}}]}}',
+            f"image:\n  repository: {APP}\n  digest: {OLD}\n",
+            f"image:\n  registry: ''\n  repository: {APP}\n  digest: {OLD}\n",
+            f"image:\n  registry:\n  repository: {APP}\n  digest: {OLD}\n",
+            f"a:\n  b:\n  - registry: quay.io\n    repository: org/app\n    digest: {OLD} # é\n",
+            f"image: &app\n  repository: {APP}\n  digest: {OLD}\njob: *app\n",
+            f"x: &x {{registry: quay.io}}\nimage:\n  <<: *x\n  repository: org/app\n  digest: {OLD}\n",
+            f"name: &name {APP}\nimage:\n  repository: *name\n  tag: 'v1@{OLD}'\n",
+            f"a: 1\n---\n\n---\nimage:\n  repository: {APP}\n  digest:\n    {OLD}\n",
+            f"t: »日本𝄞«\nimage: {{repository: {APP}, note: '…', digest: {OLD}}}\n",
+        ],
+    )
+    @pytest.mark.parametrize("mark", [b"", BOM])
+    def test_a_digest_of_its_own_is_found(self, text: str, mark: bytes) -> None:
+        for data in (mark + text.encode(), mark + text.replace("\n", "\r\n").encode()):
+            edited = replace_digests(data, [APP], {OLD}, NEW)
+            assert edited.data == data.replace(OLD.encode(), NEW.encode())
+            assert edited.problems == ()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"images:\n- name: {APP}\n  newName: mirror.io/app\n  digest: {OLD}\n",
+            f"images:\n- name: other\n  digest: {OLD}\n- name: {APP}\n  newTag: v1\n",
+            f"containers:\n- name: {APP}\n  digest: {OLD}\n",
+            f"name: {APP}\ndigest: {OLD}\n",
+            f"image:\n  registry: mirror.io\n  repository: {APP}\n  digest: {OLD}\n",
+            f"image:\n  repository: org/app\n  digest: {OLD}\n",
+            f"image:\n  repository: {APP}\n  sub:\n    digest: {OLD}\n",
+            f"d: &d {OLD}\nimage:\n  repository: {APP}\n  digest: *d\n",
+            f"image:\n  repository: {APP}\n  digest: &d {OLD}\nother: {{repository: other, digest: *d}}\n",
+            f"base: &base\n  digest: {OLD}\nimage:\n  <<: *base\n  repository: {APP}\n",
+            f"image:\n  repository: {APP}\n  digest: {OLD}0\n",
+            f"image:\n  repository: {APP}\n  digest: x {OLD}\n",
+            f"image:\n  repository: {APP}\n  checksum: {OLD}\n",
+            f"image:\n  repository: {APP}\n  repository: {APP}\n  digest: {OLD}\n",
+            f"image: {{{{ .Values.image }}}}\n  repository: {APP}\n  digest: {OLD}\n",
+            f'image:\n  repository: {APP}\n  digest: "{OLD[:20]}\\x{ord(OLD[20]):02x}{OLD[21:]}"\n',
+        ],
+    )
+    def test_what_is_not_surely_of_the_image_is_left(self, text: str) -> None:
+        edited = replace_digests(text.encode(), [APP], {OLD}, NEW)
+        assert (edited.data, edited.replaced) == (text.encode(), ())
+
+    def test_a_file_in_another_encoding_has_no_fields(self) -> None:
+        data = f"# é\nimage:\n  repository: {APP}\n  digest: {OLD}\n# {APP}@{OLD}\n".encode("latin-1")
+        edited = replace_digests(data, [APP], {OLD}, NEW)
+        assert edited.data == data.replace(f"@{OLD}".encode(), f"@{NEW}".encode())
+        assert lines(edited) == [("warning", 4)]
+
+    def test_a_field_tells_tag_and_line(self) -> None:
+        data = f"é:\n  repository: {APP}\n  tag: v1\n  digest: {OLD}\n".encode()
+        at = data.index(b"sha256")
+        assert references(data, [APP]) == [Reference(at, at + 71, at, APP, "v1", OLD, 4)]
+
+    def test_fields_and_words_count_together(self) -> None:
+        data = f"image: {{repository: {APP}, digest: {OLD}}}\nother: {APP}@{FIRST}\n".encode()
+        assert lines(replace_digests(data, [APP], {OLD}, NEW)) == [("error", 1)]
+
+
+class TestNames:
+    HUB: Final = ("docker.io/nginx", "docker.io/library/nginx", "index.docker.io/nginx")
+
+    @pytest.mark.parametrize("asked", HUB)
+    @pytest.mark.parametrize("written", HUB)
+    def test_docker_hub_has_several_spellings(self, asked: str, written: str) -> None:
+        [found] = references(f"FROM {written}:1@{OLD}\n".encode(), [asked])
+        assert found.repository == asked
+
+    def test_a_short_name_is_found_only_where_it_is_asked_for(self) -> None:
+        data = f"FROM nginx@{OLD}\n".encode()
+        assert references(data, ["docker.io/library/nginx"]) == []
+        assert [one.repository for one in references(data, ["docker.io/library/nginx", "nginx"])] == ["nginx"]
+        assert references(f"FROM docker.io/library/nginx@{OLD}\n".encode(), ["nginx"]) == []
+
+    def test_spellings(self) -> None:
+        assert spellings("docker.io/org/x") == ("docker.io/org/x", "index.docker.io/org/x")
+        assert spellings("docker.io/library/a/b") == ("docker.io/library/a/b", "index.docker.io/library/a/b")
+        assert spellings("docker.io") == ("docker.io",)
+        assert spellings("quay.io/library/x") == ("quay.io/library/x",)
+
+    def test_of_spellings_of_one_image_the_first_counts(self) -> None:
+        data = f"docker.io/x@{OLD} docker.io/library/x@{FIRST}".encode()
+        names = ["docker.io/library/x", "docker.io/x"]
+        assert {one.repository for one in references(data, names)} == {"docker.io/library/x"}
+        assert lines(replace_digests(data, names, {OLD}, NEW)) == [("error", 1)]
+
+    @pytest.mark.parametrize("repositories", [[], [""], ["", ":v1"]])
+    def test_no_name_matches_nothing(self, repositories: list[str]) -> None:
+        assert references(f"{APP}@{OLD} @{OLD} :v1@{OLD}".encode(), repositories) == []
+
+    def test_one_name_may_begin_another(self) -> None:
+        data = f"{APP}/sub@{OLD} {APP}@{FIRST} {APP}-x@{SECOND}".encode()
+        found = references(data, [APP, f"{APP}/sub", f"{APP}-x"])
+        assert [(one.repository, one.digest) for one in found] == [
+            (f"{APP}/sub", OLD),
+            (APP, FIRST),
+            (f"{APP}-x", SECOND),
+        ]
+
+
+@pytest.mark.parametrize("wrong", ["shorter", "other text", "not replaced"])
+def test_an_edit_that_went_wrong_is_not_handed_out(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+    def edit(data: bytes, going: object, new: str) -> bytes:
+        edited = data.replace(OLD.encode(), new.encode())
+        return {"shorter": edited[:-1], "other text": edited.replace(b"x", b"y"), "not replaced": data}[wrong]
+
+    monkeypatch.setattr(replacement, "_with_digest", edit)
+    data = f"x {APP}@{OLD} ".encode()
+    edited = replace_digests(data, [APP], {OLD}, NEW, path="a.sh")
+    assert (edited.data, edited.replaced, lines(edited)) == (data, (), [("error", 0)])
+    assert edited.problems[0].message.endswith("; a.sh is left as it is")
+
+
+def test_a_large_file_takes_no_time() -> None:
+    catalog = b"".join(f'{{"image":"{APP}@{OLD}","other":"quay.io/org/o@{OTHER}"}}\n'.encode() for _ in range(20_000))
+    edited = replace_digests(catalog, [APP, RELEASED], {OLD}, NEW)
+    assert (len(edited.replaced), edited.replaced[-1].line) == (20_000, 20_000)
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("path", "data", "expected"),
+        [
+            ("a.yaml", b"a: 1\n", True),
+            ("empty", b"", True),
+            ("a.yaml", b"a\0b", False),
+            ("a.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", False),
+            ("a.json", b" " * 5 * 1024 * 1024, True),
+            ("a.json", b" " * (5 * 1024 * 1024 + 1), False),
+            (".git/config.yaml", b"", False),
+            ("a/vendor/b.yaml", b"", False),
+        ],
+    )
+    def test_candidates(self, path: str, data: bytes, expected: bool) -> None:
+        assert is_candidate(path, data) is expected
+
+    @pytest.mark.parametrize("name", ["Dockerfile", "Dockerfile.konflux", "x.Dockerfile", "Containerfile", "c.json"])
+    @pytest.mark.parametrize("context", ["bundle", "./bundle/", "/bundle", "bundle/x/.."])
+    def test_the_usual_names_inside_the_context(self, name: str, context: str) -> None:
+        assert selected(f"bundle/{name}", context, [], [])
+        assert selected(f"bundle/deep/er/{name}", context, [], [])
+        assert not selected(f"bundle2/{name}", context, [], [])
+        assert not selected(name, context, [], [])
+
+    @pytest.mark.parametrize("context", ["", ".", "./", "/"])
+    def test_without_context_all_directories(self, context: str) -> None:
+        assert selected("a.yaml", context, [], [])
+        assert selected("a/.tekton/b.yml", context, [], [])
+        assert selected("install.sh", context, [], [])
+
+    @pytest.mark.parametrize("path", ["main.go", ".env", "README.md", "yaml", "Makefile", "a.yaml/x"])
+    def test_other_names_are_not_looked_at(self, path: str) -> None:
+        assert not selected(path, ".", [], [])
+
+    @pytest.mark.parametrize("path", [".git/a.yaml", "vendor/a.yaml", "ui/node_modules/x/a.json"])
+    def test_what_others_write_never(self, path: str) -> None:
+        assert not selected(path, ".", [], [])
+        assert not selected(path, ".", [path, "**"], [])
+
+    @pytest.mark.parametrize(
+        ("glob", "matching", "others"),
+        [
+            ("a.txt", ["a.txt", "a.txt/below"], ["b/a.txt", "a.txt2"]),
+            ("*.txt", ["a.txt", ".txt"], ["b/a.txt", "a.txt/below"]),
+            ("**/*.txt", ["a.txt", "b/a.txt", "b/c/a.txt"], ["a.md"]),
+            ("b/*", ["b/a.txt"], ["b/c/a.txt", "b"]),
+            ("b/**", ["b/a.txt", "b/c/a.txt"], ["a.txt"]),
+            ("b/**/a.txt", ["b/a.txt", "b/c/d/a.txt"], ["a.txt", "b/a.md"]),
+            ("b", ["b/a.txt", "b/c/a.txt"], ["bb/a.txt", "c/b/a.txt"]),
+            ("./b/c/", ["b/c/a.txt"], ["b/a.txt"]),
+            ("b*/", ["b1/a.txt", "b2/c/a.txt"], ["c/b/a.txt"]),
+            ("/b/[ac].txt", ["b/a.txt"], ["b/b.txt"]),
+            ("", [], ["a.txt"]),
+        ],
+    )
+    def test_globs(self, glob: str, matching: list[str], others: list[str]) -> None:
+        for path in matching:
+            assert selected(path, "elsewhere", [glob], [])
+            assert not selected(path, "elsewhere", ["**"], [glob])
+        for path in others:
+            assert not selected(path, ".", [glob], [])
+            assert selected(path, ".", ["**"], [glob])
+
+
+HEX: Final = st.sampled_from([OLD, FIRST, SECOND, NEW, OTHER])
+WRAPS: Final = st.sampled_from(["{}", "a: {}", '"{}"', "FROM {} AS x", "# {}", "[{}]", "x={},y", "docker://{}", "é{}"])
+NAMES: Final = st.sampled_from([APP, f"{APP}:v1", RELEASED])
+REFERENCES: Final = st.builds(lambda wrap, name, of: wrap.format(f"{name}@{of}"), WRAPS, NAMES, HEX)
+FIELDS: Final = st.builds(
+    lambda name, of, at: f"k{at}: {{repository: {name}, digest: {of}}}",
+    st.sampled_from([APP, RELEASED, "o"]),
+    HEX,
+    st.integers(0, 99),
+)
+LOOKALIKE: Final = st.one_of(
+    st.sampled_from(sorted(LOOKALIKES.values())),
+    st.builds(
+        lambda head, of, tail: f"{head}{APP}@{of}{tail}",
+        st.sampled_from(["m.io/", "m:5/", "_", "x", "-", "}", "https://", "$"]),
+        HEX,
+        st.sampled_from(["", " ", "0", ","]),
+    ),
+    st.text(alphabet=f"{APP}@:sha256 0d\n\r\t\"'{{}}[]-#é\x85\u2028", max_size=60),
+)
+TEXTS: Final = st.lists(st.one_of(REFERENCES, FIELDS, LOOKALIKE), max_size=8).flatmap(
+    lambda parts: st.builds(
+        lambda joint, mark: mark + joint.join(parts).encode(),
+        st.sampled_from(["\n", "\r\n", " ", "\n---\n"]),
+        st.sampled_from([b"", BOM]),
+    )
+)
+KNOWN: Final = st.sets(st.sampled_from([OLD, FIRST, NEW]))
+POLICIES: Final = st.builds(Policy, st.sampled_from(["known", "any"]), st.sampled_from(["refuse", "replace"]))
+BOTH: Final = (APP, RELEASED)
+
+
+@given(TEXTS, KNOWN, POLICIES)
+@example(f"{APP}@{OLD} {APP}@{FIRST}".encode(), {OLD}, REPLACE)
+def test_only_hex_characters_of_references_change(data: bytes, known: set[str], policy: Policy) -> None:
+    edited = replace_digests(data, BOTH, known, NEW, policy)
+    assert len(edited.data) == len(data)
+    hexes = {at for one in references(data, BOTH) for at in range(one.digest_start + 7, one.digest_start + 71)}
+    assert all(a == b or at in hexes for at, (a, b) in enumerate(zip(data, edited.data, strict=True)))
+    assert all(one.end >= one.digest_start + 71 and one.start <= one.digest_start for one in references(data, BOTH))
+    if any(problem.severity == "error" for problem in edited.problems):
+        assert (edited.data, edited.replaced) == (data, ())
+
+
+@given(TEXTS, KNOWN, POLICIES)
+def test_once_more_changes_nothing(data: bytes, known: set[str], policy: Policy) -> None:
+    once = replace_digests(data, BOTH, known, NEW, policy)
+    again = replace_digests(once.data, BOTH, known, NEW, policy)
+    assert again.data == once.data
+    assert again.replaced == ()
+
+
+@given(TEXTS, KNOWN, POLICIES)
+def test_what_was_replaced_is_new_and_what_was_not_is_told(data: bytes, known: set[str], policy: Policy) -> None:
+    edited = replace_digests(data, BOTH, known, NEW, policy)
+    before, after = references(data, BOTH), references(edited.data, BOTH)
+    changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
+    assert [Replacement(a.line, a.repository, a.digest, NEW) for a, _ in changed] == list(edited.replaced)
+    assert all(b.digest == NEW for _, b in changed)
+    told = "\n".join(problem.message for problem in edited.problems if problem.severity == "warning")
+    refused = any(problem.severity == "error" for problem in edited.problems)
+    assert refused or all(one.digest == NEW or f"{one.digest} of {one.repository}" in told for one in after)
+
+
+@given(st.lists(LOOKALIKE, max_size=6), st.sampled_from(["\n", " ", "\r\n"]), POLICIES)
+def test_lookalikes_are_never_edited(parts: list[str], joint: str, policy: Policy) -> None:
+    data = joint.join(parts).encode()
+    edited = replace_digests(data, BOTH, {OLD, FIRST, SECOND, OTHER}, NEW, policy)
+    assert (edited.data, edited.replaced) == (data, ())
+
+
+@given(st.binary(max_size=200))
+def test_bytes_of_any_kind_are_no_fault(data: bytes) -> None:
+    text = data + f"\nimage: {{repository: {APP}, digest: {OLD}}} ".encode()
+    for given_bytes in (data, text):
+        edited = replace_digests(given_bytes, [APP], {OLD}, NEW)
+        assert re.sub(rb"sha256:[0-9a-f]{64}", b"", edited.data) == re.sub(rb"sha256:[0-9a-f]{64}", b"", given_bytes)

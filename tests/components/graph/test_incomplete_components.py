@@ -1,0 +1,100 @@
+"""Components that do not say where they are, or what their image is called: told before anything is planned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from components.observations import Observations, brief, digest, run
+from components.plan.test_planner import parent
+
+BUILD = f"""apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata:
+  name: parent-1
+  namespace: team
+  labels: {{appstudio.openshift.io/component: parent, pipelinesascode.tekton.dev/event-type: push}}
+status:
+  startTime: "2024-06-01T00:00:00Z"
+  conditions: [{{type: Succeeded, status: "True"}}]
+  results: [{{name: IMAGE_DIGEST, value: "{digest("1")}"}}]
+"""
+NAMED = BUILD.replace("results: [", "results: [{name: IMAGE_URL, value: 'quay.io/acme/parent:tag'}, ")
+
+
+def component(name: str, spec: str) -> str:
+    about = f"metadata: {{name: {name}, namespace: team}}\nspec:\n  application: app\n"
+    return f"apiVersion: appstudio.redhat.com/v1alpha1\nkind: Component\n{about}  {spec}\n"
+
+
+SOURCE = "source: {git: {url: https://github.com/acme/%s}}"
+PARENT = component("parent", f"{SOURCE % 'parent'}\n  containerImage: quay.io/acme/parent@{digest('0')}")
+CHILD = component("child", f"{SOURCE % 'child'}\n  dependsOn: [parent]")
+
+
+@pytest.mark.parametrize("mode", ["validate", "plan", "simulate"])
+@pytest.mark.parametrize(
+    ("items", "field", "says"),
+    [
+        ([PARENT, component("child", "dependsOn: [parent]")], "spec.source.git.url", "team/child names no repository"),
+        ([PARENT.replace("source", "origin"), CHILD], "spec.source.git.url", "team/parent names no repository"),
+        ([PARENT.replace("containerImage", "image"), CHILD], "spec.containerImage", "team/parent names no image"),
+    ],
+)
+def test_what_is_missing_is_told(items: list[str], field: str, says: str, mode: str) -> None:
+    """C3: with Component and field."""
+    found = run([*items, BUILD], mode)
+    (told,) = [one for one in found.results if one["severity"] == "warning"]
+    assert str(told["message"]).startswith(says)
+    assert str(told["message"]).endswith(f"; set {field}")
+    assert told["field"] == {"path": field}
+    assert found.exit_code == 0
+
+
+@pytest.mark.parametrize("mode", ["validate", "plan", "simulate"])
+def test_a_build_names_the_image(mode: str) -> None:
+    """C5: that is as good as the Component's own words."""
+    found = run([PARENT.replace("containerImage", "image"), CHILD, NAMED], mode)
+    assert [one for one in found.results if one["severity"] == "warning"] == []
+    if mode == "validate":
+        return
+    (plan,) = (yaml.safe_load(one) for one in found.items if "kind: PullRequestPlan" in one)
+    assert plan["spec"]["commits"][0]["repositories"] == ["quay.io/acme/parent"]
+    promoted = f"lastPromotedImage: quay.io/acme/parent@{digest('1')}"
+    assert (promoted in found.items[0]) == (mode == "simulate")
+
+
+def planned(made: Observations) -> list[str]:
+    return [brief(one) for one in made.plan()[0]]
+
+
+def test_no_plan_that_cannot_be_carried_out() -> None:
+    """R21, C5: neither to where no repository is known, nor of what no file can name."""
+    made = parent()
+    made.component("other", "parent")
+    made.push("parent", "1")
+    known = replace(made.components["other"], repository="")
+    made.components["other"] = known
+    assert planned(made) == ["component-update-parent/child ready parent=1 [create]"]
+    made.components["parent"] = replace(made.components["parent"], image="")
+    assert planned(made) == ["component-update-parent/child ready parent=1 [create]"]
+    made.builds[:] = [replace(one, image="") for one in made.builds]
+    assert planned(made) == []
+    made.components["parent"] = replace(made.components["parent"], released_as=("registry.example/parent",))
+    assert planned(made) == ["component-update-parent/child ready parent=1 [create]"]
+
+
+def test_the_newest_build_names_the_image() -> None:
+    made = parent()
+    made.components["parent"] = replace(made.components["parent"], image="")
+    made.push("parent", "1")
+    made.push("parent", "2")
+    made.builds[0] = replace(made.builds[0], image="quay.io/acme/before")
+    assert made.plan()[0][0].digests[0].repositories == ("quay.io/acme/parent",)
+
+
+def test_who_has_no_edges_lacks_nothing() -> None:
+    found = run([component("alone", "")], "validate")
+    assert [one for one in found.results if one["severity"] == "warning"] == []

@@ -1,0 +1,114 @@
+"""Directories of Components, and which changes concern them (R12, I7, S11)."""
+
+from __future__ import annotations
+
+import posixpath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_merge.components.konflux.contexts import common, normalised, touches
+
+SEGMENTS = st.sampled_from(["foo", "foobar", "bar", "a b", ".tekton", "x\\y", "..."])
+PATHS = st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join)
+
+SPELLINGS = [
+    ("", "."),
+    (".", "."),
+    ("./", "."),
+    ("/", "."),
+    ("//", "."),
+    ("./.", "."),
+    ("foo", "foo"),
+    ("./foo/", "foo"),
+    ("/foo", "foo"),
+    ("foo//bar/./baz/", "foo/bar/baz"),
+    ("foo/..", "."),
+    ("foo/../bar", "bar"),
+    ("foo\\bar", "foo\\bar"),
+    ("...", "..."),
+]
+
+
+@pytest.mark.parametrize(("context", "expected"), SPELLINGS)
+def test_normalised(context: str, expected: str) -> None:
+    assert normalised(context) == expected
+
+
+@pytest.mark.parametrize("context", ["..", "../foo", "foo/../..", "/../foo", "./a/../../b"])
+def test_a_directory_outside_is_refused(context: str) -> None:
+    with pytest.raises(ValueError, match="leaves the repository") as refused:
+        normalised(context)
+    assert repr(context) in str(refused.value)
+
+
+TOUCHES = [
+    # context, files, whether they concern it (S11)
+    (".", ["a"], True),
+    ("", ["a/b/c"], True),
+    (".", [], True),
+    ("foo", ["foo/x"], True),
+    ("foo", ["foo/deep/er/x"], True),
+    ("foo", ["foobar/x"], False),
+    ("foo", ["bar/foo/x"], False),
+    ("foo", ["foo"], False),
+    ("foo", ["Foo/x"], False),
+    ("foo", [], False),
+    ("./foo/", ["foo/x"], True),
+    ("/foo", ["foo/x"], True),
+    ("foo/bar", ["foo/x"], False),
+    ("foo/bar", ["foo/x", "foo/bar/x"], True),
+    # A file that was deleted is named like one that was changed; a renamed one is named twice.
+    ("foo", ["foo/deleted"], True),
+    ("foo", ["foo/old", "bar/new"], True),
+    ("foo", ["bar/old", "foo/new"], True),
+    ("foo", ["bar/old", "baz/new"], False),
+]
+
+
+@pytest.mark.parametrize(("context", "files", "expected"), TOUCHES)
+def test_touches(context: str, files: list[str], expected: bool) -> None:
+    """R12, S11: a build runs for what is added, changed, removed or renamed in the directory."""
+    assert touches(context, files) is expected
+
+
+COMMON = [
+    ([], "."),
+    (["foo"], "foo"),
+    (["foo", "./foo/"], "foo"),
+    (["foo", "foobar"], "."),
+    (["foo", "foo/bar"], "foo"),
+    (["services/api", "services/web/", "./services/db"], "services"),
+    (["services/api/a", "services/api/b"], "services/api"),
+    (["services/api", "."], "."),
+    (["a/x", "b/x"], "."),
+]
+
+
+@pytest.mark.parametrize(("contexts", "expected"), COMMON)
+def test_common(contexts: list[str], expected: str) -> None:
+    """I7, S11."""
+    assert common(contexts) == expected
+
+
+@given(PATHS)
+def test_normalised_is_a_fixed_point_for_all_spellings(path: str) -> None:
+    assert normalised(path) == path
+    for spelling in (f"./{path}", f"{path}/", f"/{path}", path.replace("/", "//"), f"{path}/x/.."):
+        assert normalised(spelling) == path
+
+
+@given(st.lists(PATHS, min_size=1, max_size=4), PATHS)
+def test_what_touches_one_touches_their_common_directory(contexts: list[str], file: str) -> None:
+    shared = common(contexts)
+    assert shared == (posixpath.commonpath(contexts) or ".")
+    if any(touches(context, [file]) for context in contexts):
+        assert touches(shared, [file])
+
+
+@given(PATHS, PATHS)
+def test_one_directory_is_touched_from_inside_only(context: str, file: str) -> None:
+    assert touches(context, [f"{context}/{file}"])
+    assert not touches(context, [f"{context}{file}"])
+    assert not touches(context, [f"other/{context}/{file}"])

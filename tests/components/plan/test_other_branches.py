@@ -1,0 +1,259 @@
+"""Builds and pull requests for other branches than the one that a Component is built from: of another version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from components.observations import Observations, digest, run
+from components.plan.test_planner import parent
+from krm_merge.components.konflux.reading import read_build, read_component
+
+PAC = "pipelinesascode.tekton.dev"
+
+
+def for_branch(made: Observations, branch: str) -> None:
+    """The last build is for that branch."""
+    made.builds[-1] = replace(made.builds[-1], target_branch=branch)
+
+
+def test_a_push_to_another_branch_is_not_promoted() -> None:
+    """R15: the newest push of the Component's branch counts, though another one was pushed to later."""
+    made = parent()
+    made.push("parent", "2")
+    made.push("parent", "1")
+    for_branch(made, "release-1")
+    assert made.step()[0] == ["component-update-parent/child ready parent=2 [create]"]
+    _, findings = made.plan()
+    told = "team/parent: builds for release-1 bring nothing: the Component is built from main"
+    assert told in [one.message for one in findings]
+
+
+def test_what_was_built_for_another_branch_is_not_known_as_older() -> None:
+    """C5: a file may name both versions."""
+    made = parent()
+    made.push("parent", "1")
+    for_branch(made, "release-1")
+    made.push("parent", "2")
+    (plan,), _ = made.plan()
+    assert [edit.known for edit in plan.digests] == [(digest("0"),)]
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["the build tells", "only the pull request tells"])
+def test_a_pull_request_for_another_branch_brings_nothing(*, told: bool) -> None:
+    """R20, R30: neither before its merge nor after."""
+    made = parent()
+    made.open("parent", "fix")
+    made.edit("parent", 1, target_branch="release-1")
+    branch = "release-1" if told else ""
+    made.build("parent", "1", 1)
+    for_branch(made, branch)
+    assert made.step()[0] == []
+    made.merged("parent", 1, "2")
+    for_branch(made, branch)
+    assert made.step()[0] == []
+
+
+def test_a_pull_request_that_was_planned_for_before() -> None:
+    """R20: what its planned pull request tells of it does not count either, once it is for another branch."""
+    made = parent()
+    made.open("parent", "fix")
+    made.build("parent", "1", 1)
+    made.step()
+    made.edit("parent", 1, target_branch="release-1")
+    made.builds.clear()
+    plans, findings = made.plan()
+    assert (plans, [one.rule for one in findings]) == ([], ["R6"])
+
+
+def test_a_pull_request_that_gets_another_target() -> None:
+    """R20: where it goes is observed; what was built before still says where it went then."""
+    made = parent()
+    made.open("parent", "fix")
+    made.build("parent", "1", 1)
+    for_branch(made, "base")
+    assert made.step()[0] == ["fix/child draft parent=1 [create] until parent#1 merged"]
+    made.edit("parent", 1, target_branch="release-1")
+    _, findings = made.plan()
+    told = "team/parent: builds for release-1 bring nothing: the Component is built from main"
+    assert [one.message for one in findings if one.rule == "R15"] == [told]
+
+
+def test_a_pull_request_that_is_now_for_another_branch_is_told() -> None:
+    """C3: nothing is planned for it, and why."""
+    made = parent()
+    made.open("parent", "fix")
+    made.build("parent", "1", 1)
+    made.edit("parent", 1, target_branch="release-1")
+    plans, findings = made.plan()
+    assert (plans, [one.rule for one in findings]) == ([], ["R15"])
+
+
+def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
+    """I12: a push of what was merged into another branch first is one without a pull request."""
+    made = parent()
+    made.open("parent", "fix")
+    made.edit("parent", 1, target_branch="base")
+    made.merged("parent", 1, "1")
+    assert made.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
+
+
+@pytest.mark.parametrize("known", ["", "as a target", "in a list"])
+def test_a_tag_may_be_taken_for_a_branch(known: str) -> None:
+    """C3: nothing tells them apart, so what to do is told, but not where it is known to be a branch."""
+    made = parent()
+    made.components["parent"] = replace(made.components["parent"], branch="v1.0")
+    made.push("parent", "1")
+    if known:
+        made.open("parent", "fix", branches=["v1.0"] if known == "in a list" else None)
+        made.edit("parent", 1, target_branch="main" if known == "in a list" else "v1.0")
+    _, findings = made.plan()
+    told = "team/parent: builds for main bring nothing: the Component is built from v1.0"
+    doubt = "" if known else "; if that is a tag, take it out of its revision"
+    assert [one.message for one in findings] == [told + doubt]
+
+
+LONG = "feature/" + "x" * 80
+
+
+@pytest.mark.parametrize(
+    ("branch", "label", "is_own"),
+    [
+        ("main", "main", True),
+        ("main", "refs-heads-main", True),
+        ("main", "refs-tags-v1", True),
+        ("release/1.0", "release-1.0", True),
+        ("release/1.0", "refs-heads-release-1.0", True),
+        ("release/1.0", "release-1-0", False),
+        ("release/a_b", "release-a_b", True),
+        (LONG, LONG[-62:], True),
+        (LONG, LONG[-61:-1] + "yy", False),
+        ("main", "not-main", False),
+        ("main", "release-1", False),
+    ],
+)
+def test_labels_hold_no_slash(branch: str, label: str, is_own: bool) -> None:
+    """R15: a label alone may be of every branch that is written so."""
+    build = yaml.safe_load(push("a", "1", 1))
+    build["metadata"]["labels"][f"{PAC}/branch"] = label
+    items = [VERSIONS.replace("refs/heads/main", f"'{branch}'"), CHILD, yaml.safe_dump(build)]
+    answer = run(items, "plan")
+    assert any("kind: PullRequestPlan" in one for one in answer.items) is is_own
+    assert bool(answer.messages("R15")) is not is_own
+
+
+@pytest.mark.parametrize("annotation", [f"{PAC}/source-branch", "build.appstudio.redhat.com/target_branch"])
+def test_annotations_before_labels(annotation: str) -> None:
+    """R15: these have the name of the branch as it is."""
+    value = yaml.safe_load(push("a", "1", 1))
+    value["metadata"]["labels"][f"{PAC}/branch"] = "release-1.0"
+    value["metadata"]["annotations"][annotation] = "release/1.0"
+    build = read_build(value)
+    assert build is not None
+    assert (build.target_branch, build.branch_label) == ("release/1.0", "")
+
+
+@pytest.mark.parametrize("branch", ["", "main"])
+def test_the_branch_is_not_told_on_both_sides(branch: str) -> None:
+    """R15: who does not say its branch is of every one."""
+    made = parent()
+    made.push("parent", "1")
+    for_branch(made, "")
+    if not branch:
+        made.components["parent"] = replace(made.components["parent"], branch="")
+        for_branch(made, "release-1")
+    assert made.step()[0] == ["component-update-parent/child ready parent=1 [create]"]
+
+
+def push(name: str, letter: str, at: int, **annotations: str) -> str:
+    about = {
+        "name": name,
+        "namespace": "team",
+        "labels": {"appstudio.openshift.io/component": "parent", f"{PAC}/event-type": "push"},
+        "annotations": {f"{PAC}/{field.replace('_', '-')}": value for field, value in annotations.items()},
+    }
+    status = {
+        "startTime": f"2024-06-01T00:00:0{at}Z",
+        "conditions": [{"type": "Succeeded", "status": "True"}],
+        "results": [{"name": "IMAGE_DIGEST", "value": digest(letter)}],
+    }
+    return yaml.safe_dump({"apiVersion": "tekton.dev/v1", "kind": "PipelineRun", "metadata": about, "status": status})
+
+
+VERSIONS = f"""apiVersion: konflux-ci.dev/v1alpha1
+kind: Component
+metadata: {{name: parent, namespace: team}}
+spec:
+  application: app
+  containerImage: quay.io/acme/parent@{digest("0")}
+  source:
+    url: https://github.com/acme/parent
+    versions: [{{name: main, revision: refs/heads/main}}, {{name: r1, revision: release-1}}]
+"""
+CHILD = f"""apiVersion: konflux-ci.dev/v1alpha1
+kind: Component
+metadata: {{name: child, namespace: team}}
+spec:
+  application: app
+  containerImage: quay.io/acme/child@{digest("0")}
+  source: {{git: {{url: https://github.com/acme/child}}}}
+  dependsOn: [parent]
+"""
+
+
+def test_of_several_versions_the_first_counts() -> None:
+    """R15: as resources, in plan and in simulate."""
+    items = [VERSIONS, CHILD, push("a", "2", 1, branch="main"), push("b", "1", 2, branch="release-1")]
+    (plan,) = (yaml.safe_load(one) for one in run(items, "plan").items if "kind: PullRequestPlan" in one)
+    assert [commit["to"] for commit in plan["spec"]["commits"]] == [digest("2")]
+    simulated = run(items, "simulate").items[0]
+    assert f"lastPromotedImage: quay.io/acme/parent@{digest('2')}" in simulated
+
+
+def test_a_push_to_another_branch_leaves_what_the_component_says() -> None:
+    """R15: nothing of it is written back."""
+    promoted = VERSIONS + f"status: {{lastPromotedImage: 'quay.io/acme/parent:v1@{digest('0')}'}}\n"
+    assert run([promoted, CHILD, push("b", "1", 2, branch="release-1")], "simulate").items[0] == promoted
+
+
+@pytest.mark.parametrize(
+    ("annotations", "branch"),
+    [
+        ({"branch": "refs/heads/release-1"}, "release-1"),
+        ({"branch": "main", "source_branch": "other"}, "main"),
+        # A push comes from the branch that it goes to.
+        ({"source_branch": "refs/heads/release-1"}, "release-1"),
+        # A tag may be of any branch.
+        ({"branch": "refs/tags/v1", "source_branch": "refs/tags/v1"}, ""),
+    ],
+)
+def test_the_branch_of_a_push(annotations: dict[str, str], branch: str) -> None:
+    build = read_build(yaml.safe_load(push("a", "1", 1, **annotations)))
+    assert build is not None
+    assert build.target_branch == branch
+
+
+def test_a_revision_may_be_a_whole_ref() -> None:
+    assert read_component(yaml.safe_load(VERSIONS)).branch == "main"
+
+
+@pytest.mark.parametrize(
+    ("revision", "branch"),
+    [
+        ("HEAD", ""),
+        ("0a" * 20, ""),
+        ("0a" * 32, ""),
+        ("refs/tags/v1.0", ""),
+        ("0a" * 19, "0a" * 19),
+        ("HEADS", "HEADS"),
+        ("v1.0", "v1.0"),
+    ],
+)
+def test_a_revision_may_be_no_branch(revision: str, branch: str) -> None:
+    """R15: what is not of one branch is of every one."""
+    written = VERSIONS.replace("refs/heads/main", f"'{revision}'")
+    assert read_component(yaml.safe_load(written)).branch == branch
+    plans = [one for one in run([written, CHILD, push("a", "1", 1, branch="main")], "plan").items if "Plan\n" in one]
+    assert len(plans) == (branch == "")

@@ -1,0 +1,231 @@
+"""What the specification's services make of builds: tests, candidates, releases, and where results are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from components.world import digest
+from krm_merge.components.graph.graph import Graph, Role, build_graph
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.model import Build, Component, Event, Key, Outcome, PullRequest
+from krm_merge.components.plan.description import BEGIN, END
+from krm_merge.components.plan.model import Choices
+from krm_merge.components.plan.planner import plan
+from krm_merge.components.plan.planning import Planning
+from krm_merge.components.plan.simulation import Fate, Part, Simulation, Snapshot, World, fate, simulate
+
+YES, NO = True, False
+
+# S12: tests, global candidate list, dev environment, Release.
+MATRIX: list[tuple[Role, Event, Outcome, tuple[bool, bool, bool, bool]]] = [
+    ("dependency", "pull_request", "succeeded", (NO, NO, NO, NO)),
+    ("dependency", "push", "succeeded", (NO, YES, NO, NO)),
+    ("dependency", "merge_queue", "succeeded", (NO, NO, NO, NO)),
+    ("dependency", "push", "failed", (NO, NO, NO, NO)),
+    ("dependant", "pull_request", "succeeded", (YES, NO, NO, NO)),
+    ("dependant", "push", "succeeded", (YES, YES, YES, YES)),
+    ("dependant", "merge_queue", "succeeded", (YES, NO, NO, NO)),
+    ("dependant", "push", "failed", (NO, NO, NO, NO)),
+    ("both", "pull_request", "succeeded", (NO, NO, NO, NO)),
+    ("both", "push", "succeeded", (NO, YES, NO, NO)),
+    ("both", "merge_queue", "succeeded", (NO, NO, NO, NO)),
+    ("both", "push", "failed", (NO, NO, NO, NO)),
+    ("independent", "pull_request", "succeeded", (YES, NO, NO, NO)),
+    ("independent", "push", "succeeded", (YES, YES, YES, YES)),
+    ("independent", "merge_queue", "succeeded", (YES, NO, NO, NO)),
+    ("independent", "push", "failed", (NO, NO, NO, NO)),
+]
+
+
+@pytest.mark.parametrize(("role", "event", "outcome", "wanted"), MATRIX)
+def test_s12_matrix(role: Role, event: Event, outcome: Outcome, wanted: tuple[bool, bool, bool, bool]) -> None:
+    """R14 to R18."""
+    assert fate(role, event, outcome) == Fate(*wanted)
+
+
+def key(name: str) -> Key:
+    return Key("team", name)
+
+
+def component(name: str, *depends_on: str, at: str = "0", app: str = "app") -> Component:
+    url = f"https://example.com/o/{name}"
+    return Component(key(name), app, url, "main", ".", f"quay.io/o/{name}", digest(at), depends_on=depends_on)
+
+
+def pull_request(name: str, number: int, branch: str) -> PullRequest:
+    return PullRequest("", f"https://example.com/o/{name}", number, branch, "main", head=f"h{number}")
+
+
+def build(name: str, letter: str, at: int, number: int = 0, event: Event = "pull_request") -> Build:
+    return Build(
+        f"{name}-{at}",
+        key(name),
+        event,
+        "succeeded",
+        f"https://example.com/o/{name}",
+        f"c{at}",
+        "",
+        "main",
+        number,
+        f"quay.io/o/{name}",
+        digest(letter),
+        f"2024-01-01T00:00:{at:02}Z",
+    )
+
+
+WORLD = World({("team", "app"): ["e2e"]}, {("team", "app"): ["prod"]})
+
+
+def planning(graph: Graph, builds: Sequence[Build], pulls: Sequence[PullRequest]) -> Planning:
+    return Planning(graph, History(builds, pulls, graph.components), Choices())
+
+
+def play(
+    components: list[Component], builds: list[Build], pulls: list[PullRequest], world: World = WORLD
+) -> Simulation:
+    """Plays, in any order and with repetitions: what comes of it is the same."""
+    graph, findings = build_graph(components)
+    assert not [one for one in findings if one.severity == "error"]
+    wanted = simulate(planning(graph, builds, pulls), world)
+    for seed in range(5):
+        random = Random(seed)
+        some, others = [*builds, *random.sample(builds, len(builds) // 2)], [*pulls, *pulls]
+        random.shuffle(some)
+        random.shuffle(others)
+        assert simulate(planning(graph, some, others), world) == wanted
+    return wanted[0]
+
+
+def images(snapshot: Snapshot) -> dict[str, str]:
+    return {part.name: part.image.partition("@")[2][7:8] for part in snapshot.parts}
+
+
+PARENT = [component("parent"), component("child", "parent", at="c")]
+
+
+def test_s1_a_group_is_tested_as_a_whole() -> None:
+    """R14, R24, R25: the parent alone is not tested; with the child's build it is, and both pull requests are told."""
+    pulls = [pull_request("parent", 1, "update"), pull_request("child", 2, "update/child")]
+    alone = play(PARENT, [build("parent", "1", 1, 1)], pulls[:1])
+    assert [(one.type, one.tests, one.reports) for one in alone.snapshots] == [("component", (), ("o/parent#1",))]
+    assert images(alone.snapshots[0]) == {"parent": "1", "child": "c"}
+    both = play(PARENT, [build("parent", "1", 1, 1), build("child", "d", 2, 2)], pulls)
+    (group,) = [one for one in both.snapshots if one.type == "group"]
+    assert (group.tests, set(group.reports)) == (("e2e",), {"o/parent#1", "o/child#2"})
+    assert images(group) == {"parent": "1", "child": "d"}
+    assert not both.releases
+
+
+def test_s1_pushes_are_promoted_and_the_child_released() -> None:
+    """R15, R16, R17: the parent only becomes a candidate; the child is released once its tests have passed."""
+    pushes = [build("parent", "8", 1, event="push"), build("child", "9", 2, event="push")]
+    played = play(PARENT, pushes, [])
+    assert {at.name: image[-1] for at, image in played.candidates.items()} == {"parent": "8", "child": "9"}
+    child = next(one for one in played.snapshots if one.component == "child")
+    assert images(child) == {"parent": "8", "child": "9"}
+    assert child.tests == ("e2e",)
+    assert not played.releases
+    passed = play(PARENT, pushes, [], replace(WORLD, passed=[one.name for one in played.snapshots]))
+    assert [(one.snapshot, one.plan) for one in passed.releases] == [(child.name, "prod")]
+
+
+def test_s3_a_mix_is_held() -> None:
+    """S3, step 6: a bundle that was built without the controller beside it is not released before it has that."""
+    components = [component("controller"), component("bundle", "controller", at="b")]
+    builds = [build("controller", "9", 1, event="push"), build("bundle", "e", 2, event="push")]
+    graph, _ = build_graph(components)
+    plans, _ = plan(graph, History(builds, [], graph.components), Choices())
+    assert [one.branch for one in plans] == ["component-update-controller/bundle"]
+    names = ["app-20240101-000001-000", "app-20240101-000002-000"]
+    played = play(components, builds, [], replace(WORLD, passed=names, plans=plans))
+    assert [(one.component, one.held) for one in played.snapshots] == [
+        ("controller", ""),
+        ("bundle", "bundle was built without this controller, which component-update-controller/bundle brings"),
+    ]
+    assert not played.releases
+    # Built before, it goes with the controller of then.
+    early = [replace(builds[1], started="2024-01-01T00:00:00Z", name="bundle-0"), builds[0]]
+    played = play(components, early, [], replace(WORLD, passed=["app-20240101-000000-000"], plans=plans))
+    assert images(played.snapshots[0]) == {"controller": "0", "bundle": "e"}
+    assert [one.snapshot for one in played.releases] == ["app-20240101-000000-000"]
+
+
+def test_snapshots_do_not_change() -> None:
+    """R15: what is promoted later is in none that was made before, also where only that is known of it."""
+    builds = [build("parent", "8", 3, event="push"), build("child", "9", 2, event="push")]
+    promoted = [component("parent", at="8"), component("child", "parent", at="c")]
+    name = "app-20240101-000002-000"
+    made = {("team", name): [Part("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
+    unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, made=made))
+    assert images(unknown.snapshots[0]) == {"child": "9"}
+    assert images(known.snapshots[0]) == {"parent": "7", "child": "9"}
+
+
+def test_an_older_push_is_no_candidate() -> None:
+    """R15: whatever order they are seen in."""
+    pushes = [build("parent", "2", 2, event="push"), build("parent", "1", 1, event="push")]
+    assert play(PARENT, pushes, []).candidates[key("parent")].endswith(digest("2"))
+
+
+def test_s4_a_group_without_edges() -> None:
+    """R10, R11, R18, R24, R25: two independent Components are tested together; another application's are not."""
+    components = [component("a"), component("b"), component("other", app="app2")]
+    pulls = [
+        pull_request("a", 1, "my-feature/x"),
+        pull_request("b", 2, "my-feature/y"),
+        pull_request("other", 3, "my-feature/z"),
+    ]
+    builds = [build("a", "1", 1, 1), build("b", "2", 2, 2), build("other", "3", 3, 3)]
+    played = play(components, builds, pulls)
+    (group,) = [one for one in played.snapshots if one.type == "group"]
+    assert images(group) == {"a": "1", "b": "2"}
+    assert set(group.reports) == {"o/a#1", "o/b#2"}
+    only = play(components, builds[:1], pulls[:1])
+    assert [one.type for one in only.snapshots] == ["component"]
+    assert only.snapshots[0].tests == ("e2e",)
+
+
+def test_s5_only_the_end_of_a_chain_is_tested() -> None:
+    """I4: what is both is treated as a dependency."""
+    components = [component("base"), component("op", "base"), component("bundle", "op")]
+    played = play(components, [build("op", "1", 1, event="push"), build("bundle", "2", 2, event="push")], [])
+    assert {one.component: one.tests for one in played.snapshots} == {"op": (), "bundle": ("e2e",)}
+
+
+def test_i14_a_group_of_dependencies_is_not_tested() -> None:
+    """R14, I14: they make a snapshot, which is told to be untested as long as nothing is built that depends on them."""
+    components = [component("a"), component("b"), component("bundle", "a", "b", at="c")]
+    pulls = [pull_request("a", 1, "f/x"), pull_request("b", 2, "f/y")]
+    builds = [build("a", "1", 1, 1), build("b", "2", 2, 2)]
+    (group,) = [one for one in play(components, builds, pulls).snapshots if one.type == "group"]
+    assert (group.tests, images(group)) == ((), {"a": "1", "b": "2", "bundle": "c"})
+    graph, _ = build_graph(components)
+    _, findings = simulate(planning(graph, builds, pulls), WORLD)
+    warnings = [one.message for one in findings if one.severity == "warning"]
+    assert warnings == ["group f: not tested: nothing that depends on its Components is built in it"]
+
+
+def test_names_are_those_of_konflux() -> None:
+    """`<application>-YYYYMMDD-HHMMSS-mmm` of the start of the build; one second may have several."""
+    played = play(
+        [component("a"), component("b")], [build("a", "1", 1, event="push"), build("b", "2", 1, event="push")], []
+    )
+    assert [one.name for one in played.snapshots] == ["app-20240101-000001-000", "app-20240101-000001-000-b"]
+
+
+@pytest.mark.parametrize(("branch", "counts"), [("f/bundle", "1"), ("f/1", "2")])
+def test_i13_what_was_planned_is_known_by_its_branch(branch: str, counts: str) -> None:
+    """I13: a person may quote the block of another pull request."""
+    components = [component("op"), component("bundle", "op")]
+    pulls = [
+        pull_request("op", 1, "f/op"),
+        replace(pull_request("bundle", 1, branch), description=f"See:\n{BEGIN}\n{END}\n"),
+        pull_request("bundle", 2, "f/2"),
+    ]
+    builds = [build("op", "9", 1, 1), build("bundle", "1", 2, 1), build("bundle", "2", 3, 2)]
+    (group,) = [one for one in play(components, builds, pulls).snapshots if one.type == "group"]
+    assert images(group) == {"op": "9", "bundle": counts}

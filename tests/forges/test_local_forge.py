@@ -1,0 +1,391 @@
+"""Pull requests of bare repositories, with the real git program."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from e2e.hosts import git
+from krm_merge.forges.interface import ForgeError, ForgePullRequest
+from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.local_merge import How, Identity
+from krm_merge.forges.local_records import Comment
+from packages.repositories import Repository, Text
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ALL_HOW: tuple[How, ...] = ("merge", "squash", "rebase")
+OPEN_SOME = """
+import sys
+from krm_merge.forges.local_forge import LocalForge
+
+url, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for number in range(first, last):
+    LocalForge().create(url, f"b{number}", "main", f"change {number}", "", draft=False)
+"""
+
+
+@cache
+def template() -> Path:
+    """A bare repository and a working tree, made once."""
+    place = Path(mkdtemp())
+    atexit.register(shutil.rmtree, place)
+    work = Repository.at(place / "work")
+    work.commit({"a.yaml": "a: 1\n", "b.yaml": "b: 1\n"})
+    work.bare(place / "app.git")
+    return place
+
+
+class Origin:
+    """A bare repository, and a working tree to push from."""
+
+    def __init__(self, place: Path) -> None:
+        shutil.copytree(template(), place, dirs_exist_ok=True)
+        self.work = Repository(place / "work")
+        self.bare = place / "app.git"
+        self.url = str(self.bare)
+        self.records = place / "app.pulls.json"
+
+    def push(self, branch: str, *versions: dict[str, Text | None]) -> str:
+        """A branch off main, or main itself, with a commit for each version."""
+        git(self.work.path, "checkout", "--quiet", "-B", branch, "main")
+        commit = [self.work.commit(files) for files in versions][-1]
+        git(self.work.path, "push", "--quiet", "--force", self.url, branch)
+        return commit
+
+    def git(self, *arguments: str) -> str:
+        return git(self.bare, *arguments).strip()
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Origin:
+    return Origin(tmp_path)
+
+
+@pytest.fixture
+def forge() -> LocalForge:
+    return LocalForge(Identity("robot", "robot@example.com"))
+
+
+def opened(forge: LocalForge, origin: Origin, branch: str = "x", *, draft: bool = False) -> ForgePullRequest:
+    return forge.create(origin.url, branch, "main", "Title", "Body", draft=draft)
+
+
+class TestRecords:
+    def test_are_readable_and_stable(self, forge: LocalForge, origin: Origin) -> None:
+        head = origin.push("x", {"a.yaml": "a: 2\n"})
+        forge.create(origin.url, "x", "main", "Größe", "one\ntwo", draft=True)
+        forge.comment(origin.url, 1, "So be it")
+        text = origin.records.read_text(encoding="utf-8")
+        assert json.loads(text) == {
+            "pullRequests": [
+                {
+                    "number": 1,
+                    "state": "open",
+                    "draft": True,
+                    "sourceBranch": "x",
+                    "targetBranch": "main",
+                    "title": "Größe",
+                    "body": "one\ntwo",
+                    "author": "robot",
+                    "head": head,
+                    "base": origin.git("rev-parse", "main"),
+                    "comments": [{"author": "robot", "text": "So be it"}],
+                }
+            ]
+        }
+        assert '      "title": "Größe",\n' in text
+        forge.edit(origin.url, 1, "Größe", "one\ntwo")
+        assert origin.records.read_text(encoding="utf-8") == text
+        assert forge.comments(origin.url, 1) == [Comment("robot", "So be it")]
+
+    def test_are_one_for_all_spellings_of_the_address(self, forge: LocalForge, tmp_path: Path) -> None:
+        origin = Origin(tmp_path / "with space")
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        opened(forge, origin)
+        quoted = origin.url.replace(" ", "%20")
+        for url in (origin.url.removesuffix(".git"), f"file://{quoted}", f"file://localhost{quoted}"):
+            assert [pull.number for pull in forge.pull_requests(url)] == [1]
+
+    def test_there_are_none_before_the_first(self, forge: LocalForge, origin: Origin) -> None:
+        assert forge.pull_requests(origin.url) == []
+        assert not origin.records.exists()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "{",
+            "[]",
+            "{}",
+            '{"pullRequests": [7]}',
+            '{"pullRequests": [{"number": 1}]}',
+            "[" * 100_000,
+            b"\xff".decode("latin-1"),
+        ],
+    )
+    def test_that_are_none_are_kept_and_reported(self, forge: LocalForge, origin: Origin, text: str) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        origin.records.write_text(text, encoding="latin-1")
+        with pytest.raises(ForgeError, match=r"app\.pulls\.json holds no pull requests .*; correct it or remove it"):
+            opened(forge, origin)
+        assert origin.records.read_text(encoding="latin-1") == text
+
+    @pytest.mark.parametrize(("field", "value"), [("state", "gone"), ("number", "1"), ("draft", "no"), ("title", 7)])
+    def test_with_a_wrong_field_are_refused(self, forge: LocalForge, origin: Origin, field: str, value: object) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        opened(forge, origin)
+        written = json.loads(origin.records.read_text())
+        written["pullRequests"][0][field] = value
+        origin.records.write_text(json.dumps(written))
+        with pytest.raises(ForgeError, match=r"app\.pulls\.json"):
+            forge.pull_requests(origin.url)
+
+    def test_of_two_processes_are_all_there(self, forge: LocalForge, origin: Origin) -> None:
+        commit = origin.push("b0", {"a.yaml": "a: 2\n"})
+        for number in range(24):
+            origin.git("update-ref", f"refs/heads/b{number}", commit)
+        starts = range(0, 24, 6)
+        running = [
+            subprocess.Popen([sys.executable, "-c", OPEN_SOME, origin.url, str(start), str(start + 6)])
+            for start in starts
+        ]
+        assert [process.wait(60) for process in running] == [0] * len(starts)
+        pulls = forge.pull_requests(origin.url)
+        assert [pull.number for pull in pulls] == list(range(1, 25))
+        assert {pull.source_branch for pull in pulls} == {f"b{number}" for number in range(24)}
+        assert sorted(place.name for place in origin.bare.parent.iterdir()) == ["app.git", "app.pulls.json", "work"]
+
+
+class TestObserving:
+    def test_the_head_follows_the_branch_while_open(self, forge: LocalForge, origin: Origin) -> None:
+        first = origin.push("x", {"a.yaml": "a: 2\n"})
+        assert opened(forge, origin).head == first
+        second = origin.push("x", {"a.yaml": "a: 3\n"})
+        assert forge.pull_requests(origin.url)[0].head == second
+        forge.close(origin.url, 1)
+        origin.push("x", {"a.yaml": "a: 4\n"})
+        assert forge.pull_requests(origin.url)[0].head == second
+
+    def test_changes_are_those_since_the_branching(self, forge: LocalForge, origin: Origin) -> None:
+        origin.push("x", {"a.yaml": None, "ä/c d.yaml": "a: 1\n", "b.yaml": "b: 2\n"})
+        opened(forge, origin)
+        origin.push("main", {"later.yaml": "new: 1\n"})
+        assert forge.changed_files(origin.url, 1) == ["a.yaml", "b.yaml", "ä/c d.yaml"]
+
+    @pytest.mark.parametrize("end", ["close", "merge"])
+    def test_changes_are_remembered_at_the_end(self, forge: LocalForge, origin: Origin, end: str) -> None:
+        origin.push("x", {"b.yaml": "b: 2\n"})
+        opened(forge, origin)
+        getattr(forge, end)(origin.url, 1)
+        origin.git("branch", "--quiet", "-D", "x")
+        assert forge.changed_files(origin.url, 1) == ["b.yaml"]
+
+    def test_an_open_one_without_its_branch_can_be_looked_at_and_closed(
+        self, forge: LocalForge, origin: Origin
+    ) -> None:
+        head = origin.push("x", {"b.yaml": "b: 2\n"})
+        opened(forge, origin)
+        origin.git("branch", "--quiet", "-D", "x")
+        assert forge.pull_requests(origin.url)[0].head == head
+        assert forge.changed_files(origin.url, 1) == ["b.yaml"]
+        forge.close(origin.url, 1)
+        assert forge.pull_requests(origin.url)[0].state == "closed"
+
+
+class TestMerging:
+    @pytest.mark.parametrize(
+        ("how", "parents", "subjects"),
+        [
+            ("merge", 2, ["Merge pull request #1 from x", "version", "version"]),
+            ("squash", 1, ["Title (#1)"]),
+            ("rebase", 1, ["version", "version"]),
+        ],
+    )
+    def test_brings_the_changes_into_the_target(
+        self, forge: LocalForge, origin: Origin, how: How, parents: int, subjects: list[str]
+    ) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"}, {"c.yaml": "c: 1\n"})
+        opened(forge, origin)
+        before = origin.push("main", {"b.yaml": "b: 2\n"})
+        commit = forge.merge(origin.url, 1, how=how, at=AT)
+        assert origin.git("rev-parse", "main") == commit
+        assert [origin.git("show", f"main:{name}.yaml") for name in "abc"] == ["a: 2", "b: 2", "c: 1"]
+        assert len(origin.git("show", "--no-patch", "--format=%P", commit).split()) == parents
+        shown = origin.git("log", "--format=%s", "--topo-order", f"{before}..main").splitlines()
+        assert shown == subjects
+        assert origin.git("show", "--no-patch", "--format=%cn %ce %cI", commit) == (
+            "robot robot@example.com 2026-01-02T03:04:05+00:00"
+        )
+        [pull] = forge.pull_requests(origin.url)
+        assert (pull.state, pull.merge_commit) == ("merged", commit)
+        assert forge.changed_files(origin.url, 1) == ["a.yaml", "c.yaml"]
+
+    def test_squashes_with_title_and_body(self, forge: LocalForge, origin: Origin) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        opened(forge, origin)
+        commit = forge.merge(origin.url, 1, how="squash")
+        assert origin.git("show", "--no-patch", "--format=%B", commit) == "Title (#1)\n\nBody"
+
+    def test_rebases_with_the_authors_and_without_what_is_there(self, forge: LocalForge, origin: Origin) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"}, {"c.yaml": "c: 1\n"})
+        origin.push("main", {"a.yaml": "a: 2\n"})
+        opened(forge, origin)
+        commit = forge.merge(origin.url, 1, how="rebase", at=AT)
+        assert origin.git("rev-list", "--count", "main") == "3"
+        shown = origin.git("show", "--format=%an %cn", "--name-only", commit).split()
+        assert shown == ["test", "robot", "c.yaml"]
+
+    @pytest.mark.parametrize("how", ALL_HOW)
+    def test_is_the_same_at_the_same_time(self, forge: LocalForge, tmp_path: Path, how: How) -> None:
+        first = Origin(tmp_path / "one")
+        first.push("x", {"a.yaml": "a: 2\n"})
+        second = Origin(tmp_path / "two")
+        git(second.bare, "fetch", "--quiet", first.url, "+refs/heads/*:refs/fetched/*")
+        for branch in ("main", "x"):
+            git(second.bare, "update-ref", f"refs/heads/{branch}", f"refs/fetched/{branch}")
+        commits = []
+        for origin in (first, second):
+            opened(forge, origin)
+            commits.append(forge.merge(origin.url, 1, how=how, at=AT))
+        assert commits[0] == commits[1]
+
+    @pytest.mark.parametrize("how", ALL_HOW)
+    def test_with_a_conflict_changes_nothing(self, forge: LocalForge, origin: Origin, how: How) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        opened(forge, origin)
+        before = origin.push("main", {"a.yaml": "a: 3\n"})
+        records = origin.records.read_bytes()
+        with pytest.raises(ForgeError, match=r"app\.git: the merge conflicts in a\.yaml; rebase"):
+            forge.merge(origin.url, 1, how=how)
+        assert origin.git("rev-parse", "main") == before
+        assert origin.records.read_bytes() == records
+
+    def test_of_a_draft_needs_force(self, forge: LocalForge, origin: Origin) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        opened(forge, origin, draft=True)
+        with pytest.raises(ForgeError, match="#1 is a draft; take it out of draft first"):
+            forge.merge(origin.url, 1)
+        forge.merge(origin.url, 1, force=True)
+        assert forge.pull_requests(origin.url)[0].state == "merged"
+
+    def test_heeds_no_settings_of_the_user(
+        self, forge: LocalForge, origin: Origin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings = tmp_path / "settings"
+        settings.write_text(
+            "[user]\nname = me\nemail = me@example.com\n[diff]\nnoprefix = true\n[color]\nui = always\n"
+            "[i18n]\ncommitEncoding = ISO-8859-1\n"
+        )
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+        monkeypatch.setenv("GIT_AUTHOR_NAME", "me")
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        monkeypatch.setenv("GIT_DIR", str(tmp_path / "nowhere"))
+        opened(forge, origin)
+        commit = forge.merge(origin.url, 1)
+        monkeypatch.delenv("GIT_DIR")
+        assert origin.git("show", "--no-patch", "--format=%an", commit) == "robot"
+        assert "encoding" not in origin.git("cat-file", "commit", commit)
+
+
+class TestMergedByGit:
+    @pytest.mark.parametrize("forward", [False, True], ids=["a merge", "a fast-forward"])
+    def test_by_git_alone_is_seen(self, forge: LocalForge, origin: Origin, forward: bool) -> None:
+        head = origin.push("x", {"a.yaml": "a: 2\n"}, {"a.yaml": "a: 3\n"})
+        opened(forge, origin, draft=True)
+        if not forward:
+            origin.push("main", {"b.yaml": "b: 2\n"})
+        git(origin.work.path, "checkout", "--quiet", "main")
+        git(origin.work.path, "merge", "--quiet", "--no-edit", "--ff" if forward else "--no-ff", head)
+        assert forge.pull_requests(origin.url)[0].state == "open"
+        git(origin.work.path, "push", "--quiet", origin.url, "HEAD:main")
+        merged = git(origin.work.path, "rev-parse", "HEAD").strip()
+        origin.push("main", {"c.yaml": "c: 1\n"})
+        (pull,) = forge.pull_requests(origin.url)
+        assert (pull.state, pull.draft, pull.head, pull.merge_commit) == ("merged", False, head, merged)
+        assert forge.changed_files(origin.url, 1) == ["a.yaml"]
+        forge.comment(origin.url, 1, "Seen")
+        origin.git("branch", "-D", "x")
+        assert forge.pull_requests(origin.url) == [pull]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("act", "message"),
+        [
+            (lambda forge, url: forge.create(url, "y", "main", "", "", draft=False), "no branch y; push it first"),
+            (lambda forge, url: forge.create(url, "x", "y", "", "", draft=False), "no branch y; push it first"),
+            (lambda forge, url: forge.create(url, "x~1", "main", "", "", draft=False), "no branch x~1; push it"),
+            (lambda forge, url: forge.create(url, "main", "x", "", "", draft=False), "main has no commits that x does"),
+            (lambda forge, url: forge.create(url, "alone", "main", "", "", draft=False), "no history in common"),
+            (lambda forge, url: forge.edit(url, 7, "", ""), r"no pull request #7 in app\.pulls\.json"),
+            (lambda forge, url: forge.comments(url, 7), r"no pull request #7 in app\.pulls\.json"),
+            (lambda forge, url: forge.changed_files(url, 7), r"no pull request #7 in app\.pulls\.json"),
+        ],
+    )
+    def test_name_the_repository_and_what_to_do(
+        self, forge: LocalForge, origin: Origin, act: Callable[[LocalForge, str], object], message: str
+    ) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        git(origin.work.path, "checkout", "--quiet", "--orphan", "alone")
+        origin.work.commit({"a.yaml": "other: 1\n"})
+        git(origin.work.path, "push", "--quiet", origin.url, "alone")
+        with pytest.raises(ForgeError, match=rf"app\.git: .*{message}"):
+            act(forge, origin.url)
+        assert not origin.records.exists()
+
+    @pytest.mark.parametrize("end", ["close", "merge"])
+    def test_what_has_ended_stays_so(self, forge: LocalForge, origin: Origin, end: str) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        opened(forge, origin)
+        getattr(forge, end)(origin.url, 1)
+        before = origin.records.read_bytes()
+        state = forge.pull_requests(origin.url)[0].state
+        with pytest.raises(ForgeError, match=f"#1 is {state} already"):
+            forge.merge(origin.url, 1)
+        with pytest.raises(ForgeError, match=f"#1 is {state} and cannot become a draft"):
+            forge.set_draft(origin.url, 1, draft=True)
+        forge.close(origin.url, 1)
+        assert origin.records.read_bytes() == before
+
+    def test_nothing_to_merge(self, forge: LocalForge, origin: Origin) -> None:
+        origin.push("x", {"a.yaml": "a: 2\n"})
+        opened(forge, origin)
+        origin.git("update-ref", "refs/heads/x", "main")
+        with pytest.raises(ForgeError, match="#1 has nothing that main does not have"):
+            forge.merge(origin.url, 1)
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "{}/work",
+            "{}/work/.git",
+            "{}/absent",
+            "https://me:hidden@example.com/a/b.git",
+            "",
+            "/",
+            "a\0b",
+            "http://[",
+            "file://[",
+        ],
+    )
+    def test_of_what_is_no_bare_repository(
+        self, forge: LocalForge, origin: Origin, tmp_path: Path, address: str
+    ) -> None:
+        with pytest.raises(ForgeError, match="there is no bare git repository; make one with") as raised:
+            forge.pull_requests(address.format(tmp_path))
+        assert "hidden" not in str(raised.value)
+
+    def test_without_git(self, forge: LocalForge, origin: Origin, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", "")
+        with pytest.raises(ForgeError, match="git is not on PATH; install it"):
+            forge.pull_requests(origin.url)
