@@ -17,9 +17,9 @@ from krm_merge.components.apply.execution import carry_out
 from krm_merge.components.apply.observation import observed
 from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.fields import UnreadableError
-from krm_merge.components.konflux.model import same_repository
 from krm_merge.components.plan.plan_file import Order, read_order
 from krm_merge.components.plan.resources import KIND, pull_request_name, pull_request_resource
+from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError
 from krm_merge.forges.local_forge import LocalForge

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from krm_merge.components.konflux.model import same_repository
+from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.github_answers import number_at, object_of, pull_request_of, text_at, unexpected
 from krm_merge.forges.github_http import API, Asked, Http, Patience, Refused, checked_address
 from krm_merge.forges.interface import ForgeError, ForgePullRequest

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from krm_merge.components.konflux.model import State
-from krm_merge.forges.interface import ForgeError, ForgePullRequest
+from krm_merge.forges.interface import ForgeError, ForgePullRequest, State
 
 
 def pull_request_of(found: object, about: str) -> ForgePullRequest:

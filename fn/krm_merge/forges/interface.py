@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
-from krm_merge.components.konflux.model import State
+State: TypeAlias = Literal["open", "closed", "merged"]
 
 
 class ForgeError(Exception):

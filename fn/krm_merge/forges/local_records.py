@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from krm_merge.components.konflux.model import State
-from krm_merge.forges.interface import ForgePullRequest
+from krm_merge.forges.interface import ForgePullRequest, State
 
 
 @dataclass(frozen=True, slots=True)

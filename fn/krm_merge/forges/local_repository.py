@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from krm_merge import git_program
-from krm_merge.components.konflux.model import same_repository
+from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local_records import Record
 from krm_merge.git_program import GitError, complaint

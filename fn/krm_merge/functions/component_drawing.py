@@ -8,10 +8,11 @@ from krm_merge.components.draw.drawing import Drawing, dot, mermaid
 from krm_merge.components.draw.svg import svg
 from krm_merge.components.graph.graph import build_graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Key, PullRequest, same_repository
+from krm_merge.components.konflux.model import Key, PullRequest
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.planning import Planning
+from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.component_items import read_items
 from krm_merge.functions.plan_component_updates import choices_of, config_of, tell
 from krm_merge.krm.resource_list import ResourceList

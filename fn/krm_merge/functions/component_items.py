@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from krm_merge.components.graph.graph import Nudge
 from krm_merge.components.konflux.fields import EXPECTED_DIGEST, UnreadableError, items, text
-from krm_merge.components.konflux.model import Build, Component, Key, PullRequest
+from krm_merge.components.konflux.model import Build, Component, Key, Nudge, PullRequest
 from krm_merge.components.konflux.reading import (
     GROUPS,
     OWN_GROUP,

@@ -17,8 +17,9 @@ from krm_merge.components.configure.settings import (
 )
 from krm_merge.components.graph.graph import Graph
 from krm_merge.components.konflux.fields import items, text
-from krm_merge.components.konflux.model import Key, same_repository
+from krm_merge.components.konflux.model import Key
 from krm_merge.components.konflux.reading import OWN_GROUP
+from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.configure_nudges import take_out_deleted, told, write_nudge_configs, write_nudges
 from krm_merge.functions.models import PlanComponentUpdates

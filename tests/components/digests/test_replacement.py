@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from krm_merge.components.digests import replacement
 from krm_merge.components.digests.image_identity import Known
-from krm_merge.components.digests.references import spellings
 from krm_merge.components.digests.replacement import (
     Edited,
     Policy,
@@ -28,6 +27,7 @@ from krm_merge.components.digests.replacement import (
     references,
     selected,
 )
+from krm_merge.components.konflux.images import spellings
 
 DATA: Final = Path(__file__).parents[3] / "testdata" / "components" / "digests"
 

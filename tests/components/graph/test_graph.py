@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.observations import component, run
-from krm_merge.components.graph.graph import Edge, Nudge, Role, build_graph
-from krm_merge.components.konflux.model import Component, Key
+from krm_merge.components.graph.graph import Edge, Role, build_graph
+from krm_merge.components.konflux.model import Component, Key, Nudge
 
 Edges = set[tuple[str, str]]
 

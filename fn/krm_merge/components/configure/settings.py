@@ -18,7 +18,8 @@ from krm_merge.components.configure.release_expressions import released, theirs_
 from krm_merge.components.configure.trigger_expressions import expression, guarded
 from krm_merge.components.graph.graph import Graph
 from krm_merge.components.konflux.contexts import common, normalised
-from krm_merge.components.konflux.model import Component, Key, same_repository
+from krm_merge.components.konflux.model import Component, Key
+from krm_merge.forges.addresses import same_repository
 
 ALL_TESTS: Final = frozenset(("application", "component", "pull_request", "push"))
 """Contexts in which a scenario tests every component."""

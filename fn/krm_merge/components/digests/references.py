@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from krm_merge.components.konflux.model import image_name
+from krm_merge.components.konflux.images import DIGEST_PATTERN, image_name, spellings
 from krm_merge.text import nodes
 from krm_merge.text.reader import BOM, read_all
 from krm_merge.text.values import key_text
@@ -38,37 +38,15 @@ class Reference:
 DIGEST_LENGTH = len("sha256:") + 64
 
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
-_DIGEST = r"sha256:[0-9a-f]{64}(?![0-9A-Za-z_])"
 
 _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
 """What in front of a name makes it a part of another: of a longer name, or behind a variable that is a registry."""
 _BEHIND_DEFAULT = rb"(?<=:-)"
 """`${IMAGE:-name@digest}`, of shells and of Dockerfiles: no name goes on with these characters."""
 
-_DETACHED = re.compile(rf"(?:(?P<tag>{_TAG})@)?(?P<digest>{_DIGEST})")
+_DETACHED = re.compile(rf"(?:(?P<tag>{_TAG})@)?(?P<digest>{DIGEST_PATTERN})")
 _HAS_DETACHED = re.compile(rf"(?:digest|tag)[\"']?\s*:\s*[\"']?(?:{_TAG}@)?sha256:".encode())
 """Whether it is worth the while to read a file as YAML."""
-
-_HUB = ("docker.io", "index.docker.io")
-
-
-def is_digest(text: str) -> bool:
-    """Whether a text is a digest, and nothing else."""
-    return re.fullmatch(_DIGEST, text) is not None
-
-
-def spellings(repository: str) -> tuple[str, ...]:
-    """All names of an image repository that mean the same wherever they stand.
-
-    Docker Hub has several: with `library/` or without, and with its two hosts. A short name (`x`, `org/x`) is none of
-    them, since each machine has its own configuration of what that stands for: it is found where it is asked for.
-    """
-    host, _, path = repository.partition("/")
-    if host not in _HUB or not path:
-        return (repository,)
-    name = path.removeprefix("library/")
-    paths = (path,) if "/" in name else (name, f"library/{name}")
-    return tuple(f"{hub}/{each}" for hub in _HUB for each in paths)
 
 
 def references(data: bytes, repositories: Sequence[str]) -> list[Reference]:
@@ -92,7 +70,7 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
     any_name = b"|".join(re.escape(name.encode()) for name in names)
     pattern = re.compile(
         rb"(?:(?<![%b])|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
-        % (_WORD, _BEHIND_DEFAULT, any_name, _TAG.encode(), _DIGEST.encode())
+        % (_WORD, _BEHIND_DEFAULT, any_name, _TAG.encode(), DIGEST_PATTERN.encode())
     )
     for match in pattern.finditer(data):
         yield Reference(

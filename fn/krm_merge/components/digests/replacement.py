@@ -12,8 +12,9 @@ from posixpath import normpath
 from typing import Literal
 
 from krm_merge.components.digests.image_identity import Known
-from krm_merge.components.digests.references import DIGEST_LENGTH, Reference, is_digest, references
-from krm_merge.components.graph.graph import Severity
+from krm_merge.components.digests.references import DIGEST_LENGTH, Reference, references
+from krm_merge.components.konflux.images import is_digest
+from krm_merge.krm.result import Severity
 
 __all__ = [
     "Edited",

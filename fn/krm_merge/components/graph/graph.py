@@ -9,12 +9,11 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from krm_merge.components.konflux.model import Component, Key
+from krm_merge.components.konflux.model import Component, Key, Nudge
+from krm_merge.krm.result import Severity
 
 Role: TypeAlias = Literal["dependency", "dependant", "both", "independent"]
 """What a Component is to others: they depend on it, it depends on them, both, or neither (R2)."""
-
-Severity: TypeAlias = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +33,6 @@ class Edge:
 
     dependant: Key
     dependency: Key
-
-
-@dataclass(frozen=True, slots=True)
-class Nudge:
-    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it."""
-
-    namespace: str
-    source: str
-    target: str
 
 
 @dataclass(frozen=True)

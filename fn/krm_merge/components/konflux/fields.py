@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from krm_merge.components.digests.references import is_digest
 from krm_merge.components.konflux.contexts import normalised
-from krm_merge.components.konflux.model import digest_of
+from krm_merge.components.konflux.images import digest_of, is_digest
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
 

@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from krm_merge.forges.addresses import same_repository
+from krm_merge.forges.interface import State
+
 Event: TypeAlias = Literal["pull_request", "push", "merge_queue"]
 """Why a build ran. A merge queue builds what may be merged: it counts as not merged yet."""
 Outcome: TypeAlias = Literal["succeeded", "failed", "running"]
-State: TypeAlias = Literal["open", "closed", "merged"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -49,6 +51,15 @@ class Component:
     deleted: bool = False
     commit: str = ""
     tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it."""
+
+    namespace: str
+    source: str
+    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,34 +135,3 @@ def is_label_of(label: str, branch: str) -> bool:
 
 def _as_in_label(text: str) -> str:
     return _NOT_IN_LABEL.sub("-", text).strip("-.")
-
-
-_SCHEME = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]+@)?", re.IGNORECASE)
-_SCP = re.compile(r"^[^/@:]+@([^/:]+):(?!\d+/)")
-
-
-def same_repository(url: str) -> str:
-    """A form of a git URL that is equal for all spellings of a repository: https, ssh, file, with and without .git."""
-    text = _SCP.sub(r"\1/", url.strip())
-    text = text.removeprefix("file://")
-    text = text if text.startswith("/") else _SCHEME.sub("", text)
-    text = text.rstrip("/").removesuffix(".git").rstrip("/")
-    host, slash, path = text.partition("/")
-    return f"{host.lower()}{slash}{path}" if host else text
-
-
-def image_name(reference: str) -> str:
-    """The name of an image without tag and digest; a port belongs to the name."""
-    name = reference.partition("@")[0]
-    head, colon, tag = name.rpartition(":")
-    return head if colon and "/" not in tag else name
-
-
-def tag_of(reference: str) -> str:
-    """The tag of an image reference, '' where it has none."""
-    return reference.partition("@")[0][len(image_name(reference)) + 1 :]
-
-
-def digest_of(reference: str) -> str:
-    """The digest of an image reference, '' where it has none."""
-    return reference.partition("@")[2]

@@ -9,21 +9,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from krm_merge.components.digests.references import is_digest
-from krm_merge.components.graph.graph import Nudge
 from krm_merge.components.konflux.fields import Fields, Place, at
-from krm_merge.components.konflux.model import (
-    Build,
-    Component,
-    Event,
-    Key,
-    Outcome,
-    PullRequest,
-    State,
-    digest_of,
-    image_name,
-    tag_of,
-)
+from krm_merge.components.konflux.images import digest_of, image_name, is_digest, tag_of
+from krm_merge.components.konflux.model import Build, Component, Event, Key, Nudge, Outcome, PullRequest
+from krm_merge.forges.interface import State
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
 

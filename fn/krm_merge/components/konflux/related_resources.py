@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from krm_merge.components.konflux.fields import Fields
-from krm_merge.components.konflux.model import Component, image_name
+from krm_merge.components.konflux.images import image_name
+from krm_merge.components.konflux.model import Component
 from krm_merge.text.values import Value
 
 _EACH: Final = "*"

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from krm_merge.components.konflux.model import PullRequest, same_repository
+from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.plan.model import DigestEdit, Synthetic, Target, Trigger, Waiting
+from krm_merge.forges.addresses import same_repository
 
 BEGIN = "<!-- krm-merge components: begin -->"
 END = "<!-- krm-merge components: end -->"

@@ -13,7 +13,7 @@ from krm_merge.components.graph.groups import branch_for
 from krm_merge.components.graph.incomplete_components import incomplete
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Key, same_repository
+from krm_merge.components.konflux.model import Key
 from krm_merge.components.plan.actions import actions, tell_why
 from krm_merge.components.plan.chosen_digests import desired_digests, digest_edit
 from krm_merge.components.plan.description import description_of
@@ -22,6 +22,7 @@ from krm_merge.components.plan.model import Choices, Plan, Synthetic, Target, Tr
 from krm_merge.components.plan.our_pull_requests import Own, Remembered
 from krm_merge.components.plan.planning import Planning, named
 from krm_merge.components.plan.triggers import triggers_by_group
+from krm_merge.forges.addresses import same_repository
 
 
 def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], list[Finding]]:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-from krm_merge.components.digests.references import spellings
 from krm_merge.components.graph.graph import Finding, Graph
 from krm_merge.components.konflux.history import History, PullRequestId
-from krm_merge.components.konflux.model import Component, Key, PullRequest, same_repository
+from krm_merge.components.konflux.images import spellings
+from krm_merge.components.konflux.model import Component, Key, PullRequest
 from krm_merge.components.plan.description import told_by
 from krm_merge.components.plan.model import Choices, Target
+from krm_merge.forges.addresses import same_repository
 
 
 class Planning:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from krm_merge.components.graph.groups import group_label, resource_name
-from krm_merge.components.konflux.model import PullRequest, same_repository
+from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.konflux.reading import OWN_VERSION
 from krm_merge.components.plan.description import reference
 from krm_merge.components.plan.model import Plan
+from krm_merge.forges.addresses import same_repository
 from krm_merge.text.values import Value
 
 Object = dict[str, Value]

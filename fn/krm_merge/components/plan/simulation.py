@@ -12,7 +12,8 @@ from typing import Literal, TypeAlias
 
 from krm_merge.components.graph.graph import Finding, Role
 from krm_merge.components.konflux.history import latest
-from krm_merge.components.konflux.model import Build, Event, Key, Outcome, PullRequest, digest_of
+from krm_merge.components.konflux.images import digest_of
+from krm_merge.components.konflux.model import Build, Event, Key, Outcome, PullRequest
 from krm_merge.components.plan.description import reference
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planning import Planning

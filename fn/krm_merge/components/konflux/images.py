@@ -1,0 +1,45 @@
+"""References to images: names, tags and digests."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+DIGEST_PATTERN: Final = r"sha256:[0-9a-f]{64}(?![0-9A-Za-z_])"
+_HUB: Final = ("docker.io", "index.docker.io")
+
+
+def image_name(reference: str) -> str:
+    """The name of an image without tag and digest; a port belongs to the name."""
+    name = reference.partition("@")[0]
+    head, colon, tag = name.rpartition(":")
+    return head if colon and "/" not in tag else name
+
+
+def tag_of(reference: str) -> str:
+    """The tag of an image reference, '' where it has none."""
+    return reference.partition("@")[0][len(image_name(reference)) + 1 :]
+
+
+def digest_of(reference: str) -> str:
+    """The digest of an image reference, '' where it has none."""
+    return reference.partition("@")[2]
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a digest, and nothing else."""
+    return re.fullmatch(DIGEST_PATTERN, text) is not None
+
+
+def spellings(repository: str) -> tuple[str, ...]:
+    """All names of an image repository that mean the same wherever they stand.
+
+    Docker Hub has several: with `library/` or without, and with its two hosts. A short name (`x`, `org/x`) is none of
+    them, since each machine has its own configuration of what that stands for: it is found where it is asked for.
+    """
+    host, _, path = repository.partition("/")
+    if host not in _HUB or not path:
+        return (repository,)
+    name = path.removeprefix("library/")
+    paths = (path,) if "/" in name else (name, f"library/{name}")
+    return tuple(f"{hub}/{each}" for hub in _HUB for each in paths)
