@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from krm_merge.components.configure.cel_tokens import CelError
 from krm_merge.components.configure.settings import (
     GROUP_TESTS,
     Application,
     applications,
+    nudge_files,
     release_expression,
     repository_context,
     scenario_contexts,
@@ -18,7 +19,7 @@ from krm_merge.components.configure.settings import (
 from krm_merge.components.graph.graph import Graph
 from krm_merge.components.konflux.fields import items, text
 from krm_merge.components.konflux.model import Key
-from krm_merge.components.konflux.reading import OWN_GROUP
+from krm_merge.components.konflux.reading import OWN_GROUP, listed
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.configure_nudges import take_out_deleted, told, write_nudge_configs, write_nudges
@@ -30,6 +31,7 @@ from krm_merge.krm.resource_list import ResourceList
 
 _REPLACED = (*ANNOTATIONS, f"{OWN_GROUP}/replaced")
 """What a scenario or a ReleasePlan had in place of what is written now, as JSON (R6)."""
+_NUDGE_FILES = "build.appstudio.openshift.io/build-nudge-files"
 _EXPRESSION = "pipelinesascode.tekton.dev/on-cel-expression"
 _RELEASE = "release.appstudio.openshift.io/auto-release"
 
@@ -127,19 +129,49 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
             edits.tell(item, "info", "R6", f"its expression is {'its own again' if wanted else 'taken out'}")
 
 
-def _triggers(found: ComponentItems, graph: Graph, files: Iterable[str], edits: ValueEdits) -> None:
+def _triggers(found: ComponentItems, graph: Graph, files: Collection[str], edits: ValueEdits) -> None:
     for item in found.definitions:
         name = text(edits.value(item), "metadata", "labels", "appstudio.openshift.io/component")
         component = graph.components.get(Key(item.namespace, name))
-        now = item.annotations.get(_EXPRESSION, "").strip()
-        if component is None or not now:
+        if component is None:
             continue
-        wanted = trigger_expression(now, component, graph, list(files))
+        now = item.annotations.get(_EXPRESSION, "").strip()
+        theirs = _nudge_files(item, nudge_files(component, graph, files), now, edits)
+        if not now:
+            continue
+        wanted = trigger_expression(now, component, graph, files, theirs)
         for problem in wanted.problems:
             edits.tell(item, "warning", "R12", problem)
         if wanted.text != now:
             edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), wanted.text)
             edits.tell(item, "info", "R12", "; ".join(wanted.said))
+
+
+def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: ValueEdits) -> list[str]:
+    """C10: writes what a push makes build-service edit; gives what a person wrote there, where that is kept."""
+    place = (*ANNOTATIONS, _NUDGE_FILES)
+    now = text(edits.value(item), *place)
+    event = expression or item.annotations.get("pipelinesascode.tekton.dev/on-event", "")
+    if "push" not in event:
+        return listed(now)
+    try:
+        replaced = _replaced_expression(item)
+    except ValueError:
+        _left(item, edits)
+        return listed(now)
+    if not wanted and replaced is None:
+        return listed(now)
+    written = ", ".join(wanted) if wanted else replaced
+    if not written:
+        edits.remove(item, place)
+    elif written != now:
+        edits.set_text(item, place, written)
+    before = now if replaced is None else replaced
+    _remember(item, json.dumps(before or None, ensure_ascii=False) if wanted else None, edits)
+    if written != now:
+        message = f"build-service edits {written or 'the files that it edits by default'}"
+        edits.tell(item, "info", "C10" if wanted else "R6", message)
+    return listed(written or "")
 
 
 # ---- fields of items ----------------------------------------------------------------------------------------------

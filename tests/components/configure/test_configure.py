@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -668,7 +669,6 @@ OWN = 'event == "push" && "controller/***".pathChanged() && source_branch != "x"
 GLOBS = "{digest: {files: [bundle/manifests/*.yaml]}}"
 MANIFESTS = "^bundle/manifests/[^/]*[.]yaml$"
 A = 'nudged in ["bundle/a.yaml"] || '
-YAML = 'event == "push" && "**/*.yaml".pathChanged()'
 SPELT = [of_mono("controller", "./x/../controller//"), MONO[1]]
 PUSH_SINGLE = PUSH.replace('"main"', "''main''")
 
@@ -681,21 +681,26 @@ def files(*globs: str) -> str:
     return f"{{digest: {{files: {json.dumps(globs)}}}}}"
 
 
-# What is None stays.
-TRIGGERS: list[tuple[list[str], str, str, str | None, bool]] = [
-    # Components, expression, configuration, what becomes of it, whether a warning tells that it may loop
+DEFAULTS = [f'nudged.matches("^bundle/{kind}")' for kind in (".*.yaml", ".*Containerfile.*", ".*Dockerfile.*")]
+BY_DEFAULT = GUARD.replace('nudged in ["bundle/csv.yaml"]', " || ".join(DEFAULTS))
+ODD = "bundle/[+-9].yaml"
+
+TRIGGERS: list[tuple[list[str], str, str, str, bool]] = [
+    # Components, expression, configuration, what becomes of it, whether a warning says that it may loop
     (MONO, PUSH, "", f"{PUSH} && {IN_CONTEXT.format('push')}", False),
     (MONO, PULL, "", f"{PULL} && {IN_CONTEXT.format('pull-request')}", False),
     (MONO, PUSH, FILES, f"{PUSH} && {IN_CONTEXT.format('push')} && {GUARD}", False),
-    (MONO, OWN, "", OWN, False),
+    # One that somebody wrote is not evaluated, but guarded: by default against what build-service edits by default.
+    (MONO, OWN, "", f"{OWN} && {BY_DEFAULT}", False),
     (MONO, OWN, FILES, f"{OWN} && {GUARD}", False),
-    (MONO, 'event == "push"', "", 'event == "push"', True),
+    (MONO, 'event == "push"', "", f'event == "push" && {BY_DEFAULT}', False),
     (MONO, 'event == "push"', FILES, f'event == "push" && {GUARD}', False),
     (MONO, f"{PUSH} || {PULL}", FILES, f"( {PUSH} || {PULL} ) && {GUARD}", False),
     (MONO, 'event == "push" &&', "", 'event == "push" &&', True),
-    (MONO, 'event == "push" && unknown.thing()', "", 'event == "push" && unknown.thing()', True),
-    (ROOT, PUSH, "", PUSH, True),
+    (MONO, "unknown.thing()", "", f"unknown.thing() && {BY_DEFAULT}", False),
+    (ROOT, PUSH, "", f"{PUSH} && {BY_DEFAULT}", False),
     (ROOT, PUSH, FILES, f"{PUSH} && {GUARD}", False),
+    (ROOT, f"{PUSH} && {BY_DEFAULT}", FILES, f"{PUSH} && {GUARD}", False),
     (ROOT[:1], PUSH, FILES, PUSH, False),
     # Globs.
     (MONO, PUSH, GLOBS, f"{PUSH} && {IN_CONTEXT.format('push')} && {guard(MANIFESTS)}", False),
@@ -714,43 +719,77 @@ TRIGGERS: list[tuple[list[str], str, str, str | None, bool]] = [
     (ROOT, PUSH, files("**/*.yaml"), f"{PUSH} && {guard('^bundle/(?:[^/]+/)*[^/]*[.]yaml$')}", False),
     (ROOT, PUSH, files("*/csv.yaml"), f"{PUSH} && {GUARD}", False),
     (ROOT, PUSH, files("docs/*.yaml", "*.yaml"), PUSH, True),
-    # What cannot be written as a test is not guarded, and what follows has to be proved without it.
-    (ROOT, PUSH, files("bundle/[+-9].yaml"), PUSH, True),
-    (ROOT, PUSH, files("bundle/[+-9].yaml", "bundle/csv.yaml"), f"{PUSH} && {GUARD}", True),
-    (MONO, OWN, files("bundle/[+-9].yaml"), OWN, False),
+    # What cannot be written as a test is not guarded.
+    (ROOT, PUSH, files(ODD), PUSH, True),
+    (ROOT, PUSH, files(ODD, "bundle/csv.yaml"), f"{PUSH} && {GUARD}", True),
+    (MONO, OWN, files(ODD), OWN, True),
     (MONO, OWN, files("[+-9]*/x.yaml", "bundle/csv.yaml"), f"{OWN} && {GUARD}", False),
-    # Of a directory without any of the files, everything may be edited.
-    (MONO, YAML, "", YAML, True),
-    (MONO, f'{YAML} && files.all.exists(x, x.startsWith("src/"))', "", None, False),
-    (MONO, 'files.all.exists(x, x.startsWith("bundle/deploy"))', "", None, True),
-    (MONO, '!files.all.all(x, x.startsWith("bundle"))', "", None, False),
+    # Where the dependant has the whole repository, everything may be edited, also what has to build the dependency.
     ([MONO[0], of_mono("bundle", ".", "controller")], OWN, "", OWN, True),
     # Contexts in other spellings.
     (SPELT, PUSH, "", f"{PUSH} && {IN_CONTEXT.format('push')}", False),
-    ([of_mono("controller", "./"), MONO[1]], PUSH, "", PUSH, True),
+    ([of_mono("controller", "./"), MONO[1]], PUSH, "", f"{PUSH} && {BY_DEFAULT}", False),
     # Nothing but a condition is replaced.
-    (
-        [of_mono("controller", "."), MONO[1]],
-        PUSH.replace('"main"', "''main''"),
-        FILES,
-        f"{PUSH_SINGLE} && {GUARD}",
-        False,
-    ),
+    ([of_mono("controller", "."), MONO[1]], PUSH_SINGLE, FILES, f"{PUSH_SINGLE} && {GUARD}", False),
     # Of another repository nothing can loop.
     ([ROOT[0], ROOT[1].replace("acme/op2", "acme/other")], PUSH, FILES, PUSH, False),
 ]
 
+ADDED = re.compile(r"    (?:build.appstudio.openshift.io/build-nudge-files|components.krm-merge.dev/replaced): .*\n")
+
+
+def expression_alone(text: str) -> str:
+    """A definition without what build-service is told besides."""
+    return ADDED.sub("", text)
+
 
 @pytest.mark.parametrize(("components", "before", "config", "after", "loops"), TRIGGERS)
-def test_expressions(components: list[str], before: str, config: str, after: str | None, loops: bool) -> None:
-    """R12, R13: as build-service writes it, guarded against loops; where one cannot be excluded, that is told."""
+def test_expressions(components: list[str], before: str, config: str, after: str, loops: bool) -> None:
+    """R12, R13, C11: as build-service writes it, guarded against loops; where one cannot be excluded, that is told."""
     kind = "pull-request" if "pull_request" in before else "push"
     items = [*components, pipeline("controller", f"'{before}'", kind)]
     answer = expect(items, config or "{}")
-    assert answer.items[-1] == pipeline("controller", f"'{before if after is None else after}'", kind)
+    assert expression_alone(answer.items[-1]) == pipeline("controller", f"'{after}'", kind)
     assert answer.rules("warning") == ["R12"] * loops
     off = expect(items, "{emit: {celGuards: false}}")
     assert off.items[-1] == items[-1]
+
+
+NUDGED = "build.appstudio.openshift.io/build-nudge-files"
+
+
+def annotations_of(text: str) -> dict[str, str]:
+    found = yaml.safe_load(text)["metadata"]["annotations"]
+    return {name.rpartition("/")[2]: value for name, value in found.items()}
+
+
+def test_build_service_edits_the_files_of_digest_files() -> None:
+    """C10: its restriction is written on the push of the dependency, and taken out again with digest.files."""
+    config = files("bundle/csv.yaml", "bundle/manifests/*.yaml", "docs/*.md", "bundle/a,b.yaml")
+    items = [*MONO, pipeline("controller", f"'{PUSH}'"), pipeline("bundle", f"'{PUSH}'")]
+    answer = expect(items, config)
+    patterns = r"^bundle/a\x2cb[.]yaml$, ^bundle/csv[.]yaml$, ^bundle/manifests/[^/]*[.]yaml$"
+    assert annotations_of(answer.items[-2])["build-nudge-files"] == patterns
+    assert "build-nudge-files" not in annotations_of(answer.items[-1])
+    assert f"PipelineRun team/controller-on-push: build-service edits {patterns}" in answer.messages("C10")
+    again = expect(answer.items)
+    assert again.items[-2] == expect(items).items[-2]
+    assert "by default" in again.messages("R6")[0]
+    pulls = expect([*MONO, pipeline("controller", f"'{PULL}'", "pull-request")], config)
+    assert "build-nudge-files" not in annotations_of(pulls.items[-1])
+
+
+def test_build_nudge_files_of_people_are_guarded_and_come_back() -> None:
+    """C10, R6: without digest.files the guard covers what they name; with it they wait in an annotation."""
+    own = pipeline("controller", f"'{OWN}'").replace("spec: {}", f"    {NUDGED}: deploy/.*[.]sh # ours\nspec: {{}}")
+    kept = expect([*MONO, own])
+    guarded = annotations_of(kept.items[-1])
+    assert guarded["build-nudge-files"] == "deploy/.*[.]sh"
+    assert guarded["on-cel-expression"] == f"{OWN} && {guard('deploy/.*[.]sh')}"
+    replaced = expect([*MONO, own], FILES)
+    made = annotations_of(replaced.items[-1])
+    assert (made["build-nudge-files"], made["replaced"]) == ("^bundle/csv[.]yaml$", '"deploy/.*[.]sh"')
+    assert annotations_of(expect(replaced.items).items[-1]) == guarded
 
 
 def test_a_guard_is_taken_back() -> None:
@@ -771,8 +810,10 @@ def test_expressions_are_told() -> None:
     answer = expect([*ROOT, pipeline("controller", f"'{PUSH}'")], files("bundle/[+-9].yaml"))
     assert answer.messages("R12") == [f"{about}{again}write bundle/[+-9].yaml in digest.files without brackets"]
     answer = expect([*ROOT, pipeline("controller", f"'{PUSH}'")])
-    names = "name the files that are edited in digest.files, or give controller another context"
-    assert answer.messages("R12") == [f"{about}{again}{names}"]
+    by_default = "changes of nothing but Dockerfiles, Containerfiles and YAML in bundle do not start it"
+    assert answer.messages("R12") == [f"{about}{by_default}"]
+    answer = expect([MONO[0], of_mono("bundle", ".", "controller"), pipeline("controller", f"'{OWN}'")])
+    assert answer.messages("R12") == [f"{about}{again}name the files that are edited in digest.files"]
 
 
 # How an expression is written before, and after: all that is new is the guard.
@@ -824,7 +865,7 @@ def test_styles_of_expressions(name: str) -> None:
     """C8: an expression stays in its quotes or its block and on its lines; without its guard it is as it was."""
     before, after = STYLES[name]
     answer = expect([*ROOT, pipeline("controller", before)], FILES)
-    assert answer.items[-1] == pipeline("controller", after)
+    assert expression_alone(answer.items[-1]) == pipeline("controller", after)
     free = expect([ROOT[0], answer.items[-1]])
     assert free.items[-1] == pipeline("controller", BACK.get(name, before))
 
@@ -833,11 +874,13 @@ def test_expressions_that_cannot_keep_their_style() -> None:
     """C8: a plain one gets single quotes where it would end in a comment; what others refer to stays for them."""
     answer = expect([*ROOT, pipeline("controller", "'true'")], files("bundle/a #b.yaml"))
     plain = expect([*ROOT, pipeline("controller", "true && body.x")], files("bundle/a #b.yaml"))
-    guarded = yaml.safe_load(answer.items[-1])["metadata"]["annotations"].popitem()[1]
-    assert plain.items[-1] == pipeline("controller", f"'{guarded.replace('true', 'true && body.x', 1)}'")
+    guarded = annotations_of(answer.items[-1])["on-cel-expression"]
+    assert expression_alone(plain.items[-1]) == pipeline(
+        "controller", f"'{guarded.replace('true', 'true && body.x', 1)}'"
+    )
     shared = pipeline("controller", "&same |-\n      body.x\n    other: *same")
     annotations = yaml.safe_load(expect([*ROOT, shared], FILES).items[-1])["metadata"]["annotations"]
-    assert list(annotations.values()) == [f"body.x {NEW}", "body.x"]
+    assert list(annotations.values())[:2] == [f"body.x {NEW}", "body.x"]
 
 
 def test_expressions_in_braces() -> None:

@@ -1,4 +1,4 @@
-"""The words of an expression: names, signs, and literals with what they stand for.
+"""The tokens of an expression, and whether they can be put in brackets: no more is evaluated (C11).
 
 Source: https://github.com/google/cel-spec/blob/master/doc/langdef.md.
 """
@@ -42,13 +42,6 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
-_ESCAPE = re.compile(
-    r"""\\(?:([abfnrtv\\?"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|.)""",
-    re.DOTALL,
-)
-
-_SIMPLE_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-
 
 def tokens_of(text: str) -> list[Token]:
     """The words of an expression. Raises CelError."""
@@ -64,35 +57,32 @@ def tokens_of(text: str) -> list[Token]:
     return found
 
 
-def string_of(text: str, token: Token) -> str | None:
-    """The text of a literal, None for bytes."""
-    written = token.text
-    if written[0] in "bB":
-        return None
-    raw = written[0] in "rR"
-    written = written[1:] if raw else written
-    quotes = 3 if len(written) >= 6 and written.startswith((written[0] * 3,)) else 1
-    inside = written[quotes:-quotes]
-    if raw:
-        return inside
-
-    def unescaped(match: re.Match[str]) -> str:
-        simple, byte, short, long, octal = match.groups()
-        if simple:
-            return _SIMPLE_ESCAPES.get(simple, simple)
-        hexadecimal = byte or short or long
-        number = int(hexadecimal, 16) if hexadecimal else int(octal, 8) if octal else None
-        if number is None or number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
-            raise CelError(text, token.start, f"the escape {match[0]} means nothing in the text")
-        return chr(number)
-
-    return _ESCAPE.sub(unescaped, inside)
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
+_BINARY = frozenset(("&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "*", "/", "%", "?", ":", ".", ",", "in"))
 
 
-def integer_of(text: str) -> int | None:
-    """The number that a literal stands for, None where it compares with no int."""
-    # Unsigned numbers are of another type: they compare with no int.
-    if text[-1] in "uU" or len(text) > 20:
-        return None
-    value = int(text, 16 if text.startswith("0x") else 10)
-    return value if value < 2**63 else None
+def check(text: str) -> list[Token]:
+    """The tokens of an expression that conditions can be added to: its brackets match, and no operand is missing.
+
+    Raises:
+        CelError: They do not.
+    """
+    tokens = tokens_of(text)
+    opened: list[Token] = []
+    before = ""
+    for token in tokens:
+        needs_operand = before in _BINARY or before in ("", "(", "[", "{", "!", "-")
+        is_empty = before in ("(", "[", "{") and token.text in _BRACKETS
+        if needs_operand and (token.text in _BINARY or token.text in _BRACKETS) and not is_empty:
+            raise CelError(text, token.start, f"expected a value, found {token.text!r}")
+        if token.text in _BRACKETS:
+            if not opened or opened.pop().text != _BRACKETS[token.text]:
+                raise CelError(text, token.start, f"this bracket closes nothing, {token.text!r}")
+        elif token.text in _BRACKETS.values():
+            opened.append(token)
+        before = token.text
+    if opened:
+        raise CelError(text, opened[-1].start, f"the bracket {opened[-1].text!r} is never closed, it opens")
+    if not tokens or before in _BINARY or before in ("!", "-"):
+        raise CelError(text, len(text.rstrip()), "expected a value, found the end")
+    return tokens

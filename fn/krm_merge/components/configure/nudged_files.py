@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-from krm_merge.components.configure.regular_expressions import regex_matches
 from krm_merge.components.digests.replacement import DEFAULT_FILES
 
 _WILDCARDS: Final = re.compile(r"[*?\[]")
@@ -23,6 +22,10 @@ _PIECE = re.compile(
     r"|(?P<text>[^*?\[])",
     re.DOTALL,
 )
+
+
+DEFAULT_NUDGED: Final = (".*Dockerfile.*", ".*.yaml", ".*Containerfile.*")
+"""What build-service edits where `build-nudge-files` is not written, as regular expressions for whole paths."""
 
 
 def below(glob: str, directory: str) -> list[str]:
@@ -59,11 +62,6 @@ def is_file(glob: str) -> bool:
     return not _WILDCARDS.search(glob) and any(fnmatchcase(name, usual) for usual in DEFAULT_FILES)
 
 
-def beginning(glob: str) -> str:
-    """What all paths that a glob is of begin with."""
-    return _WILDCARDS.split(glob, maxsplit=1)[0]
-
-
 def regular_expression(glob: str) -> str | None:
     """A glob in the syntax of RE2; None where its characters in brackets are beyond us."""
     names = glob.split("/")
@@ -78,7 +76,26 @@ def regular_expression(glob: str) -> str | None:
         written.append(text)
     end = "(?:/|$)" if with_content else "$"
     pattern = f"^{''.join(written).removesuffix('/')}{end}" if written else "^"
-    return pattern if regex_matches(pattern, "") is not None else None
+    try:
+        re.compile(pattern)  # of what is written here Python and RE2 refuse the same: ranges that run backwards
+    except re.error:
+        return None
+    return pattern
+
+
+def nudge_file_pattern(glob: str) -> str | None:
+    """A glob for `build-nudge-files`, whose entries end at commas; None where it cannot be written there."""
+    pattern = f"^{_escaped(glob)}$" if is_file(glob) else regular_expression(glob)
+    return pattern.replace(",", r"\x2c") if pattern is not None else None
+
+
+def default_patterns(directory: str) -> list[str]:
+    """What build-service edits in a directory, which is normalised, where nobody says which files."""
+    return [f"^{_escaped(directory)}/{pattern}" for pattern in DEFAULT_NUDGED]
+
+
+def _escaped(text: str) -> str:
+    return "".join(_LITERALS.get(character, character) for character in text)
 
 
 def _written(name: str) -> str | None:

@@ -9,8 +9,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from krm_merge.components.configure.cel_reading import parse, problems
-from krm_merge.components.configure.cel_tokens import tokens_of
+from krm_merge.components.configure.cel_tokens import CelError, check
 
 _UPDATED = r'updatedComponentIs\("(?:[^"\\]|\\.)*"\)'
 _OURS = re.compile(rf"(?:\((?P<theirs>.*?)\n?\) && \()?{_UPDATED}(?: \|\| {_UPDATED})*(?(theirs)\))", re.DOTALL)
@@ -25,14 +24,17 @@ def released(theirs: str, names: Iterable[str]) -> str:
     ours = " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
     if not theirs:
         return ours
-    parse(theirs)
-    end = "\n" if theirs[tokens_of(theirs)[-1].end :].strip() else ""  # a comment ends with its line
+    end = "\n" if theirs[check(theirs)[-1].end :].strip() else ""  # a comment ends with its line
     return f"({theirs}{end}) && ({ours})"
 
 
 def theirs_of(text: str) -> str:
     """What `released` made an expression from; all of an expression that it did not write."""
     match = _OURS.fullmatch(text)
-    if match is None or problems(match["theirs"] or "true"):
+    if match is None:
+        return text
+    try:
+        check(match["theirs"] or "true")
+    except CelError:
         return text
     return match["theirs"] or ""

@@ -6,16 +6,21 @@ build-nudges-ref of Components, expressions of Pipelines as Code (facts as of 20
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from krm_merge.components.configure.cel_evaluating import may_trigger
 from krm_merge.components.configure.cel_tokens import CelError
-from krm_merge.components.configure.cel_values import Beginning
-from krm_merge.components.configure.nudged_files import beginning, below, is_file, regular_expression
+from krm_merge.components.configure.nudged_files import (
+    below,
+    default_patterns,
+    is_file,
+    nudge_file_pattern,
+    regular_expression,
+)
 from krm_merge.components.configure.release_expressions import released, theirs_of
-from krm_merge.components.configure.trigger_expressions import expression, guarded
+from krm_merge.components.configure.trigger_expressions import TriggerEvent, expression, guarded
 from krm_merge.components.graph.graph import Graph
 from krm_merge.components.konflux.contexts import common, normalised
 from krm_merge.components.konflux.model import Component, Key
@@ -139,61 +144,123 @@ class TriggerExpression:
     problems: list[str]
 
 
-def trigger_expression(text: str, component: Component, graph: Graph, files: Collection[str]) -> TriggerExpression:
-    """The expression of a PipelineRun in git, restricted to its Component's directory and safe from loops.
+def trigger_expression(
+    text: str, component: Component, graph: Graph, files: Collection[str], nudged: Sequence[str] = ()
+) -> TriggerExpression:
+    """The expression of a PipelineRun in git, restricted to its Component's directory and safe from loops (R12, C11).
 
-    One that somebody wrote is only guarded. `files` are the globs of what digest updates edit, where they are known.
+    What somebody wrote is kept and not evaluated: a guard of ours is added to it. `files` are the globs of
+    digest.files, `nudged` the regular expressions that a person wrote into build-nudge-files. Without either,
+    build-service has its own (C10).
     """
     restricted = _restricted(text.strip(), component)
     said = [f"only changes in {normalised(component.context)} start it"] if restricted != text.strip() else []
-    nudged = [graph.components[key] for key in graph.dependants(component.key)]
-    inside = [one for one in nudged if same_repository(one.repository) == same_repository(component.repository)]
-    edited = {one.key: [glob for file in files for glob in below(file, normalised(one.context))] for one in inside}
-    globs = sorted({glob for of_one in edited.values() for glob in of_one})
-    patterns = {glob: regular_expression(glob) for glob in globs if not is_file(glob)}
-    odd = {glob for glob, pattern in patterns.items() if pattern is None}
+    inside = [
+        one
+        for one in map(graph.components.__getitem__, graph.dependants(component.key))
+        if same_repository(one.repository) == same_repository(component.repository)
+    ]
+    guard = _guard_for(inside, files, nudged)
+    is_needed = bool(files) or not (
+        _is_restricted(restricted, component) and all(_is_apart(component, one) for one in inside)
+    )
     try:
-        literal = [glob for glob in globs if glob not in patterns]
-        text = guarded(restricted, literal, [pattern for pattern in patterns.values() if pattern is not None])
+        guarded_text = guarded(restricted, guard.files, guard.patterns) if is_needed else guarded(restricted, [])
     except CelError as error:
         return TriggerExpression(text.strip(), [], [f"its expression cannot be read: {error}"])
-    if text != restricted:
-        tested = ", ".join(glob for glob in globs if glob not in odd)
-        said.append(f"changes of nothing but {tested} do not start it" if tested else "its guard is taken out")
-    starts = {start for one in inside for start in _starts(one, edited[one.key])}
-    branch = component.branch or "main"
-    # A guard is false for the files that it names, but not where others are edited with them.
-    loops = may_trigger(text, [Beginning(start) for start in sorted(starts)], branch, "push") != "false"
+    if guarded_text != restricted:
+        names = ", ".join(guard.shown)
+        said.append(f"changes of nothing but {names} do not start it" if names else "its guard is taken out")
     problems = [
-        f"updates of {one.key.name} may build {component.key.name} again; {_remedy(component, edited[one.key], odd)}"
-        for one in inside
-        if loops and (not edited[one.key] or odd & set(edited[one.key]))
+        f"updates of {key.name} may build {component.key.name} again; {remedy}"
+        for key, remedy in guard.unguarded.items()
+        if is_needed
     ]
-    return TriggerExpression(text, said, problems)
+    return TriggerExpression(guarded_text, said, problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    """What a guard tests for: `files` by name, and `patterns`. `unguarded` are the dependants it cannot cover."""
+
+    files: list[str]
+    patterns: list[str]
+    shown: list[str]
+    unguarded: dict[Key, str]
+
+
+def _guard_for(dependants: Sequence[Component], files: Collection[str], nudged: Sequence[str]) -> _Guard:
+    """What updates of dependants edit in the dependency's own repository."""
+    names, patterns, shown, unguarded = list[str](), set[str](), set[str](), dict[Key, str]()
+    for one in dependants:
+        directory = normalised(one.context)
+        if files:
+            globs = [glob for file in files for glob in below(file, directory)]
+            written = {glob: None if is_file(glob) else regular_expression(glob) for glob in globs}
+            odd = [glob for glob, pattern in written.items() if pattern is None and not is_file(glob)]
+            names += [glob for glob in globs if is_file(glob)]
+            patterns |= set(filter(None, written.values()))
+            shown |= set(globs) - set(odd)
+            if odd:
+                unguarded[one.key] = f"write {', '.join(sorted(set(odd)))} in digest.files without brackets"
+            elif not globs:
+                unguarded[one.key] = f"name the files of {directory} that are edited in digest.files"
+        elif nudged:
+            patterns |= set(nudged)
+            shown |= set(nudged)
+        elif directory == ".":
+            unguarded[one.key] = "name the files that are edited in digest.files"
+        else:
+            patterns |= set(default_patterns(directory))
+            shown.add(f"Dockerfiles, Containerfiles and YAML in {directory}")
+    return _Guard(sorted(set(names)), sorted(patterns), sorted(shown), unguarded)
+
+
+def nudge_files(component: Component, graph: Graph, files: Collection[str]) -> list[str]:
+    """What build-nudge-files has to say, so that build-service edits the files of digest.files and no others (C10)."""
+    globs = {
+        glob
+        for key in graph.dependants(component.key)
+        for file in files
+        for glob in below(file, normalised(graph.components[key].context))
+    }
+    return sorted(filter(None, map(nudge_file_pattern, globs)))
+
+
+def _is_apart(component: Component, other: Component) -> bool:
+    """Whether neither directory holds the other."""
+    one, two = normalised(component.context), normalised(other.context)
+    return common([one, two]) not in (one, two)
+
+
+def _is_restricted(text: str, component: Component) -> bool:
+    """Whether it is the expression that Konflux, or we, write for the Component's directory; a guard does not count."""
+    try:
+        plain = guarded(text, [])
+    except CelError:
+        return False
+    found = _PLAIN.match(plain)
+    context = normalised(component.context)
+    if found is None or context == ".":
+        return False
+    event: TriggerEvent = "push" if found["event"] == "push" else "pull_request"
+    return plain == expression(event, found["branch"], component.key.name, context)
+
+
+_PLAIN = re.compile(r'event == "(?P<event>push|pull_request)" && target_branch == "(?P<branch>[^"\\]*)" && ')
 
 
 def _restricted(text: str, component: Component) -> str:
     """An expression that the build-service wrote for a Component without a directory, for the one that it has."""
     context = normalised(component.context)
-    for event in ("push", "pull_request"):
+    events: tuple[TriggerEvent, ...] = ("push", "pull_request")
+    for event in events:
         head = f'event == "{event}" && target_branch == '
         if text.startswith(head) and "pathChanged" not in text and "||" not in text[len(head) :] and context != ".":
             branch = text[len(head) :].strip().strip("\"'")
             if branch.isprintable() and not set(branch) & set("\"'&|() "):
                 return expression(event, branch, component.key.name, context)
     return text
-
-
-def _starts(nudged: Component, edited: Sequence[str]) -> list[str]:
-    """What the paths begin with that updates of a dependant edit; it may be any in its directory where none is told."""
-    context = normalised(nudged.context)
-    return [beginning(glob) for glob in edited] or ["" if context == "." else f"{context}/"]
-
-
-def _remedy(component: Component, edited: Sequence[str], odd: Collection[str]) -> str:
-    if edited:
-        return f"write {', '.join(glob for glob in edited if glob in odd)} in digest.files without brackets"
-    return f"name the files that are edited in digest.files, or give {component.key.name} another context"
 
 
 def without(names: Iterable[str], gone: Collection[str]) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from krm_merge.components.configure.cel_evaluating import Trigger
-from krm_merge.components.configure.cel_reading import parse
-from krm_merge.components.configure.cel_tokens import Token, tokens_of
+from krm_merge.components.configure.cel_tokens import Token, check
+
+TriggerEvent: TypeAlias = Literal["push", "pull_request"]
 
 
 def expression(
-    event: Trigger,
+    event: TriggerEvent,
     branch: str,
     component: str,
     context: str,
@@ -52,7 +53,7 @@ def guarded(expression: str, files: Sequence[str], patterns: Sequence[str] = ())
     if not tests:
         return text
     guard = f"( files.all.size() == 0 || files.all.exists(nudged, !({' || '.join(tests)})) )"
-    tokens = tokens_of(text)
+    tokens = check(text)
     end = "\n" if text[tokens[-1].end :].strip() else " "  # a comment ends with its line
     conjunction = _conjuncts(tokens) is not None
     return f"{text}{end}&& {guard}" if conjunction else f"( {text}{end}) && {guard}"
@@ -88,8 +89,7 @@ _GUARD = re.compile(
 
 def _unguarded(text: str) -> str:
     while True:
-        parse(text)
-        tokens = tokens_of(text)
+        tokens = check(text)
         conjuncts = _conjuncts(tokens) or []
         found = next((i for i, one in enumerate(conjuncts) if _GUARD.fullmatch(text, one.start, one.end)), None)
         if found is None:
