@@ -45,8 +45,13 @@ OVERRULED = {
         "landing-zone": rb".*cpu: \"16\"|    pods: \"120\"|      exposed: partners|  keywords: ",
         "operator": rb"  size: 256Mi",
         "edge-cases": rb"  labels: |\x89BIN",
+        "telemetry": rb"  (?:name|namespace): (?:gateway|telemetry)$|    count: 5",
+        "storefront": rb"  replicas: 12|  page-size: \"30\"|          image: mirror\.example\.net/shop/statsd",
     }.items()
 }
+
+# Names and namespaces that a side gave to what another side knows by another name (R1), and the name in v1.
+RENAMED = {"telemetry": {"shop-telemetry": "telemetry", "telemetry-gateway": "gateway"}}
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,10 @@ class Updated:
         kptfile = re.sub(r"file://\S+", REPOSITORY, files[STORED].decode())
         files[STORED] = self.without_commits(kptfile).encode()
         return files
+
+    def documents(self, files: dict[str, bytes]) -> dict[tuple[str, ...], bytes]:
+        """The text of each resource by its identity in v1, in variants also by its path; other files by their path."""
+        return documents(files, RENAMED.get(self.name, {}))
 
     def printed(self) -> str:
         return self.without_commits(self.done.stderr + self.done.stdout)
@@ -256,7 +265,7 @@ def without_kpt(document: dict[str, Any]) -> dict[str, Any]:
     if not metadata.get("annotations", True):
         del metadata["annotations"]
     template = document["spec"].get("template", {}) if document.get("kind") == "Deployment" else {}
-    if "spec" in template:
+    if "containers" in template.get("spec", {}):
         template["spec"]["containers"] = [each for each in template["spec"]["containers"] if "image" in each]
     return document
 
@@ -270,18 +279,18 @@ def identity(document: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def test_documents_without_change_upstream_keep_their_bytes(plain: Updated) -> None:
-    original, upstream = (documents(contents(PACKAGES / plain.name / version)) for version in COMMITS)
-    merged = documents(contents(plain.folder))
-    stay = {key: text for key, text in documents(plain.before).items() if original.get(key) == upstream.get(key)}
+    original, upstream = (plain.documents(contents(PACKAGES / plain.name / version)) for version in COMMITS)
+    merged = plain.documents(contents(plain.folder))
+    stay = {key: text for key, text in plain.documents(plain.before).items() if original.get(key) == upstream.get(key)}
     assert stay, "a package in which upstream leaves something"
     assert {key: merged.get(key) for key in stay} == stay
 
 
 def test_lines_without_change_upstream_stay(plain: Updated) -> None:
-    original, upstream = (documents(contents(PACKAGES / plain.name / version)) for version in COMMITS)
-    merged = documents(contents(plain.folder))
+    original, upstream = (plain.documents(contents(PACKAGES / plain.name / version)) for version in COMMITS)
+    merged = plain.documents(contents(plain.folder))
     wrong = set()
-    for key, text in documents(plain.before).items():
+    for key, text in plain.documents(plain.before).items():
         if key not in upstream and text == original.get(key):
             assert key not in merged
             continue
@@ -330,23 +339,33 @@ def checkout(updated: Updated, ref: str, target: Path) -> Path:
     return target / "work" / updated.name
 
 
-def documents(files: dict[str, bytes]) -> dict[tuple[str, ...], bytes]:
-    """The text of each resource by its identity, that of other files by their path."""
-    found: dict[tuple[str, ...], bytes] = {}
-    for path, data in files.items():
-        try:
-            texts = SEPARATOR.split(data.decode())
-            keys = [identity(yaml.safe_load(text)) for text in texts] if path.endswith((".yaml", "Kptfile")) else []
-        except (UnicodeDecodeError, yaml.YAMLError):
-            texts, keys = [], []
-        if any(kind for kind, _, _ in keys):
-            for key, text in zip(keys, texts, strict=True):
-                own = ("Kptfile", "", "package") if path in {"Kptfile", STORED} else key
-                assert own not in found
-                found[own] = text.encode()
-        else:
-            found[(path,)] = data
-    return found
+def documents(files: dict[str, bytes], renamed: dict[str, str]) -> dict[tuple[str, ...], bytes]:
+    read = [(path, resources(path, data, renamed), data) for path, data in files.items()]
+    times = Counter(key for _, found, _ in read for key, _ in found)
+    texts: dict[tuple[str, ...], bytes] = {}
+    for path, found, data in read:
+        for key, text in found:
+            own = (*key, path) if times[key] > 1 or not key[2] else key
+            assert own not in texts
+            texts[own] = text.encode()
+        if not found:
+            texts[(path,)] = data
+    return texts
+
+
+def resources(path: str, data: bytes, renamed: dict[str, str]) -> list[tuple[tuple[str, str, str], str]]:
+    """The identities and texts of the resources in a file; none where it holds something else."""
+    if path in {"Kptfile", STORED}:
+        return [(("Kptfile", "", "package"), data.decode())]
+    if not path.endswith((".yaml", "Kptfile")):
+        return []
+    try:
+        found = [(identity(yaml.safe_load(text)), text) for text in SEPARATOR.split(data.decode())]
+    except (UnicodeDecodeError, yaml.YAMLError):
+        return []
+    if not any(kind for (kind, _, _), _ in found):
+        return []
+    return [((kind, renamed.get(space, space), renamed.get(name, name)), text) for (kind, space, name), text in found]
 
 
 def lines(data: bytes) -> Counter[bytes]:
