@@ -45,6 +45,7 @@ OVERRULED = {
         "landing-zone": rb".*cpu: \"16\"|    pods: \"120\"|      exposed: partners|  keywords: ",
         "operator": rb"  size: 256Mi",
         "edge-cases": rb"  labels: |\x89BIN",
+        "message-bus": rb"          image: mirror\.example\.net/bus/|              value: 75%|  partitions: 48",
         "telemetry": rb"  (?:name|namespace): (?:gateway|telemetry)$|    count: 5",
         "storefront": rb"  replicas: 12|  page-size: \"30\"|          image: mirror\.example\.net/shop/statsd",
     }.items()
@@ -270,9 +271,11 @@ def without_kpt(document: dict[str, Any]) -> dict[str, Any]:
     return document
 
 
-def identity(document: dict[str, Any]) -> tuple[str, str, str]:
-    metadata = document.get("metadata", {})
-    return document.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
+def identity(document: dict[str, Any] | None) -> tuple[str, str, str]:
+    """Kind, namespace and name; without any where a document is of comments alone."""
+    found = document or {}
+    metadata = found.get("metadata", {})
+    return found.get("kind", ""), metadata.get("namespace", ""), metadata.get("name", "")
 
 
 # ---- packages that nobody formatted ------------------------------------------------------------------------------
