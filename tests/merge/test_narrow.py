@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from unittest.mock import patch
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,9 +32,26 @@ def written(rng: random.Random, resource: dict[str, object]) -> str:
     if "note" in metadata:
         note = metadata.pop("note")
         text = str(yaml.safe_dump(resource, sort_keys=False)).replace("metadata:", f"metadata: # kpt-merge: /{note}")
-    match rng.randrange(6):
+    name = str(metadata["name"])
+    match rng.randrange(14):
         case 0:
             return text.replace("name: r", 'name: "r')  # broken: no resource at all
+        case 3:
+            return json.dumps(resource, indent=2) + "\n"
+        case 4:
+            return str(yaml.safe_dump(resource, sort_keys=False, default_flow_style=True, width=30))
+        case 5:
+            return text.replace("metadata:", 'metadata:\n  odd: "\\t"', 1)
+        case 6:  # a value on several lines that look like fields
+            return f'odd: "\nmetadata:\n  name: r0\n"\n{text}'
+        case 7:
+            return text.replace("metadata:", 'metadata:\n  odd: "\n  name: r0"', 1)
+        case 8:
+            return text.replace(f"name: {name}", "name: *name", 1).replace(
+                "metadata:", f"odd: &name {name}\nmetadata:", 1
+            )
+        case 9:
+            return f"base: &base\n  metadata: {{name: {name}}}\n<<: *base\nkind: Merged\napiVersion: v1\n"
         case 1:
             return text.replace("metadata:", "metadata:\n  # about it\n# and more", 1)
         case 2:
@@ -120,12 +139,46 @@ def test_it_is_the_merge_of_everything(seed: int) -> None:
     assert told(found) == told(expected)
 
 
-def test_what_upstream_did_not_touch_is_not_read() -> None:
-    def unread() -> Member | None:
-        raise AssertionError("read")
+def unread() -> Member | None:
+    raise AssertionError("read")
 
-    text = b"apiVersion: v1\nkind: A\nmetadata:\n  name: same\n"
+
+STYLES = {
+    "block": "apiVersion: v1\nkind: A\nmetadata:\n  name: %s\n",
+    "block-in-a-list": "  apiVersion: v1\n  kind: A\n  metadata:\n    name: %s\n",
+    "braces": "apiVersion: v1\nkind: A\nmetadata: {name: %s}\n",
+    "json": '{"apiVersion": "v1", "data": {"x": "\\n"}, "kind": "A", "metadata": {"labels": {}, "name": "%s"}}\n',
+    "backslash": 'apiVersion: v1\nkind: A\nmetadata:\n  labels: {a: "\\t"}\n  name: %s\n',
+    "escape": 'apiVersion: v1\nkind: A\nmetadata: {name: "\\u0025%s"}\n',
+    "tag": "apiVersion: v1\nkind: A\nmetadata: !!map\n  name: !!str %s\n",
+    "several-lines": "apiVersion: v1\nkind: A\nx: '\nmetadata:\n  name: b'\nmetadata:\n  name: %s\n",
+    "nameless": "apiVersion: v1\nkind: A\n# %s\n",
+}
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES.keys())
+def test_what_upstream_did_not_touch_is_not_read(style: str) -> None:
+    column = 2 if style.startswith(" ") else 0
+    text = (style % "same").encode()
     before, after = (f"kind: B\nmetadata: {{name: b}}\nx: {value}\n" for value in (1, 2))
-    upstream = [[Document("", text, unread), document(changed, 1)] for changed in (before, after)]
-    local = [Document("", text.replace(b"v1", b"v2"), unread), document(before, 1)]
+    upstream = [[Document("", text, unread, column), document(changed, 1)] for changed in (before, after)]
+    local = [Document("", text.replace(b"v1", b"v2"), unread, column), document(before, 1)]
     assert [len(side) for side in narrow(upstream[0], upstream[1], local)] == [1, 1, 1]
+
+
+def test_items_of_a_list_are_found_by_name_in_any_style() -> None:
+    before, after = (f"kind: B\nmetadata: {{name: b}}\nx: {value}\n" for value in (1, 2))
+    item = document("  kind: B\n  metadata: {name: b}\n", 0)
+    dashed = Document("", b"- kind: B\n  metadata: {name: b}\n", item.read, 2)
+    other = Document("", b"- kind: B\n  metadata: {name: c}\n", unread, 2)
+    found = narrow([document(before, 0, "")], [document(after, 0, "")], [other, dashed])
+    assert [len(side) for side in found] == [1, 1, 1]
+
+
+def test_a_name_that_only_reading_shows_costs_one_document() -> None:
+    alias = "apiVersion: v1\nkind: A\nx: &name same\nmetadata: {name: *name}\n"
+    plain = b"apiVersion: v1\nkind: A\nmetadata: {name: plain}\n"
+    before, after = (f"kind: B\nmetadata: {{name: b}}\nx: {value}\n" for value in (1, 2))
+    upstream = [[document(alias, 0), Document("", plain, unread), document(x, 2)] for x in (before, after)]
+    local = [document(alias, 0), Document("", plain.replace(b"v1", b"v2"), unread), document(before, 2)]
+    assert [len(side) for side in narrow(upstream[0], upstream[1], local)] == [2, 2, 2]

@@ -178,8 +178,8 @@ class _Reader:
         except TextError as error:
             self._results.error(f"functionConfig: {name}: {error}", path=name)
             return
-        for at, (data, read) in enumerate(documents):
-            document = Document("", data, partial(self._package_member, name, at, read))
+        for at, (data, column, read) in enumerate(documents):
+            document = Document("", data, partial(self._package_member, name, at, read), column)
             if _MAY_BE_KPTFILE.search(data):
                 member = document.member()
                 if member is not None and member.is_kptfile:
@@ -285,27 +285,31 @@ class _Reader:
             )
 
 
-def _documents(node: Node) -> list[tuple[bytes, Callable[[], Node | None]]]:
-    """The text of each document of a package, and what reads it. Raises TextError where it is not YAML."""
+def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]:
+    """The text of each document of a package, its column, and what reads it. Raises TextError where it is not YAML."""
     if isinstance(node, Sequence):
-        return [(_text(item), partial(resolved, item)) for item in node.items]
+        return [(*_lines(item), partial(resolved, item)) for item in node.items]
     assert isinstance(node, Scalar)
     from krm_merge.text.reader import check, read
     from krm_merge.text.stream import cut, is_empty
 
     check(node.text)
     texts = [data for data in cut(node.text.encode()) if not is_empty(data)]
-    return [(data, partial(read, data.decode())) for data in texts]
+    return [(data, 0, partial(read, data.decode())) for data in texts]
 
 
-def _text(node: Node) -> bytes:
-    """The text of an object in a list, whose first line lacks its indentation."""
+def _lines(node: Node) -> tuple[bytes, int]:
+    """The lines of an object in a list, and the column that they stand at."""
     root = resolved(node)
-    return root.source.text[root.start : root.end].encode() if isinstance(root, Mapping) and root.source else b""
+    if not isinstance(root, Mapping) or root.source is None:
+        return b"", 0
+    column = root.source.column(root.start)
+    return (" " * column + root.source.text[root.start : root.end]).encode(), column
 
 
 def _read_already(member: Member) -> Document:
-    return Document("", _text(member.root), lambda: member)
+    data, column = _lines(member.root)
+    return Document("", data, lambda: member, column)
 
 
 def _is_kptfile(member: Member) -> bool:

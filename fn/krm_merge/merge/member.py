@@ -15,6 +15,9 @@ from krm_merge.text.values import key_text
 KPTFILE = "Kptfile"
 KPTFILE_GROUP = "kpt.dev"
 
+UPSTREAM_IDENTIFIER = "internal.kpt.dev/upstream-identifier"
+"""The annotation in which kpt notes group, kind, namespace and name that a resource had upstream (R1)."""
+
 Decide: TypeAlias = Callable[[Mapping], list[Decision]]
 """Merges original and upstream with a local document, by fields."""
 

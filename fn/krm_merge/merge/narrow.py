@@ -13,18 +13,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
-from krm_merge.merge.member import Member
+from krm_merge.merge.member import UPSTREAM_IDENTIFIER, Member
+from krm_merge.text.cut import has_open_end
 
 # Where kpt notes the name that a resource had upstream (R1).
-_NOTED = re.compile(
-    rb"""kpt-merge:[^\n/]*/([^\s"',}]+)"""
-    rb"""|upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)"""
-)
+_NOTED_IN_COMMENT = re.compile(rb"""kpt-merge:[^\n/]*/([^\s"',}]+)""")
+_NOTED_IN_ANNOTATION = re.compile(rb"""upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)""")
 _KIND = re.compile(rb"""(^[ -]*|[{,]\s*)["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z0-9]+)""", re.MULTILINE)
 _FIRST_FIELD = re.compile(rb"^([ \t]+)[^\s#]", re.MULTILINE)
 _FIRST_WORD = re.compile(r"[^\s\"',}]+")
 _DOUBTFUL = tuple(b"&*!|>{[#")
 """What a value begins with that does not stand for itself: anchor, alias, tag, block scalar, template, comment."""
+_DASH = re.compile(rb"\A( *)-(?=\s)")
+_INDIRECT = re.compile(rb"\\|<<|[ \t]\*")
+"""Escapes, merge keys and aliases, by which metadata may mean more than its words."""
 
 Key: TypeAlias = tuple[str, bytes]
 
@@ -43,6 +45,7 @@ class Document:
     column: int = 0
     _member: Member | None = field(default=None, init=False)
     _is_read: bool = field(default=False, init=False)
+    _names: frozenset[bytes] | None = field(default=None, init=False)
 
     def member(self) -> Member | None:
         """The resource, read at the first call."""
@@ -50,17 +53,44 @@ class Document:
             self._member, self._is_read = self.read(), True
         return self._member
 
-    def names(self) -> set[bytes]:
-        """The first words of the names that the resource may have or have had; empty where that is not plain to see."""
+    def names(self) -> frozenset[bytes]:
+        """The first words of the names that the resource may have or have had, an empty one where it has no name.
+
+        No word at all where only reading the resource shows its name.
+        """
+        if self._names is None:
+            self._names = frozenset(self._plain_names() or self._peeked_names())
+        return self._names
+
+    def _plain_names(self) -> set[bytes]:
+        """The words, seen without a parser where the metadata is in block style and all of it means what it says."""
         head = _metadata(self.column).search(self.data)
-        if head is None or b"\\" in self.data:
+        if head is None or self.data[:1] in (b"{", b"[") or has_open_end(self.data, head.end()):
             return set()
         metadata = head.group(1)
         field = _FIRST_FIELD.search(metadata)
         name = _name_at(len(field.group(1))).search(metadata) if field is not None else None
-        if name is None or name.group(1)[0] in _DOUBTFUL or b"? " in metadata:
+        if name is None or name.group(1)[0] in _DOUBTFUL or _INDIRECT.search(metadata):
             return set()
-        return {name.group(1), *(comment or identifier for comment, identifier in _NOTED.findall(metadata))}
+        return {name.group(1), *_NOTED_IN_COMMENT.findall(metadata), *_NOTED_IN_ANNOTATION.findall(metadata)}
+
+    def _peeked_names(self) -> set[bytes]:
+        # Imported only where it is needed: hardly any package writes metadata in another way.
+        from krm_merge.text.peek import scalars_below
+
+        try:
+            # The dash of an item is none of it.
+            metadata = scalars_below(_DASH.sub(rb"\1 ", self.data).decode(), "metadata")
+        except ValueError:
+            return set()
+        if metadata is None:
+            return set()
+        noted = metadata.get(("annotations", UPSTREAM_IDENTIFIER), "").rpartition("|")
+        return {
+            _word(metadata.get(("name",), "")),
+            *((_word(noted[2]),) if noted[1] else ()),
+            *_NOTED_IN_COMMENT.findall(self.data),
+        }
 
 
 class Narrowed(NamedTuple):
@@ -112,7 +142,7 @@ def _follow(pending: list[Document], indexes: list[_Index], chosen: list[set[int
             continue
         seen.add(member.subject.name)
         for index, ids in zip(indexes, chosen, strict=True):
-            found = [document for document in index.find(member.subject.name) if id(document) not in ids]
+            found = [document for document in index.take(member.subject.name) if id(document) not in ids]
             ids.update(map(id, found))
             pending += found
 
@@ -156,19 +186,27 @@ class _Index:
     """Finds the documents of a side by name."""
 
     def __init__(self, side: Iterable[Document]) -> None:
-        self._by_name: dict[bytes, list[Document]] = {}
+        self._by_word: dict[bytes, list[Document]] = {}
         self._unknown: list[Document] = []
         for document in side:
             names = document.names()
             for name in names:
-                self._by_name.setdefault(name, []).append(document)
+                self._by_word.setdefault(name, []).append(document)
             if not names:
                 self._unknown.append(document)
 
-    def find(self, name: str) -> list[Document]:
-        """Every document that may have this name, and perhaps others."""
-        word = _FIRST_WORD.match(name)
-        return [*self._by_name.get(word.group().encode(), []), *self._unknown] if word else self._unknown
+    def take(self, name: str) -> list[Document]:
+        """Every document that may have this name, and perhaps others; what was taken before is left out."""
+        found = [*self._by_word.pop(_word(name), []), *self._unknown]
+        # Whoever asks reads them, whatever their names: once is enough.
+        self._unknown = []
+        return found
+
+
+def _word(name: str) -> bytes:
+    """The first word of a name; empty where a name is missing, or begins with what a plain name cannot."""
+    word = _FIRST_WORD.match(name)
+    return word.group().encode() if word is not None else b""
 
 
 def _members(side: Iterable[Document], ids: set[int]) -> list[Member]:

@@ -9,13 +9,12 @@ from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.comments import MERGE_COMMENT, CommentReader
 from krm_merge.merge.folders import Folders
-from krm_merge.merge.member import Member
+from krm_merge.merge.member import UPSTREAM_IDENTIFIER, Member
 from krm_merge.merge.renames import Triple, follow_renames, moved_files
 from krm_merge.text import nodes
 from krm_merge.text.nodes import Scalar, resolved, text_canonical
 from krm_merge.text.values import key_text
 
-UPSTREAM_IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 _CLUSTER_SCOPED = "~C"
 _DEFAULT_NAMESPACE = "default"
 

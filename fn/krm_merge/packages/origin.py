@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_merge.krm.resource import Resource
 from krm_merge.merge.comments import MERGE_COMMENT, CommentReader
-from krm_merge.merge.resources import UPSTREAM_IDENTIFIER
+from krm_merge.merge.member import UPSTREAM_IDENTIFIER
 from krm_merge.text.layout import Comments
 from krm_merge.text.nodes import Mapping, text_canonical
 

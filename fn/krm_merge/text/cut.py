@@ -103,6 +103,11 @@ def _cut_fast(data: bytes) -> Cut | None:
     return result if result.fields else None
 
 
+def has_open_end(data: bytes, end: int) -> bool:
+    """Whether a value in block style before a position may go on behind its line: then lines are not what they seem."""
+    return _DOUBTFUL.search(data, 0, end) is not None
+
+
 def _is_whole(region: bytes) -> bool:
     """Whether a region is YAML by itself: then no quote or bracket is open at its end."""
     if region.count(b"\n") <= 1 and not _DOUBTFUL.search(region):

@@ -1,0 +1,174 @@
+"""Whole packages of one shape and size, merged by `MergePackage`: `python -m benchmarks.shapes SHAPE MEGABYTES > FILE`.
+
+The ResourceList holds all three versions: local as items, original and upstream in the functionConfig. Every text is
+made from numbers, so that the same arguments give the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from benchmarks.packages import deployment
+from benchmarks.resources import as_item
+
+MEGABYTE = 1_000_000
+HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+CONFIG = "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  metadata:\n    name: merge\n"
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a version makes of a resource; `annotations` are those that kpt adds to an item."""
+
+    tag: str = "v1"
+    replicas: int = 2
+    annotations: tuple[tuple[str, str], ...] = ()
+
+
+Written: TypeAlias = Callable[[int, State], str]
+"""The document of the resource with a number."""
+
+
+def in_blocks(number: int, state: State) -> str:
+    """A Deployment of 1 KB in block style."""
+    lines = "".join(f"    {name}: '{value}'\n" for name, value in state.annotations)
+    annotations = f"  annotations:\n{lines}" if lines else ""
+    return deployment(number, tag=state.tag, replicas=state.replicas, annotations=annotations)
+
+
+def with_backslashes(number: int, state: State) -> str:
+    """A Deployment that has a backslash in its metadata and in its containers."""
+    text = in_blocks(number, replace(state, annotations=(("note", "C:\\"), *state.annotations)))
+    return text.replace("value: info", 'value: "a\\tb"')
+
+
+def with_flow_metadata(number: int, state: State) -> str:
+    """A ConfigMap whose metadata is written in braces."""
+    values = ", ".join(f"{name}: '{value}'" for name, value in state.annotations)
+    annotations = f", annotations: {{{values}}}" if values else ""
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: app-{number}, namespace: shop{annotations}}}\n"
+        f"data:\n  tag: {state.tag}\n  replicas: '{state.replicas}'\n  name: app-{number}\n"
+    )
+
+
+def as_json(number: int, state: State) -> str:
+    """A ConfigMap as JSON, its keys in alphabetical order."""
+    metadata: dict[str, object] = {"name": f"app-{number}", "namespace": "shop"}
+    if state.annotations:
+        metadata["annotations"] = dict(state.annotations)
+    data = {"tag": state.tag, "replicas": str(state.replicas), "name": f"app-{number}"}
+    value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+    return json.dumps(value, indent=2, sort_keys=True) + "\n"
+
+
+def small(number: int, state: State) -> str:
+    """A ConfigMap of 130 bytes."""
+    lines = "".join(f"    {name}: '{value}'\n" for name, value in state.annotations)
+    annotations = f"  annotations:\n{lines}" if lines else ""
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app-{number}\n  namespace: shop\n{annotations}"
+        f"data:\n  tag: {state.tag}\n  replicas: '{state.replicas}'\n"
+    )
+
+
+def large(number: int, state: State) -> str:
+    """A ConfigMap of 100 KB: two thousand fields, and a file of two thousand lines."""
+    fields = "".join(f"  field-{at}: value-{number}-{at}\n" for at in range(2000))
+    lines = "".join(f"    line {at} of file {number}\n" for at in range(2000))
+    return f"{small(number, state)}{fields}  file: |\n{lines}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How resources are written, and which of a hundred change: upstream, and locally the same ones.
+
+    In `conflict` both sides change one field, else two fields of their own.
+    """
+
+    written: Written
+    percent: int = 1
+    conflict: bool = False
+
+    def documents(self, version: str, resources: int) -> Iterator[tuple[int, State]]:
+        """The resources of a version."""
+        for number in range(resources):
+            state = State()
+            if number % 100 < self.percent and version == "upstream":
+                state = State(tag="v2")
+            if number % 100 < self.percent and version == "local":
+                state = State(tag="v3") if self.conflict else State(replicas=5)
+            yield number, state
+
+
+SHAPES = {
+    "block": Shape(in_blocks),
+    "unchanged": Shape(in_blocks, percent=0),
+    "tenth-edited": Shape(in_blocks, percent=10),
+    "all-edited": Shape(in_blocks, percent=100),
+    "all-in-conflict": Shape(in_blocks, percent=100, conflict=True),
+    "flow-metadata": Shape(with_flow_metadata),
+    "json": Shape(as_json),
+    "backslashes": Shape(with_backslashes),
+    "many-small": Shape(small),
+    "few-large": Shape(large, percent=100),
+}
+
+
+def package(shape: Shape, resources: int) -> Iterator[str]:
+    """A ResourceList with this many resources beside the Kptfile."""
+    yield HEAD
+    yield as_item(KPTFILE + _indented(_annotations("Kptfile", 0), 2))
+    for number, state in shape.documents("local", resources):
+        place = f"part-{number // 100}/app-{number}.yaml"
+        yield as_item(shape.written(number, replace(state, annotations=_placed(place, number + 1))))
+    yield CONFIG
+    for version in ("original", "upstream"):
+        yield f"  {version}: |\n" + _indented(KPTFILE, 4)
+        for number, state in shape.documents(version, resources):
+            yield _indented("---\n" + shape.written(number, state), 4)
+
+
+def resources_in(shape: Shape, size: int) -> int:
+    """How many resources make a ResourceList of about this size, in bytes."""
+    few, more = (sum(map(len, package(shape, resources))) for resources in (1, 101))
+    return max(1, round(size * 100 / (more - few)))
+
+
+def _placed(path: str, number: int) -> tuple[tuple[str, str], ...]:
+    """The annotations that kpt gives an item."""
+    return (
+        ("config.kubernetes.io/index", "0"),
+        ("config.kubernetes.io/path", path),
+        ("internal.config.kubernetes.io/index", "0"),
+        ("internal.config.kubernetes.io/path", path),
+        ("internal.config.kubernetes.io/id", str(number)),
+        ("config.k8s.io/id", str(number)),
+    )
+
+
+def _annotations(path: str, number: int) -> str:
+    return "annotations:\n" + "".join(f"  {name}: '{value}'\n" for name, value in _placed(path, number))
+
+
+def _indented(text: str, by: int) -> str:
+    return "".join(" " * by + line for line in text.splitlines(keepends=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Writes a ResourceList that merges a whole package.")
+    parser.add_argument("shape", choices=SHAPES)
+    parser.add_argument("megabytes", type=float, help="the size of the list, all three versions together")
+    arguments = parser.parse_args()
+    shape = SHAPES[arguments.shape]
+    sys.stdout.writelines(package(shape, resources_in(shape, round(arguments.megabytes * MEGABYTE))))
+
+
+if __name__ == "__main__":
+    main()
