@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from benchmarks.packages import deployment
-from benchmarks.resources import as_item
+from benchmarks import packages
+from benchmarks.resources import as_item, config_map, custom_resource_definition, dashboard, deployment, service
 
 MEGABYTE = 1_000_000
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 CONFIG = "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  metadata:\n    name: merge\n"
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n"
+KINDS = (deployment, service, config_map, dashboard, deployment, service, config_map, custom_resource_definition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,24 @@ def in_blocks(number: int, state: State) -> str:
     """A Deployment of 1 KB in block style."""
     lines = "".join(f"    {name}: '{value}'\n" for name, value in state.annotations)
     annotations = f"  annotations:\n{lines}" if lines else ""
-    return deployment(number, tag=state.tag, replicas=state.replicas, annotations=annotations)
+    return packages.deployment(number, tag=state.tag, replicas=state.replicas, annotations=annotations)
 
 
 def with_backslashes(number: int, state: State) -> str:
     """A Deployment that has a backslash in its metadata and in its containers."""
     text = in_blocks(number, replace(state, annotations=(("note", "C:\\"), *state.annotations)))
     return text.replace("value: info", 'value: "a\\tb"')
+
+
+def of_all_kinds(number: int, state: State) -> str:
+    """What real packages hold: comments, setters, quotes, scripts, JSON in block scalars, definitions of types."""
+    app, kind = divmod(number, len(KINDS))
+    lines = KINDS[kind](app, number).splitlines(keepends=True)
+    start = lines.index("    annotations:\n") + 1
+    end = next(at for at in range(start, len(lines)) if not lines[at].startswith("      "))
+    annotations = (("example.com/tag", state.tag), ("example.com/replicas", str(state.replicas)), *state.annotations)
+    lines[start:end] = [f"      {name}: '{value}'\n" for name, value in annotations]
+    return "".join(line[2:] if line.strip() else line for line in lines)
 
 
 def with_flow_metadata(number: int, state: State) -> str:
@@ -108,6 +120,7 @@ class Shape:
 
 
 SHAPES = {
+    "mixed": Shape(of_all_kinds),
     "block": Shape(in_blocks),
     "unchanged": Shape(in_blocks, percent=0),
     "tenth-edited": Shape(in_blocks, percent=10),

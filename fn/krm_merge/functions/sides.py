@@ -290,12 +290,18 @@ def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]
     if isinstance(node, Sequence):
         return [(*_lines(item), partial(resolved, item)) for item in node.items]
     assert isinstance(node, Scalar)
-    from krm_merge.text.reader import check, read
+    from krm_merge.text.reader import check
     from krm_merge.text.stream import cut, is_empty
 
     check(node.text)
     texts = [data for data in cut(node.text.encode()) if not is_empty(data)]
-    return [(data, 0, partial(read, data.decode())) for data in texts]
+    return [(data, 0, partial(_read_document, data)) for data in texts]
+
+
+def _read_document(data: bytes) -> Node | None:
+    from krm_merge.text.reader import read
+
+    return read(data.decode())
 
 
 def _lines(node: Node) -> tuple[bytes, int]:

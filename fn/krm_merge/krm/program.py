@@ -34,6 +34,8 @@ def process(function: Function, data: bytes) -> Outcome:
         resource_list = ResourceList.parse(data)
     except InputError as error:
         return Outcome(b"", 1, str(error))
+    # The list has all of it; of a large package one copy less is worth something.
+    del data
     try:
         function(resource_list)
     except ResourceError as error:

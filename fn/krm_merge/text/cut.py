@@ -94,11 +94,13 @@ def _cut_fast(data: bytes) -> Cut | None:
         if name in result.fields:
             raise TextError(f"the key {name} is there twice; keep one")
         if name == "items":
-            if not _cut_items(data[position:end], result):
+            if not _cut_items(data, position, end, result):
                 return None
-        elif not _is_whole(data[position:end]):
+            result.fields[name] = b""
+        elif _is_whole(region := data[position:end]):
+            result.fields[name] = region
+        else:
             return None
-        result.fields[name] = b"" if name == "items" else data[position:end]
         position = end
     return result if result.fields else None
 
@@ -116,44 +118,44 @@ def _is_whole(region: bytes) -> bool:
 
 
 def _parses(region: bytes) -> bool:
-    from krm_merge.text.reader import events
+    from krm_merge.text.reader import check
 
     try:
         # Bytes that are no UTF-8 change nothing about where quotes and brackets close.
-        for _ in events(region.decode("utf-8", errors="replace")):
-            pass
+        check(region.decode("utf-8", errors="replace"))
     except TextError:
         return False
     return True
 
 
-def _cut_items(region: bytes, result: Cut) -> bool:
-    if _NO_ITEMS.match(region):
+def _cut_items(data: bytes, begin: int, end: int, result: Cut) -> bool:
+    """Cuts the items, a field from `begin` to `end`; nothing but the slices is copied."""
+    if _NO_ITEMS.match(data, begin, end):
         result.items = []
         result.items_head = b"items:" + result.newline
         return True
-    head = _FIELD.match(region)
-    first = _FIRST_DASH.match(region, head.end() + 1) if head else None
+    head = _FIELD.match(data, begin, end)
+    first = _FIRST_DASH.match(data, head.end() + 1, end) if head else None
     if first is None:
         return False
     result.dash = len(first.group(1))
     start = first.start(1)
-    result.items_head = region[:start]
+    result.items_head = data[begin:start]
     starts = [start]
     dash = b"\n" + b" " * result.dash + b"-"
-    position = region.find(dash, start)
+    position = data.find(dash, start, end)
     while position >= 0:
-        if region[position + len(dash) : position + len(dash) + 1] in (b" ", b"\n", b"\r"):
+        if data[position + len(dash) : min(position + len(dash) + 1, end)] in (b" ", b"\n", b"\r"):
             starts.append(position + 1)
-        position = region.find(dash, position + 1)
-    starts.append(len(region))
+        position = data.find(dash, position + 1, end)
+    starts.append(end)
     result.items = []
-    for begin, end in itertools.pairwise(starts):
-        data = region[begin:end]
-        proved = _DOUBTFUL.search(data) is None
-        if not proved and not _parses(data):
+    for at, behind in itertools.pairwise(starts):
+        item = data[at:behind]
+        proved = _DOUBTFUL.search(item) is None
+        if not proved and not _parses(item):
             return False
-        result.items.append(Slice(data, proved))
+        result.items.append(Slice(item, proved))
     return True
 
 
