@@ -6,6 +6,9 @@ import gc
 import sys
 from typing import TYPE_CHECKING
 
+from krm_merge import standard_output
+from krm_merge.interrupts import EXIT_CODE, Interrupted, as_exceptions
+
 if TYPE_CHECKING:
     from krm_merge.krm.docs import Docs
 
@@ -15,20 +18,33 @@ def main() -> int:
     # Trees have no cycles: collecting garbage on the way only costs time.
     gc.disable()
     argv = sys.argv[1:]
+    if standard_output.is_missing():
+        print("stdout is closed; nothing was done", file=sys.stderr)
+        return standard_output.EXIT_CODE
+    try:
+        with as_exceptions():
+            code = _command(argv) if argv and not argv[0].startswith("-") else _function(argv)
+            sys.stdout.flush()
+            return code
+    except Interrupted:
+        print("interrupted; nothing was written", file=sys.stderr)
+        return EXIT_CODE
+    except OSError as error:
+        standard_output.give_up()
+        print(standard_output.problem(error), file=sys.stderr)
+        return standard_output.EXIT_CODE
+
+
+def _function(argv: list[str]) -> int:
     if argv == ["--version"]:
         from krm_merge import __version__
 
         print(f"krm-merge {__version__}")
         return 0
-    if argv and not argv[0].startswith("-"):
-        return _command(argv)
     from krm_merge.functions import dispatch
     from krm_merge.krm.program import run
 
-    try:
-        return run(dispatch, argv, docs=_docs)
-    except BrokenPipeError:
-        return 1
+    return run(dispatch, argv, docs=_docs)
 
 
 def _command(argv: list[str]) -> int:
@@ -39,11 +55,8 @@ def _command(argv: list[str]) -> int:
             raise
         print(f"krm-merge {argv[0]} needs more than the function: pip install 'krm-merge[cli]'", file=sys.stderr)
         return 2
-    try:
-        # The list of commands; `--help` alone is the function's.
-        return command(["--help"] if argv == ["help"] else argv)
-    except BrokenPipeError:
-        return 1
+    # The list of commands; `--help` alone is the function's.
+    return command(["--help"] if argv == ["help"] else argv)
 
 
 def _docs() -> Docs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -132,14 +133,48 @@ def test_what_is_no_list_gives_no_output(data: bytes) -> None:
 def test_stderr_is_one_line() -> None:
     err = io.StringIO()
     assert run(fail, [], stdin=io.BytesIO(DATA), stdout=io.BytesIO(), stderr=err) == 1
-    assert err.getvalue() == "a.yaml: first line (and 1 more)\n"
+    assert err.getvalue() == "a.yaml: first\\nline (and 1 more)\n"
 
 
 def test_an_internal_error_writes_one_line_and_nothing_else() -> None:
     out, err = io.BytesIO(), io.StringIO()
     assert run(break_down, [], stdin=io.BytesIO(DATA), stdout=out, stderr=err) == 1
     assert out.getvalue() == b""
-    assert err.getvalue() == "internal error, no file was changed: RuntimeError: a bug\n"
+    assert err.getvalue() == (
+        "internal error, no file was changed: RuntimeError: a\\nbug; please report it with what KRM_MERGE_DEBUG=1 "
+        "adds: https://github.com/krm-merge/krm-merge/issues\n"
+    )
+
+
+def test_the_traceback_of_an_internal_error_is_for_those_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRM_MERGE_DEBUG", "1")
+    err = io.StringIO()
+    assert run(break_down, [], stdin=io.BytesIO(DATA), stdout=io.BytesIO(), stderr=err) == 1
+    assert err.getvalue().startswith("internal error, no file was changed: RuntimeError")
+    assert "in break_down" in err.getvalue()
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    def forge(given: ResourceList) -> None:
+        given.results.error("\x1b]0;owned\x07 a\nb\u2028c \u202e\x9b", file="\x1b[2Ja.yaml")
+
+    err = io.StringIO()
+    assert run(forge, [], stdin=io.BytesIO(DATA), stdout=io.BytesIO(), stderr=err) == 1
+    assert err.getvalue() == "\\x1b[2Ja.yaml: \\x1b]0;owned\\x07 a\\nb\\u2028c \\u202e\\x9b\n"
+    # Hosts print the messages of results.
+    [result] = yaml.safe_load(process(forge, DATA).output)["results"]
+    assert result["message"] == "\\x1b]0;owned\\x07 a\nb\\u2028c \\u202e\\x9b"
+
+
+def test_credentials_in_urls_stay_out_of_results() -> None:
+    def leak(given: ResourceList) -> None:
+        url = "https://me:hunter2@example.com/x.git?access_token=hunter2"
+        given.results.error(f"{url} is no repository", current=url, proposed=url, tags={"local": url})
+
+    outcome = process(leak, DATA)
+    assert "hunter2" not in outcome.message
+    assert b"hunter2" not in outcome.output
+    assert "https://***@example.com/x.git?access_token=*** is no repository" in outcome.message
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -248,7 +283,7 @@ def test_an_internal_error_of_the_program() -> None:
     done = program(code=broken)
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.count(b"\n") == 1
-    assert b"RecursionError: too deep" in done.stderr
+    assert b"RecursionError: too\\ndeep" in done.stderr
 
 
 def test_a_broken_pipe_is_no_success() -> None:
@@ -265,8 +300,57 @@ def test_a_broken_pipe_is_no_success() -> None:
             check=False,
             env={"PYTHONPATH": str(SOURCES)},
         )
-    assert done.returncode != 0
+    assert (done.returncode, done.stderr) == (3, b"stdout: Broken pipe\n")
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["--doc"], ["--version"]])
+def test_a_full_stdout_is_no_success(argv: list[str]) -> None:
+    with open("/dev/full", "wb") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-m", "krm_merge", *argv],
+            input=DATA,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            timeout=SECONDS,
+            check=False,
+            env={"PYTHONPATH": str(SOURCES)},
+        )
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1] == b"stdout: No space left on device"
     assert b"Traceback" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
+
+
+def test_without_stdout_nothing_is_done() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$0" -m krm_merge >&-', sys.executable],
+        input=DATA,
+        stderr=subprocess.PIPE,
+        timeout=SECONDS,
+        check=False,
+        env={"PYTHONPATH": str(SOURCES)},
+    )
+    assert (done.returncode, done.stderr) == (3, b"stdout is closed; nothing was done\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_function_says_so(number: signal.Signals) -> None:
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import runpy; runpy.run_module('krm_merge', run_name='__main__')"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PYTHONPATH": str(SOURCES)},
+    ) as running:
+        assert running.stdin is not None
+        running.stdin.write(b"x" * 1_000_000)  # it has begun to read
+        running.send_signal(number)
+        out, err = running.communicate(timeout=SECONDS)
+    assert (running.returncode, out, err) == (130, b"", b"interrupted; nothing was written\n")
 
 
 def test_text_that_the_locale_cannot_write() -> None:

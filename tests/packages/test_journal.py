@@ -13,15 +13,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from stat import S_ISREG
 from types import TracebackType
 from typing import Any
 
 import pytest
 
+from krm_merge import interrupts
+from krm_merge.packages import disk
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.journal import Journal
 from krm_merge.packages.tree import Changes, File
+from krm_merge.packages.written import noted
 from packages.repositories import Snapshot, Text, config_map, snapshot, write
 
 OLD: dict[str, Text | None] = {
@@ -96,7 +98,7 @@ ORDERS = pytest.mark.parametrize("backwards", [False, True], ids=["forwards", "b
 
 Strike = Callable[[str, tuple[Any, ...]], None]
 
-WRITES = ("link", "mkdir", "rename", "replace", "rmdir", "symlink", "unlink")
+WRITES = ("exchange", "link", "mkdir", "move_to_free", "rename", "replace", "rmdir", "symlink", "unlink")
 """Between two of them a directory does not change."""
 CALLS = [
     "chmod",
@@ -115,6 +117,7 @@ CALLS = [
     "unlink",
     "write",
 ]
+DISK_CALLS = ("exchange", "move_to_free", "sync")
 
 
 @pytest.fixture(autouse=True)
@@ -208,6 +211,8 @@ def watch(patch: pytest.MonkeyPatch, strike: Strike, *, backwards: bool = False)
     for name in CALLS:
         patch.setattr(os, name, watched(name, getattr(os, name)))
     patch.setattr(io, "open", watched("open", io.open))
+    for name in DISK_CALLS:
+        patch.setattr(disk, name, watched(name, getattr(disk, name)))
 
 
 class Nth:
@@ -216,7 +221,7 @@ class Nth:
     def __init__(self, number: int, then: Strike, *names: str) -> None:
         self.left = number
         self.then = then
-        self.names = names or CALLS
+        self.names = names or (*CALLS, *DISK_CALLS)
 
     def __call__(self, name: str, arguments: tuple[Any, ...]) -> None:
         if name in self.names:
@@ -226,9 +231,11 @@ class Nth:
 
 
 def kill(name: str, arguments: tuple[Any, ...]) -> None:
-    if name == "fsync" and S_ISREG(os.fstat(arguments[0]).st_mode):
+    if name == "sync":
         # What was not synced need not be there.
-        os.ftruncate(arguments[0], os.fstat(arguments[0]).st_size // 2)
+        for place in arguments[0]:
+            if place.is_file() and not place.is_symlink():
+                os.truncate(place, place.stat().st_size // 2)
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -383,8 +390,8 @@ def test_a_folder_that_was_empty_before_stays_when_a_commit_fails(
     (folder / "empty").mkdir()
     old = snapshot(folder)
     with monkeypatch.context() as patch:
-        # The second is the Kptfile's.
-        watch(patch, Nth(2, no_space, "replace"))
+        # It is the Kptfile's; the other file is there by then.
+        watch(patch, Nth(1, no_space, "exchange"))
         with pytest.raises(PackageError):
             commit(folder, {"empty/added.yaml": File(b"added\n"), "Kptfile": File(b"new\n")})
     assert snapshot(folder) == old
@@ -518,7 +525,7 @@ def test_an_error_while_it_is_recovered_is_told_and_the_next_command_recovers(
 
 def interrupted(folder: Path, changes: Changes = FEW) -> Path:
     """A package whose update was killed when the plan stood and nothing was done yet."""
-    assert killed(partial(commit, folder, changes), Nth(1, kill, "link"))
+    assert killed(partial(commit, folder, changes), Nth(2, kill, "rename"))
     assert beside(folder) == [".pkg.krm-merge"]
     return folder
 
@@ -534,37 +541,235 @@ def test_what_was_interrupted_is_completed_before_the_next_commit(tmp_path: Path
     assert beside(folder) == []
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("changed.yaml", "edited\n"),
-        ("changed.yaml", None),
-        ("gone.yaml", "edited\n"),
-        ("new/folder/added.yaml", "edited\n"),
-        ("Kptfile", "edited\n"),
-    ],
-)
-def test_a_file_that_was_edited_since_the_interruption_is_not_overwritten(
+EDITS = [
+    ("changed.yaml", "edited\n"),
+    ("changed.yaml", None),
+    ("gone.yaml", "edited\n"),
+    ("new/folder/added.yaml", "edited\n"),
+    ("Kptfile", "edited\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "text"), EDITS)
+def test_what_was_edited_since_the_interruption_stays_and_all_else_is_rolled_back(
     tmp_path: Path, path: str, text: str | None
 ) -> None:
     folder = interrupted(package(tmp_path / "main"))
-    new = changed(folder, FEW)
-    before = (folder / path).read_text() if (folder / path).exists() else None
     write(folder, {path: text})
+    now = snapshot(folder)
+    with Journal.opened(folder) as journal:
+        assert (journal.recovered, journal.because) == ("rolled back", f"{folder / path} was changed since")
+    assert snapshot(folder) == now
+    assert beside(folder) == []
+
+
+def half_done(folder: Path) -> Path:
+    """A package whose update was killed when all was done but for the Kptfile."""
+    assert killed(partial(commit, folder, FEW), Nth(2, kill, "exchange"))
+    assert (folder / "changed.yaml").read_text() == config_map("a", a="new")
+    assert (folder / "Kptfile").read_text() == "old\n"
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("path", "text"), [("changed.yaml", "edited\n"), ("gone.yaml", "edited\n"), ("new/folder/added.yaml", "edited\n")]
+)
+def test_what_was_edited_after_it_was_written_stays_and_all_else_is_completed(
+    tmp_path: Path, path: str, text: str
+) -> None:
+    source = package(tmp_path / "source")
+    new = changed(source, FEW)
+    folder = half_done(source)
+    write(folder, {path: text})
+    assert recover(folder) == "completed"
+    assert difference(folder, new) == [path]
+    assert (folder / path).read_text() == text
+    assert beside(folder) == []
+
+
+def test_edits_of_which_one_needs_the_old_and_one_the_new_version_are_left_to_the_user(tmp_path: Path) -> None:
+    folder = half_done(package(tmp_path / "main"))
+    write(folder, {"Kptfile": "edited\n", "changed.yaml": "edited\n"})
     now = snapshot(folder)
     with pytest.raises(PackageError) as refused:
         recover(folder)
-    assert str(folder / path) in str(refused.value)
-    assert f"remove {folder.parent / '.pkg.krm-merge'}" in str(refused.value)
+    for part in (folder / "changed.yaml", folder / "Kptfile", f"remove {folder.parent / '.pkg.krm-merge'}"):
+        assert str(part) in str(refused.value)
     assert snapshot(folder) == now
     # Both remedies that the message names.
     shutil.copytree(folder.parent, tmp_path / "other", symlinks=True)
     shutil.rmtree(tmp_path / "other" / ".pkg.krm-merge")
     assert recover(tmp_path / "other" / "pkg") == "nothing"
-    write(folder, {path: before})
-    (folder / "changed.yaml").chmod(0o640)
+    write(folder, {"Kptfile": "old\n"})
+    assert recover(folder) == "completed"
+    assert (folder / "changed.yaml").read_text() == "edited\n"
+
+
+@pytest.mark.parametrize("damaged", [None, b"", b"other\n"])
+@pytest.mark.parametrize("interruption", [interrupted, half_done])
+def test_a_prepared_file_that_is_missing_or_damaged_is_not_put_in_place(
+    tmp_path: Path, damaged: bytes | None, interruption: Callable[[Path], Path]
+) -> None:
+    source = package(tmp_path / "main")
+    old = snapshot(source)
+    folder = interruption(source)
+    plan = json.loads((tmp_path / "main" / ".pkg.krm-merge" / "plan.json").read_text())
+    [number] = [step["number"] for step in plan["steps"] if step["path"] == "Kptfile"]
+    staged = tmp_path / "main" / ".pkg.krm-merge" / "files" / str(number)
+    staged.unlink()
+    if damaged is not None:
+        staged.write_bytes(damaged)
+    with Journal.opened(folder) as journal:
+        assert journal.recovered == "rolled back"
+        assert journal.because == f"what was prepared for {folder / 'Kptfile'} is missing or damaged"
+    assert snapshot(folder) == old
+    assert beside(folder) == []
+
+
+def test_an_old_file_that_is_damaged_does_not_come_back(tmp_path: Path) -> None:
+    source = package(tmp_path / "source")
+    new = changed(source, FEW)
+    folder = half_done(source)
+    for place in (folder.parent / ".pkg.krm-merge" / "files").iterdir():
+        if place.read_text() == config_map("a", a="old"):
+            place.write_text("other\n")
     assert recover(folder) == "completed"
     assert snapshot(folder) == new
+
+
+def in_place(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("edited\n")
+
+
+def replaced(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    (place.parent / "~").write_text("edited\n")
+    os.rename(place.parent / "~", place)
+
+
+def removed(place: Path) -> None:
+    place.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("edit", [in_place, replaced, removed])
+@pytest.mark.parametrize("path", ["changed.yaml", "Kptfile", "gone.yaml", "new/folder/added.yaml", "tool"])
+@pytest.mark.parametrize("can_exchange", [True, False], ids=["one-step", "several-steps"])
+def test_an_edit_at_any_moment_of_the_exchange_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edit: Callable[[Path], None], path: str, can_exchange: bool
+) -> None:
+    changes = {**FEW, "tool": CHANGES["tool"]}
+    source = package(tmp_path / "source")
+    old, new = snapshot(source), changed(source, changes)
+    if not can_exchange:
+        monkeypatch.setattr(disk, "_renamed", lambda *_: False)
+    wrong = {}
+    number = 0
+    outcomes = set()
+    while True:
+        number += 1
+        folder = shutil.copytree(source, tmp_path / str(number) / "pkg", symlinks=True)
+        read = dict(Directory(folder))
+        busy = False
+
+        def strike(name: str, arguments: tuple[Any, ...], folder: Path = folder) -> None:
+            nonlocal busy
+            if not busy:
+                busy = True
+                edit(folder / path)
+
+        nth = Nth(number, strike, *DISK_CALLS, "rename", "open")
+        message = ""
+        try:
+            with monkeypatch.context() as patch:
+                watch(patch, nth)
+                with Journal.opened(folder) as journal:
+                    journal.commit(changes, read)
+        except PackageError as error:
+            message = str(error)
+        if nth.left > 0:
+            break
+        expected = {"edited\n"} if edit is not removed else {None}
+        there = (folder / path).read_text() if (folder / path).exists() else None
+        ways = [state for state in (old, new) if set(difference(folder, state)) <= {path, *above(path)}]
+        if there not in expected and not (edit is removed and snapshot(folder) == new):
+            wrong[number] = f"{path} holds {there!r}: {message}"
+        elif not ways or beside(folder):
+            wrong[number] = f"{difference(folder, old)}, {difference(folder, new)}, {beside(folder)}: {message}"
+        elif new not in ways and path not in message:
+            wrong[number] = f"the message is {message}"
+        outcomes.add("new" if new in ways else "old")
+    assert not wrong, listed(wrong)
+    assert outcomes == {"old", "new"} or edit is removed
+
+
+def above(path: str) -> list[str]:
+    return [str(folder) for folder in Path(path).parents]
+
+
+def test_what_was_edited_after_it_was_written_stays_where_another_edit_stops_the_update(tmp_path: Path) -> None:
+    folder = package(tmp_path / "main")
+
+    def edit_both(name: str, arguments: tuple[Any, ...]) -> None:
+        (folder / "changed.yaml").write_text("edited anew\n")
+        (folder / "Kptfile").write_text("edited\n")
+
+    with pytest.MonkeyPatch.context() as patch:
+        watch(patch, Nth(2, edit_both, "exchange"))
+        with pytest.raises(PackageError) as stopped:
+            commit(folder, FEW)
+    assert (folder / "Kptfile").read_text() == "edited\n"
+    assert (folder / "changed.yaml").read_text() == "edited anew\n"
+    assert (folder / "changed.yaml.before-update").read_text() == config_map("a", a="old")
+    assert f"its old version is {folder / 'changed.yaml.before-update'}" in str(stopped.value)
+    assert beside(folder) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_anywhere_it_is_as_it_was_or_as_it_is_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    source = package(tmp_path / "source", FEW_OLD)
+    old, new = snapshot(source), changed(source, FEW)
+    # Whoever started the tests may have it ignored.
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)
+    wrong = {}
+    seen = set()
+    at = 0
+    while True:
+        at += 1
+        folder = shutil.copytree(source, tmp_path / str(at) / "pkg", symlinks=True)
+        strike = Nth(at, lambda *_: os.kill(os.getpid(), number))
+        stopped = False
+        with monkeypatch.context() as patch, interrupts.as_exceptions(), noted() as notes:
+            watch(patch, strike)
+            try:
+                commit(folder, FEW)
+            except interrupts.Interrupted:
+                stopped = True
+        if strike.left > 0:
+            break
+        now = "new" if snapshot(folder) == new else "old" if snapshot(folder) == old else "half"
+        seen.add(now)
+        if now == "half" or beside(folder) or bool(notes) != (now == "new") or not stopped:
+            wrong[at] = f"{now}, {beside(folder)}, {notes}, interrupted: {stopped}"
+    assert not wrong, listed(wrong)
+    assert seen == {"old", "new"}
+
+
+@KINDS_OF_UPDATES
+def test_where_files_cannot_be_exchanged_in_one_step_a_kill_does_no_harm_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, Text | None], changes: Changes
+) -> None:
+    monkeypatch.setattr(disk, "_renamed", lambda *_: False)
+    source = package(tmp_path / "source", files)
+    old, new = snapshot(source), changed(source, changes)
+    wrong = {}
+    for number, folder in enumerate(states(partial(commit, source, changes), source), 1):
+        if problem := torn(folder, old, new) or not_whole(folder, old, new):
+            wrong[f"before write {number}"] = problem
+    assert snapshot(source) == new
+    assert not wrong, listed(wrong)
 
 
 def test_what_was_done_but_for_the_clearing_up_is_not_said_to_be_rolled_back(tmp_path: Path) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import os
-import sys
 from importlib import import_module
 
 import click
 
-from krm_merge.packages.directory import PackageError
+from krm_merge import interrupts, standard_output
+from krm_merge.cli.show import say
+from krm_merge.harmless import line, lines
+from krm_merge.internal_error import internal_error
+from krm_merge.packages.directory import PackageError, UnavailableError
+from krm_merge.packages.written import noted
+
+UNAVAILABLE = 3
 
 COMMANDS = {
     "merge": "Merge three versions of a package or of a file.",
@@ -53,19 +60,39 @@ def app() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Runs a command and returns its exit code: 0 done, 1 conflicts or refused input, 2 wrong usage."""
+    """Runs a command and returns its exit code.
+
+    0 done, 1 conflicts or refused input, 2 wrong usage, 3 what does not work as things are now, 130 interrupted.
+    """
     color = False if os.environ.get("NO_COLOR") else None
-    try:
-        app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.Abort:
-        print("stopped; nothing was changed", file=sys.stderr)
-        return 1
-    except PackageError as error:
-        click.echo(f"{click.style('error', fg='red', bold=True)} {error}", err=True, color=color)
-        return 1
+    with noted() as notes, interrupts.as_exceptions():
+        try:
+            app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
+        except click.ClickException as error:
+            shown = io.StringIO()
+            error.show(shown)
+            click.echo(lines(shown.getvalue()), nl=False, err=True)
+            return error.exit_code
+        except click.exceptions.Exit as stop:
+            return stop.exit_code
+        except (interrupts.Interrupted, click.Abort):
+            say(f"interrupted; {_so_far(notes)}")
+            return interrupts.EXIT_CODE
+        except PackageError as error:
+            label = click.style("error", fg="red", bold=True)
+            click.echo(f"{label} {line(str(error))}", err=True, color=color)
+            return UNAVAILABLE if isinstance(error, UnavailableError) else 1
+        except OSError as error:
+            # What is read and written by name is caught where that is done.
+            standard_output.give_up()
+            say(f"{standard_output.problem(error)}; {_so_far(notes)}")
+            return UNAVAILABLE
+        except Exception as error:
+            click.echo(internal_error(error, _so_far(notes)), err=True)
+            return UNAVAILABLE
     return 0
+
+
+def _so_far(notes: list[str]) -> str:
+    """What was written until it was interrupted."""
+    return ", ".join(notes) or "nothing was changed"

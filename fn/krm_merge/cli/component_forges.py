@@ -12,7 +12,7 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents
-from krm_merge.cli.show import show_results
+from krm_merge.cli.show import say, show_results
 from krm_merge.components.apply.execution import carry_out
 from krm_merge.components.apply.observation import observed
 from krm_merge.components.apply.repository import Repository
@@ -64,7 +64,7 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, quiet: b
     results = Results()
     orders = [order for place in plans for order in _orders(place, results)]
     if not orders and not results.errors:
-        click.echo(f"there is no {KIND}: nothing to do", err=True)
+        say(f"there is no {KIND}: nothing to do")
     repositories: dict[str, Repository] = {}
     for order in orders:
         try:

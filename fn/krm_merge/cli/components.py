@@ -10,7 +10,7 @@ import click
 from krm_merge.cli import component_forges, local_pull_requests, options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import configured, edited_by
-from krm_merge.cli.show import as_json, opened_journal, show_results, summary
+from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
 from krm_merge.functions.component_drawing import Form, drawn
 from krm_merge.functions.plan_component_updates import plan_component_updates
 from krm_merge.krm.resource_list import ResourceList
@@ -141,7 +141,7 @@ def _run(
     else:
         show_results(results, quiet=quiet)
         if not quiet:
-            click.echo("refused; nothing was written" if refused else summary(tree, changes, results), err=True)
+            say("refused; nothing was written" if refused else summary(tree, changes, results))
     if refused:
         sys.exit(1)
 

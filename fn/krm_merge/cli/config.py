@@ -8,7 +8,7 @@ import click
 
 from krm_merge import __version__
 from krm_merge.cli import options
-from krm_merge.cli.show import opened_journal, show_results
+from krm_merge.cli.show import opened_journal, say, show_results
 from krm_merge.krm.result import Results
 from krm_merge.merge.member import KPTFILE
 from krm_merge.packages.directory import Directory, PackageError
@@ -72,7 +72,7 @@ def command(
             changes = undeclared(local)
             journal.commit(changes, local)
             if not quiet:
-                click.echo("the merge is no longer declared" if changes else "no merge is declared", err=True)
+                say("the merge is no longer declared" if changes else "no merge is declared")
             return
         assert after is not None
         results = Results()
@@ -82,7 +82,7 @@ def command(
         if declare:
             journal.commit(declared(local, text, image), local)
             if not quiet:
-                click.echo(f"declared; run kpt fn render, then krm-merge config {package} --undeclare", err=True)
+                say(f"declared; run kpt fn render, then krm-merge config {package} --undeclare")
         elif target == STDOUT:
             click.echo(text, nl=False)
         else:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import dirname, join
 
+from krm_merge import interrupts
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import opened_journal
 from krm_merge.functions.bookkeeping import patch_of
@@ -53,21 +54,23 @@ class CraneFiles:
 
         `held` is the journal of a package, which may be one of the two. Raises PackageError.
         """
-        files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.kept}
-        if ignored is not None:
-            files.setdefault(ignored.resolve(), {}).update(self.ignored)
-        places = [_Place(place, wanted) for place, wanted in files.items()]
         with ExitStack() as stack:
-            journals = [
-                (held if place.directory == held.package else stack.enter_context(place.journal()), place)
-                for place in places
-                if place.changes
-            ]
+            # What was interrupted there is ended before anything there is read.
+            journals = {
+                place: held if place == held.package else stack.enter_context(_journal(place))
+                for place in dict.fromkeys(one.resolve() for one in (directory, ignored) if one is not None)
+            }
+            files = {directory.resolve(): dict.fromkeys(self._stale(directory)) | self.kept}
+            if ignored is not None:
+                files.setdefault(ignored.resolve(), {}).update(self.ignored)
+            places = [_Place(place, wanted) for place, wanted in files.items()]
+            # Both directories change, or none does.
+            stack.enter_context(interrupts.held())
             done: list[tuple[Journal, _Place]] = []
             try:
-                for journal, place in journals:
-                    journal.commit(place.changes, place.before)
-                    done.append((journal, place))
+                for place in places:
+                    journals[place.directory].commit(place.changes, place.before)
+                    done.append((journals[place.directory], place))
             except PackageError:
                 for journal, place in done:
                     journal.commit(place.undone, place.after)
@@ -111,22 +114,22 @@ class _Place:
         """What undoes the changes."""
         return {path: self.before.get(path) for path in self.changes}
 
-    @contextmanager
-    def journal(self) -> Iterator[Journal]:
-        """The journal of the directory, which is made for it where it is missing, and goes with what fails."""
-        made = [folder for folder in (self.directory, *self.directory.parents) if not folder.exists()]
+
+@contextmanager
+def _journal(directory: Path) -> Iterator[Journal]:
+    """The journal of a directory, which is made for it where it is missing, and goes where nothing is written to it."""
+    made = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    try:
         try:
-            try:
-                self.directory.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise PackageError(f"{error.filename}: {reason(error)}; nothing was written") from None
-            with opened_journal(self.directory) as journal:
-                yield journal
-        except PackageError:
-            with suppress(OSError):  # what others put there meanwhile stays
-                for folder in made:
-                    folder.rmdir()
-            raise
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PackageError(f"{error.filename}: {reason(error)}; nothing was written") from None
+        with opened_journal(directory) as journal:
+            yield journal
+    finally:
+        with suppress(OSError):  # what is there stays
+            for folder in made:
+                folder.rmdir()
 
 
 def _file_at(place: Path) -> File | None:

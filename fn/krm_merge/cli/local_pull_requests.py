@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import click
 
+from krm_merge.cli.show import say
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local_forge import LocalForge
 from krm_merge.forges.local_merge import How
@@ -28,7 +29,7 @@ def list_command(repository: str) -> None:
     with _refusals():
         for one in LocalForge().pull_requests(repository):
             state = f"{one.state}, draft" if one.draft else one.state
-            click.echo(f"#{one.number} {one.source_branch} -> {one.target_branch} ({state}): {one.title}")
+            say(f"#{one.number} {one.source_branch} -> {one.target_branch} ({state}): {one.title}", on_stdout=True)
 
 
 @command.command("open")

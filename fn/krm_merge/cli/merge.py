@@ -13,7 +13,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
-from krm_merge.cli.show import as_json, opened_journal, show_conflicts_left, show_results, summary
+from krm_merge.cli.show import as_json, opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.packages.directory import Directory, PackageError, read_file
 from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.side import path_of
@@ -82,7 +82,7 @@ def command(
         show_results(merged.results, quiet=quiet)
         if not quiet:
             said = "refused; nothing was written" if refused else summary(trees[2], changes, merged.results)
-            click.echo(said, err=True)
+            say(said)
     show_conflicts_left(outcome.marked, outcome.binary)
     if refused or outcome.are_left:
         sys.exit(1)

@@ -11,7 +11,7 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.merging import MergeChoices
-from krm_merge.cli.show import show_results
+from krm_merge.cli.show import say, show_results
 from krm_merge.krm.result import Results
 from krm_merge.packages.conflict_markers import MARKER_SIZE
 from krm_merge.packages.directory import read_file
@@ -68,10 +68,10 @@ def command(
     elif done.are_left:
         places = "one place" if done.marked == 1 else f"{done.marked} places"
         what = f"conflicts in {places}, between markers" if done.marked else "a binary file in conflict, ours is kept"
-        click.echo(f"{name or ours}: {what}", err=True)
+        say(f"{name or ours}: {what}")
         for result in (result for result in results if result.severity == "warning"):
             # What is kept is for the person who resolves them.
-            click.echo(f"  {result.message.partition('; both are between')[0]}", err=True)
+            say(f"  {result.message.partition('; both are between')[0]}")
     if results.errors:
         sys.exit(1)
     file = done.changes.get(path, files[1])

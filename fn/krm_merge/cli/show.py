@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from krm_merge.harmless import line
 from krm_merge.krm.result import Result, Results
 from krm_merge.packages.journal import Journal
 from krm_merge.packages.tree import Changes, Tree
 
-# Names and values come from packages: they shall not write to the terminal what they like.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _COLORS = {"error": "red", "warning": "yellow", "info": "green"}
 
 
@@ -24,7 +22,8 @@ def opened_journal(package: Path) -> Iterator[Journal]:
     """The journal of a package; what was done about an interrupted update is told."""
     with Journal.opened(package) as journal:
         if journal.recovered != "nothing":
-            click.echo(f"an interrupted update of {package} was {journal.recovered}", err=True)
+            why = f": {journal.because}" if journal.because else ""
+            say(f"an interrupted update of {package} was {journal.recovered}{why}")
         yield journal
 
 
@@ -37,21 +36,29 @@ def show_results(results: Results, *, quiet: bool, done: bool = False) -> None:
         if result.severity == "info" and (quiet or (results.errors and not done)):
             continue
         label = click.style(f"{result.severity:7}", fg=_COLORS[result.severity], bold=result.severity != "info")
-        click.echo(f"{label} {_placed(result)}", err=True)
+        say(f"{label} {_placed(result)}")
+
+
+def say(message: str, *, on_stdout: bool = False) -> None:
+    """Prints a message in one line, by default on stderr.
+
+    Names and values in it come from packages: they do not write to the terminal what they like.
+    """
+    click.echo(line(message), err=not on_stdout)
 
 
 def _placed(result: Result) -> str:
-    message, file = (_CONTROL.sub(" ", text or "") for text in (result.message, result.file))
+    message, file = (line(text or "") for text in (result.message, result.file))
     return message if not file or message.startswith(file) else f"{file}: {message}"
 
 
 def show_conflicts_left(places: int, binary: Sequence[str]) -> None:
     """Says on stderr how many conflicts are left in the files; nothing where there are none."""
     for path in binary:
-        click.echo(f"{path}: a binary file has no place for markers; ours is kept, look whether it is right", err=True)
+        say(f"{path}: a binary file has no place for markers; ours is kept, look whether it is right")
     if places:
         noun = "1 conflict is" if places == 1 else f"{places} conflicts are"
-        click.echo(f"{noun} left in the files between markers; edit them, then remove the markers", err=True)
+        say(f"{noun} left in the files between markers; edit them, then remove the markers")
 
 
 def summary(local: Tree, changes: Changes, results: Results) -> str:

@@ -18,7 +18,7 @@ from krm_merge.cli import options
 from krm_merge.cli.crane_files import crane_files
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import Documents, configured, with_document
-from krm_merge.cli.show import as_json, opened_journal, show_results, summary
+from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
 from krm_merge.functions.new_resources import New, existing_in, strongest_of, tell_added, tell_existing
 from krm_merge.functions.transform_config import (
     Choices,
@@ -154,7 +154,7 @@ def run_command(
     else:
         show_results(results, quiet=quiet)
         if not quiet:
-            click.echo("refused; nothing was written" if refused else summary(tree, changes, results), err=True)
+            say("refused; nothing was written" if refused else summary(tree, changes, results))
     if refused:
         sys.exit(1)
 
@@ -170,7 +170,7 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
         click.echo(json.dumps([one.to_value() for one in told], indent=2))
         return
     for one in told:
-        click.echo(f"{one.name} {one.version}".rstrip())
+        say(f"{one.name} {one.version}".rstrip(), on_stdout=True)
 
 
 @command.command("optionals")
@@ -184,10 +184,10 @@ def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
         click.echo(json.dumps([one.to_value() for one in told], indent=2))
         return
     for one in told:
-        click.echo(f"{one.name}:" if one.fields else f"{one.name}: no options")
+        say(f"{one.name}:" if one.fields else f"{one.name}: no options", on_stdout=True)
         for field in one.fields:
             example = f" Example: {field.example}" if field.example else ""
-            click.echo(f"  {field.name}: {field.help}{example}")
+            say(f"  {field.name}: {field.help}{example}", on_stdout=True)
 
 
 def _told(plugin_dir: Path | None, skipped: str) -> list[Metadata]:

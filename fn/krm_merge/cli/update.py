@@ -13,7 +13,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
-from krm_merge.cli.show import as_json, opened_journal, show_conflicts_left, show_results, summary
+from krm_merge.cli.show import as_json, opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.git import GitRepositories, uncommitted
@@ -95,7 +95,7 @@ def _show(local: Directory, done: Update, *, quiet: bool, form: str, dry_run: bo
         return
     show_results(done.results, quiet=quiet)
     if done.results.errors:
-        click.echo("refused; nothing was changed", err=True)
+        say("refused; nothing was changed")
         return
     if quiet:
         return
@@ -103,9 +103,9 @@ def _show(local: Directory, done: Update, *, quiet: bool, form: str, dry_run: bo
         before, after = updated.before, f"{updated.after.ref} ({updated.after.commit[:7]})"
         came = f"{before.ref} ({before.commit[:7]}) -> " if before else "no upstreamLock -> "
         stays = before is not None and before.commit == updated.after.commit
-        click.echo(f"{local.path / updated.folder}: {'is at ' if stays else came}{after}")
+        say(f"{local.path / updated.folder}: {'is at ' if stays else came}{after}", on_stdout=True)
     said = summary(local, done.changes, done.results)
-    click.echo(f"{said}; nothing was changed: --dry-run" if dry_run and done.changes else said)
+    say(f"{said}; nothing was changed: --dry-run" if dry_run and done.changes else said, on_stdout=True)
 
 
 def _version(updated: Updated) -> dict[str, object]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, TextIO, TypeAlias
 
+from krm_merge.harmless import line
+from krm_merge.internal_error import internal_error
 from krm_merge.krm.docs import Docs
 from krm_merge.krm.resource import ResourceError
 from krm_merge.krm.resource_list import InputError, ResourceList
@@ -77,7 +79,7 @@ def run(
         out.write(docs().json().encode())
         return 0
     if argv:
-        err.write(f"unknown argument {argv[0]}; the function reads a ResourceList on stdin, --help tells more\n")
+        err.write(f"unknown argument {line(argv[0])}; the function reads a ResourceList on stdin, --help tells more\n")
         return 2
     source = stdin or sys.stdin.buffer
     if source.isatty():
@@ -86,11 +88,12 @@ def run(
     try:
         outcome = process(function, source.read())
     except Exception as error:
-        # W4: on an internal error nothing is written, and no traceback reaches a user.
-        outcome = Outcome(b"", 1, f"internal error, no file was changed: {type(error).__name__}: {error}")
+        # W4: on an internal error nothing is written, and no traceback reaches a user who did not ask for it.
+        outcome = Outcome(b"", 1)
+        err.write(internal_error(error, "no file was changed") + "\n")
     if outcome.message:
-        err.write(outcome.message.replace("\n", " ") + "\n")
-        err.flush()
+        err.write(line(outcome.message) + "\n")
+    err.flush()
     # W4: one write, from a complete result; a broken stdout must not look like success.
     out.write(outcome.output)
     out.flush()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from krm_merge.harmless import lines, without_credentials
 from krm_merge.text.values import Value
 
 if TYPE_CHECKING:
@@ -61,6 +62,15 @@ class Result:
     current: str | None = None
     proposed: str | None = None
     tags: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Credentials in URLs stay out of results, and in messages what a terminal would obey: hosts print them."""
+        object.__setattr__(self, "message", lines(self.message))
+        for name, text in (("current", self.current), ("proposed", self.proposed)):
+            if text is not None:
+                object.__setattr__(self, name, without_credentials(text))
+        if any("://" in text for text in self.tags.values()):
+            object.__setattr__(self, "tags", {name: without_credentials(text) for name, text in self.tags.items()})
 
     def to_value(self) -> dict[str, Value]:
         """The form of the specification; what is not set is left out."""

@@ -6,11 +6,20 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from krm_merge.harmless import without_credentials
 from krm_merge.packages.tree import File, Mode, belongs
 
 
 class PackageError(Exception):
     """Why a package cannot be read, fetched or written; says what to do about it. Nothing was changed."""
+
+    def __init__(self, message: str) -> None:
+        """Credentials in URLs are hidden."""
+        super().__init__(without_credentials(message))
+
+
+class UnavailableError(PackageError):
+    """What does not work as things are now, and may work later: a file that somebody else changes, a silent server."""
 
 
 class Directory(Mapping[str, File]):

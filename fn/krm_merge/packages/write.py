@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+from krm_merge import interrupts
 from krm_merge.packages.directory import PackageError, reason
 from krm_merge.packages.tree import File, Tree
+from krm_merge.packages.written import note
 
 
 def write_file(place: Path, file: File) -> None:
@@ -19,6 +22,7 @@ def write_file(place: Path, file: File) -> None:
     try:
         if place.exists() and not place.is_file():
             place.write_bytes(file.data)
+            note(f"{place} was written")
             return
         place = place.resolve()  # a link stays one
         handle, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
@@ -29,9 +33,12 @@ def write_file(place: Path, file: File) -> None:
                 shutil.copymode(place, staged)
             else:
                 os.chmod(staged, _new_mode(file))
-            os.replace(staged, place)
+            with interrupts.held():
+                os.replace(staged, place)
+                note(f"{place} was written")
         except BaseException:
-            os.unlink(staged)
+            with suppress(FileNotFoundError):
+                os.unlink(staged)
             raise
     except OSError as error:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
@@ -49,7 +56,9 @@ def write_tree(place: Path, tree: Tree) -> None:
             whole.mkdir()
             for path, file in tree.items():
                 write_new(whole / path, file)
-            os.replace(whole, place)
+            with interrupts.held():
+                os.replace(whole, place)
+                note(f"{place} was written")
     except OSError as error:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
 

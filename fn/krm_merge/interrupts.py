@@ -1,0 +1,70 @@
+"""SIGINT and SIGTERM: they end a command in good order, and wait where half of something would be left."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Final
+
+EXIT_CODE: Final = 130
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(BaseException):
+    """Somebody wants the program to end. No error of the work: what handles those lets it pass."""
+
+
+@contextmanager
+def as_exceptions() -> Iterator[None]:
+    """Meanwhile the signals raise Interrupted, but for those that are ignored or handled already."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    ours = [number for number in before if before[number] in (signal.SIG_DFL, signal.default_int_handler)]
+    try:
+        for number in ours:
+            signal.signal(number, _interrupt)
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Meanwhile the signals wait; one that came takes effect at the end."""
+    _waiting.depth += 1
+    try:
+        yield
+    finally:
+        _waiting.depth -= 1
+        if _waiting.name and not _waiting.depth:
+            name, _waiting.name = _waiting.name, ""
+            raise Interrupted(name)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """How many wait for the end of something, and the signal that came meanwhile.
+
+    The signals are the process's, whichever thread takes them: a mask of one thread would not hold them.
+    """
+
+    depth: int = 0
+    name: str = ""
+
+
+_waiting: Final = _Waiting()
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    name = signal.Signals(number).name
+    if not _waiting.depth:
+        raise Interrupted(name)
+    _waiting.name = name
