@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
+import re2  # type: ignore[import-untyped]
 
 from krm_merge.krm.selector import Identity, Selector, Target, Targets, pattern_of
 
@@ -110,7 +112,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("patterns", "matches"), PATTERNS)
-@pytest.mark.parametrize("read", [re.compile, pattern_of])
+@pytest.mark.parametrize("read", [re2.compile, pattern_of])
 def test_patterns_match_as_a_whole(patterns: dict[str, str], matches: bool, read: Any) -> None:
     target = Target(**{field: read(text) for field, text in patterns.items()})
     assert target.matches(DEPLOYMENT, {}, {}) is matches
@@ -131,13 +133,13 @@ def test_the_targets_that_may_be_for_a_name() -> None:
 
 
 def test_an_empty_pattern_is_the_core_group() -> None:
-    target = Target(group=re.compile(""), namespace=re.compile(""))
+    target = Target(group=re2.compile(""), namespace=re2.compile(""))
     assert target.matches(Identity("", "v1", "Namespace", "shop", ""), {}, {})
 
 
 @pytest.mark.parametrize(("kind", "may"), [("Deployment", True), ("Service", False), ("", False)])
 def test_a_closer_look(kind: str, may: bool) -> None:
-    assert Target(kind=re.compile("Deployment")).may_match_kind(kind) is may
+    assert Target(kind=re2.compile("Deployment")).may_match_kind(kind) is may
     assert Target().may_match_kind(kind)
 
 
@@ -147,3 +149,27 @@ def test_selectors_of_a_target_all_hold() -> None:
     assert not target.matches(DEPLOYMENT, {"app": "db"}, {})
     assert not target.matches(DEPLOYMENT, {"app": "web"}, {"skip": "yes"})
     assert not target.matches(DEPLOYMENT, {}, {"app": "web"})
+
+
+@pytest.mark.parametrize("text", ["(a)\\1", "(?=web)web", "(?<!a)b", "x{1001}", "a\\Z"])
+def test_expressions_of_python_alone_are_refused(text: str) -> None:
+    """P8: kustomize would refuse them, too."""
+    with pytest.raises(ValueError, match="no regular expression of RE2: "):
+        pattern_of(text)
+
+
+def test_an_expression_takes_time_in_proportion_to_the_text() -> None:
+    """With an engine that backtracks this test would not end."""
+    pattern = pattern_of("(x+x+)+y|(a|aa)+$")
+    assert not isinstance(pattern, str)
+    assert pattern.fullmatch("x" * 5000) is None
+    assert pattern.fullmatch("a" * 5000) is not None
+
+
+def test_only_expressions_need_their_library() -> None:
+    code = (
+        "import sys; from krm_merge.krm.selector import pattern_of; pattern_of('web-1'); pattern_of('apps/v1'); "
+        "print('re2' in sys.modules); pattern_of('web.*'); print('re2' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

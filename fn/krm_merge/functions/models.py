@@ -89,9 +89,9 @@ class MergeRules(BaseModel):
 
 
 class PatchTarget(_Strict):
-    """Selects resources. Fields are regular expressions that match as a whole; those left out match everything."""
+    """Selects resources. Fields are RE2 expressions that match as a whole; those empty or left out match everything."""
 
-    group: str | None = Field(None, description="API group, e.g. apps; empty for the core group.")
+    group: str | None = Field(None, description="API group, e.g. apps; `^$` for the core group.")
     version: str | None = Field(None, description="API version, e.g. v1.")
     kind: str | None = Field(None, description="Kind.")
     name: str | None = Field(None, description="Name.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Fields
 from dataclasses import dataclass, field
@@ -210,14 +209,15 @@ def _without_bookkeeping(value: Value) -> Object:
 
 
 def read_target(fields: Fields[str, str | None]) -> Target:
-    """The target of a functionConfig. Raises ValueError for what is no regular expression or selector."""
+    """The target of a functionConfig. Raises ValueError where a field is no regular expression or no selector."""
     patterns: dict[str, Pattern | None] = {}
     for name in ("group", "version", "kind", "name", "namespace"):
         text = fields[name]
         try:
-            patterns[name] = None if text is None else pattern_of(text)
-        except re.error as error:
-            raise ValueError(f"target.{name} is {text!r}, no regular expression: {error}") from None
+            # P8: as in kustomize, an empty field is no condition.
+            patterns[name] = pattern_of(text) if text else None
+        except ValueError as error:
+            raise ValueError(f"target.{name} is {text!r}, {error}") from None
     labels, annotations = (
         None if text is None else Selector.parse(text)
         for text in (fields["labelSelector"], fields["annotationSelector"])

@@ -9,12 +9,21 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from krm_merge.text.values import Value
 
 Labels: TypeAlias = Mapping[str, str]
-Pattern: TypeAlias = "str | re.Pattern[str]"
+
+
+class Expression(Protocol):
+    """A regular expression."""
+
+    def fullmatch(self, text: str, /) -> object | None:
+        """Something where it matches the text as a whole, None where it does not."""
+
+
+Pattern: TypeAlias = "str | Expression"
 """What a text is to be: exactly this one, or one that the regular expression matches as a whole."""
 
 _EXACT = re.compile(r"[\w/-]*")
@@ -49,8 +58,24 @@ class Identity:
 
 
 def pattern_of(text: str) -> Pattern:
-    """The pattern that a regular expression is; one that matches itself alone is compared. Raises re.error."""
-    return text if _EXACT.fullmatch(text) else re.compile(text)
+    """The pattern that a regular expression of RE2 is; one that matches itself alone is compared.
+
+    P8: RE2 is kustomize's dialect, and takes time in proportion to the text. Raises ValueError.
+    """
+    if _EXACT.fullmatch(text):
+        return text
+    # Few targets need it.
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        expression: Expression = re2.compile(text, options)
+    except re2.error as error:
+        words = error.args[0]
+        problem = words.decode("utf-8", "replace") if isinstance(words, bytes) else str(words)
+        raise ValueError(f"no regular expression of RE2: {problem}") from None
+    return expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
@@ -44,6 +45,14 @@ MAX_DEPTH = 128
 
 MAX_ALIASED_NODES = 50_000
 """Aliases that stand for more nodes than this altogether are an attack, not configuration."""
+
+MAX_KEY_NODES = 64
+MAX_KEY_DEPTH = 4
+MAX_KEY_LENGTH = 10_000
+"""Keys that are lists or maps: no Kubernetes object has any, and text made of them doubles at each level."""
+
+RAISES_ALIASES = "KRM_MERGE_MAX_ALIASED_NODES"
+"""The environment variable that raises the limit of aliases, for packages that really are so."""
 
 BOM = "\ufeff"
 
@@ -139,6 +148,7 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
     closed_anchors: dict[int, _Open] = {}
     # Only aliases ask how large things are.
     measuring = "*" in source.text
+    max_aliased = _max_aliased() if measuring else 0
     aliased = 0
     root: Node | None = None
     for event in events(source.text):
@@ -181,8 +191,9 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
             if (expansion := closed_anchors.get(id(target))) is not None:
                 size, height = expansion.size, expansion.height + 1
             aliased += size
-            if aliased > MAX_ALIASED_NODES:
-                raise _mark_error(event, f"aliases stand for more than {MAX_ALIASED_NODES} nodes; write the values out")
+            if aliased > max_aliased:
+                remedy = f"write the values out, or raise the limit by {RAISES_ALIASES}"
+                raise _mark_error(event, f"aliases stand for more than {max_aliased} nodes; {remedy}")
             if len(stack) + height > max_depth:
                 raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
             node = Alias(source, event.start_mark.index, event.end_mark.index, event.anchor, target)
@@ -201,6 +212,8 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
         if not above.is_mapping:
             above.append(node)
         elif above.key is None:
+            if kind is not ScalarEvent:
+                _check_size(node)
             above.key = node
         else:
             above.append(Entry(above.key, node))
@@ -245,6 +258,50 @@ def _check_keys(mapping: Mapping) -> None:
             place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
             raise TextError(f"the key {shown} is there twice; keep one", *place)
         seen.add(key.canonical)
+
+
+def _check_size(key: Node) -> None:
+    """Raises TextError where a key that is no scalar is too large to be one."""
+    problem = ""
+    if key.end - key.start > MAX_KEY_LENGTH:
+        problem = f"longer than {MAX_KEY_LENGTH} characters"
+    level: list[Node] = [key]
+    depth = nodes = 0
+    while level and not problem:
+        depth += 1
+        nodes += len(level)
+        if depth > MAX_KEY_DEPTH:
+            problem = f"nested deeper than {MAX_KEY_DEPTH} levels"
+        elif nodes > MAX_KEY_NODES:
+            problem = f"of more than {MAX_KEY_NODES} nodes"
+        elif any(isinstance(node, Alias) and (depth > 1 or not isinstance(node.target, Scalar)) for node in level):
+            # What it stands for would count, and may hold further aliases.
+            problem = "with an alias inside"
+        level = list(_below(level))
+    if problem:
+        place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
+        raise TextError(f"a key that is a list or a map {problem}; make it a text", *place)
+
+
+def _below(nodes: list[Node]) -> Iterator[Node]:
+    """The nodes of the next level, keys included."""
+    for node in nodes:
+        if isinstance(node, Sequence):
+            yield from node.items
+        elif isinstance(node, Mapping):
+            for entry in node.entries:
+                yield entry.key
+                yield entry.value
+
+
+def _max_aliased() -> int:
+    """How many nodes aliases may stand for. Raises TextError where the environment names no number."""
+    given = os.environ.get(RAISES_ALIASES)
+    if given is None:
+        return MAX_ALIASED_NODES
+    if not (given.isascii() and given.isdecimal()):
+        raise TextError(f"{RAISES_ALIASES} is {given[:40]!r} in the environment; give a whole number")
+    return int(given[:18])
 
 
 def _check_tag(event: Event) -> None:
