@@ -36,7 +36,7 @@ def show_results(results: Results, *, quiet: bool, done: bool = False) -> None:
         if result.severity == "info" and (quiet or (results.errors and not done)):
             continue
         label = click.style(f"{result.severity:7}", fg=_COLORS[result.severity], bold=result.severity != "info")
-        say(f"{label} {_placed(result)}")
+        click.echo(f"{label} {_placed(result)}", err=True)
 
 
 def say(message: str, *, on_stdout: bool = False) -> None:
