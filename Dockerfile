@@ -1,9 +1,10 @@
 # The image of the krm-merge function. It builds with the legacy builder and with BuildKit.
 #
-# BASE        the image the function runs on: Debian-like, Python 3.11 or later as python3
+# BASE        the image whose Python the function runs on: Debian-like, Python 3.11 or later as python3. It is named by its digest, so that
+#             one commit always builds on the same bytes; Dependabot proposes newer ones. For another one: --build-arg BASE=...
 # BUILD_BASE  the image of the build stage: the same Python at the same path as BASE, with its venv module. It differs from BASE only
 #             where the build needs something that must not reach the final image, such as a private certificate authority.
-ARG BASE=python:3.13-slim-bookworm
+ARG BASE=python:3.13.14-slim-bookworm@sha256:67a1e1f215ccda113cfc024e8639049257e88f273898f595b61476d128d387e8
 ARG BUILD_BASE=${BASE}
 
 FROM ${BUILD_BASE} AS build
@@ -21,14 +22,29 @@ RUN /opt/build/bin/pip wheel --no-build-isolation --no-deps --wheel-dir /opt/whe
  && /opt/build/bin/pip --python /opt/fn/bin/python install --no-deps --no-index --no-compile /opt/wheel/*.whl \
  && /opt/fn/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /opt/fn/lib
 
-FROM ${BASE}
+FROM ${BASE} AS runtime
 # The official Python images come without bytecode of the standard library; without it every start compiles what it imports.
 RUN python3 -m compileall -q -j 0 -x '/(test|tests|idlelib|lib2to3|turtledemo|tkinter|ensurepip|pydoc_data|site-packages|dist-packages)/' \
     "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
-COPY --from=build /opt/fn /opt/fn
 # For executable plugins of images made FROM this one: only who builds an image can put something there.
 RUN mkdir -m 0755 /plugins
-ENV PATH=/opt/fn/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 KRM_MERGE_PLUGIN_DIR=/plugins
+# What installs packages, manages users and disks, and perl: neither Python nor a plugin needs it. dpkg's own records stay true, for scanners.
+# Scripts of the packages go first, since most of them are perl or call what is removed beside them.
+RUN rm -f /var/lib/dpkg/info/*.prerm /var/lib/dpkg/info/*.postrm \
+ && dpkg --purge --force-all $(dpkg-query --show --showformat '${Package}\n' | grep -E -x \
+    -e 'adduser|apt|bsdutils|debconf|debian-archive-keyring|e2fsprogs|gpgv|init-system-helpers|login(\.defs)?|logsave|mount|passwd' \
+    -e 'perl-base|sqv|sysvinit-utils|tar|usr-is-merged|util-linux|util-linux-extra' \
+    -e 'lib(apt-pkg|audit|blkid|cap-ng|ext2fs|gcrypt|gnutls|gpg-error|hogweed|idn2|mount|nettle|p11-kit|pam|seccomp|semanage|sepol)[^ ]*' \
+    -e 'lib(smartcols|ss|systemd|tasn1|udev|unistring|xxhash)[-0-9][^ ]*' \
+    -e 'python3[.0-9]*-(venv|pip-whl|setuptools-whl)') >/dev/null \
+ && python3 -c 'import bz2, ctypes, decimal, hashlib, json, lzma, sqlite3, ssl, subprocess, uuid, zlib'
+
+# A new start: what was removed is in no layer.
+FROM scratch
+COPY --from=runtime / /
+COPY --from=build /opt/fn /opt/fn
+ENV PATH=/opt/fn/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+    PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 KRM_MERGE_PLUGIN_DIR=/plugins
 ARG VERSION=0.0.0-dev
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="krm-merge" \

@@ -17,15 +17,15 @@ help: ## Show this list
 
 setup: $(STAMP) ## Create the virtual environment with everything the other targets need
 
-# A new version of pip: the one that comes with Python 3.11 knows no dependency groups.
-$(STAMP): pyproject.toml
+# What constraints-dev.txt names, and nothing that differs from its hashes.
+$(STAMP): pyproject.toml constraints-dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed; choose one with: make PYTHON=python3.13 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 	  { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[cli]' --group dev
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and a Docker engine are
@@ -48,11 +48,14 @@ image: ## Build the container image $(IMAGE)
 	  $(if $(KRM_MERGE_BASE),--build-arg BASE=$(KRM_MERGE_BASE)) \
 	  $(if $(KRM_MERGE_BUILD_BASE),--build-arg BUILD_BASE=$(KRM_MERGE_BUILD_BASE)) .
 
-lock: $(STAMP) ## Update the locked dependencies
+# One file for all interpreters and systems. No address of an index: each machine takes the files from its own, and the hashes hold for all.
+COMPILE = $(BIN)/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes --no-header
+
+lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of development
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv lock --upgrade --no-config --default-index https://pypi.org/simple
-	$(BIN)/uv export --quiet --frozen --no-config --no-default-groups --no-emit-project --no-header --output-file constraints.txt
-	$(BIN)/uv export --quiet --frozen --no-config --only-group build --no-header --output-file constraints-build.txt
+	$(COMPILE) --output-file constraints.txt pyproject.toml
+	$(COMPILE) --output-file constraints-build.txt --group build
+	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --group dev
 
 docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py

@@ -3,8 +3,8 @@
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -44,7 +44,7 @@ def test_kpt_takes_the_repository_as_a_package(clean_copy: Path, command: list[s
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.parametrize("file", ["constraints.txt", "constraints-build.txt"])
+@pytest.mark.parametrize("file", ["constraints.txt", "constraints-build.txt", "constraints-dev.txt"])
 def test_every_locked_requirement_has_hashes_and_no_address(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
     assert "://" not in text
@@ -65,18 +65,50 @@ def test_the_image_gets_the_function_and_not_the_command_line() -> None:
     assert not {"click", "rich", "docker", "pytest"} & names
 
 
-def test_lock_names_only_the_public_index() -> None:
-    text = (ROOT / "uv.lock").read_text(encoding="utf-8")
-    hosts = {urlsplit(url).hostname for url in re.findall(r'"(https?://[^"]+)"', text)}
-    assert hosts == {"pypi.org", "files.pythonhosted.org"}
-    assert 'registry = "file:' not in text
+def versions(file: str) -> dict[str, str]:
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
+    pins = (line.split(";")[0].rstrip("\\ ").partition("==") for line in lines if REQUIREMENT.match(line))
+    return {name: version.strip() for name, _, version in pins}
+
+
+@pytest.mark.parametrize("file", ["constraints.txt", "constraints-build.txt"])
+def test_tests_run_on_the_versions_of_the_image(file: str) -> None:
+    development = versions("constraints-dev.txt")
+    assert {name: development.get(name) for name in versions(file)} == versions(file)
+
+
+def test_what_the_project_needs_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = project["dependency-groups"]
+    needed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["cli"]]
+    needed += [each for name in ("test", "lint", "build") for each in groups[name]]
+    names = {re.split(r"[<>=!~;\[ ]", each)[0].replace(".", "-").replace("_", "-").lower() for each in needed}
+    assert names <= versions("constraints-dev.txt").keys()
+
+
+def test_locking_names_no_index() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "index" not in re.sub(r"#.*", "", text)
+    assert "://" not in text
+
+
+def test_workflows_name_actions_by_commit_and_version() -> None:
+    found = 0
+    for workflow in sorted((ROOT / ".github" / "workflows").iterdir()):
+        for line in workflow.read_text(encoding="utf-8").splitlines():
+            if (used := line.strip().removeprefix("- ")).startswith("uses: "):
+                found += 1
+                assert re.fullmatch(r"uses: (\./\S+|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)", used), used
+    assert found
 
 
 def test_dockerfile_lets_the_base_images_be_chosen() -> None:
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
-    assert "ARG BASE=python:3.13-slim-bookworm" in lines
+    (base,) = [line for line in lines if line.startswith("ARG BASE=")]
+    assert re.fullmatch(r"ARG BASE=python:3\.\d+\.\d+-slim-\w+@sha256:[0-9a-f]{64}", base)
     assert "ARG BUILD_BASE=${BASE}" in lines
-    assert [line for line in lines if line.startswith("FROM ")] == ["FROM ${BUILD_BASE} AS build", "FROM ${BASE}"]
+    stages = ["FROM ${BUILD_BASE} AS build", "FROM ${BASE} AS runtime", "FROM scratch"]
+    assert [line for line in lines if line.startswith("FROM ")] == stages
 
 
 def test_dockerfile_needs_no_frontend_from_a_registry() -> None:

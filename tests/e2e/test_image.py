@@ -204,6 +204,24 @@ def test_the_function_is_installed_without_pip(client: DockerClient, image: str)
     assert inside(client, image, "find", "/opt/fn/bin", "-name", "pip*") == ""
 
 
+def test_nothing_that_installs_or_manages_a_system_is_in_it(client: DockerClient, image: str) -> None:
+    programs = "apt apt-get perl su mount passwd useradd mkfs tar gpgv"
+    found = inside(client, image, "sh", "-c", f"for each in {programs}; do command -v $each; done; true")
+    assert found == ""
+    packages = inside(client, image, "dpkg-query", "--show", "--showformat", "${Package}\n").split()
+    assert {"libc6", "libssl3", "coreutils"} <= set(packages)
+    assert not {"apt", "perl-base", "passwd", "login", "mount", "util-linux"} & set(packages)
+
+
+def test_every_library_that_a_program_needs_is_in_it(client: DockerClient, image: str) -> None:
+    script = (
+        "find /usr /opt -type f -perm /111 -exec ldd {} + 2>/dev/null; find /usr /opt -name '*.so*' -exec ldd {} + 2>&1"
+    )
+    lines = inside(client, image, "sh", "-c", f"{{ {script}; true; }}").splitlines()
+    assert any("libssl.so" in line for line in lines)
+    assert [line for line in lines if "not found" in line] == []
+
+
 def test_every_module_is_compiled(client: DockerClient, image: str) -> None:
     script = (
         "import importlib.util, pathlib, sys\n"
