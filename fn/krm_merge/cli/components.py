@@ -11,7 +11,11 @@ from krm_merge.cli import component_forges, local_pull_requests, options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import configured, edited_by
 from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
-from krm_merge.functions.component_drawing import Form, drawn
+from krm_merge.components.draw.drawing import Drawing, focused
+from krm_merge.components.draw.graphviz import GraphvizError, svg
+from krm_merge.components.draw.page import page
+from krm_merge.components.draw.text_forms import beyond_mermaid, dot, mermaid
+from krm_merge.functions.component_drawing import drawing_of
 from krm_merge.functions.plan_component_updates import plan_component_updates
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results
@@ -96,7 +100,16 @@ def simulate_command(
 @command.command("graph")
 @_directory
 @_config
-@click.option("--format", "form", type=click.Choice(["mermaid", "dot", "svg"]), default="mermaid", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "dot", "svg", "html"]),
+    default="mermaid",
+    show_default=True,
+    help="Text for Mermaid or Graphviz, a picture by Graphviz, or a page to search and zoom in.",
+)
+@click.option("--focus", default="", metavar="NAME", help="Draw only what this Component reaches.")
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="With --focus: at most so many edges far.")
 @click.option(
     "-o",
     "target",
@@ -104,23 +117,51 @@ def simulate_command(
     default=component_forges.STDOUT,
     help="The file to write, by default stdout.",
 )
-def graph_command(directory: Path, config: Path | None, form: Form, target: Path) -> None:
+def graph_command(directory: Path, config: Path | None, form: str, focus: str, depth: int | None, target: Path) -> None:
     """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for."""
     _check(directory)
-    results, text = Results(), ""
+    if depth and not focus:
+        raise PackageError("--depth: it counts from a Component; name one with --focus")
+    results = Results()
+    drawing: Drawing | None = None
 
     def draw(resource_list: ResourceList) -> None:
-        nonlocal text
-        text = drawn(resource_list, form)
+        nonlocal drawing
+        drawing = drawing_of(resource_list)
 
     edited_by(draw, directory, Directory(directory), _with_mode(config, "plan"), results)
     show_results(results, quiet=True)
+    if drawing is not None:
+        text = _drawn(_focused(drawing, focus, depth or 0), form)
+        if target == component_forges.STDOUT:
+            click.echo(text, nl=False)
+        else:
+            write_file(target, File(text.encode()))
     if results.errors:
         sys.exit(1)
-    if target == component_forges.STDOUT:
-        click.echo(text, nl=False)
-    else:
-        write_file(target, File(text.encode()))
+
+
+def _focused(drawing: Drawing, name: str, depth: int) -> Drawing:
+    try:
+        return focused(drawing, name, depth) if name else drawing
+    except LookupError as error:
+        raise PackageError(f"--focus: {error.args[0]}") from None
+
+
+def _drawn(drawing: Drawing, form: str) -> str:
+    if form == "html":
+        return page(drawing)
+    if form == "dot":
+        return dot(drawing)
+    if form == "svg":
+        try:
+            return svg(dot(drawing))
+        except GraphvizError as error:
+            raise PackageError(str(error)) from None
+    text = mermaid(drawing)
+    if why := beyond_mermaid(drawing, text):
+        click.echo(f"warning: {why}; cut a part out with --focus NAME --depth N, or take --format html", err=True)
+    return text
 
 
 def _run(

@@ -1,15 +1,12 @@
-"""The graph of the components in a package, drawn."""
+"""What there is to draw of the components in a package."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-from krm_merge.components.draw.drawing import Drawing, dot, mermaid
-from krm_merge.components.draw.svg import svg
-from krm_merge.components.graph.graph import build_graph
+from krm_merge.components.draw.drawing import Drawing
+from krm_merge.components.graph.graph import Graph, build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Key, PullRequest
-from krm_merge.components.plan.model import Plan
+from krm_merge.components.plan.model import Choices, Plan
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.planning import Planning
 from krm_merge.forges.addresses import same_repository
@@ -17,21 +14,24 @@ from krm_merge.functions.component_items import read_items
 from krm_merge.functions.plan_component_updates import choices_of, config_of, tell
 from krm_merge.krm.resource_list import ResourceList
 
-Form = Literal["mermaid", "dot", "svg"]
 
+def drawing_of(resource_list: ResourceList) -> Drawing | None:
+    """The graph with groups and planned pull requests, as its functionConfig says; what is wrong is reported.
 
-def drawn(resource_list: ResourceList, form: Form) -> str:
-    """The graph with groups and planned pull requests, as its functionConfig says; what is wrong is reported."""
+    A graph with circles is drawn without plans; None where the items or the configuration cannot be read.
+    """
     results, config = resource_list.results, config_of(resource_list)
     items = read_items(resource_list.items, results)
-    if config is None:
-        return ""
+    if config is None or results.errors:
+        return None
     graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
     tell(findings, items, results)
     if results.errors:
-        return ""
-    history = History(items.builds, items.pull_requests, graph.components)
-    choices = choices_of(config)
+        return Drawing(graph)
+    return _with_plans(graph, History(items.builds, items.pull_requests, graph.components), choices_of(config))
+
+
+def _with_plans(graph: Graph, history: History, choices: Choices) -> Drawing:
     plans, _ = plan(graph, history, choices)
     waiting: dict[Key, list[str]] = {}
     for one in plans:
@@ -43,8 +43,7 @@ def drawn(resource_list: ResourceList, form: Form) -> str:
         for pull_request in history.of_repository(component.repository):
             if pull_request.state == "open":
                 groups.setdefault(branches.group(pull_request.source_branch), set()).add(key)
-    drawing = Drawing(graph, waiting, {name: sorted(keys) for name, keys in sorted(groups.items())})
-    return {"mermaid": mermaid, "dot": dot, "svg": svg}[form](drawing)
+    return Drawing(graph, waiting, {name: sorted(keys) for name, keys in sorted(groups.items())})
 
 
 def _label(one: Plan) -> str:

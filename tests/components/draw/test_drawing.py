@@ -1,25 +1,29 @@
-"""Drawings: goldens, and what holds for every graph: nothing missing, nothing on top of something else."""
+"""Drawings: goldens, and what holds for every graph: nothing is missing, and nothing is there twice."""
 
+import json
 import re
-import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krm_merge.components.draw.drawing import Drawing, dot, mermaid
-from krm_merge.components.draw.svg import svg
+from krm_merge.components.draw import page as page_module
+from krm_merge.components.draw.drawing import Drawing, focused
+from krm_merge.components.draw.page import page
+from krm_merge.components.draw.text_forms import beyond_mermaid, dot, mermaid
 from krm_merge.components.graph.graph import Edge, Graph, build_graph
 from krm_merge.components.konflux.model import Component, Key
 
 GOLDENS = Path(__file__).resolve().parents[3] / "testdata" / "components" / "drawing"
-SVG = "{http://www.w3.org/2000/svg}"
-FORMS: Mapping[str, Callable[[Drawing], str]] = {"mmd": mermaid, "dot": dot, "svg": svg}
+VENDOR = Path(page_module.__file__).parent / "vendor"
+FORMS: Mapping[str, Callable[[Drawing], str]] = {"mmd": mermaid, "dot": dot, "html": page}
+TEXTS = ("mmd", "dot")
 
 
 def graph_of(depends_on: Mapping[str, Sequence[str]], namespace: str = "team", application: str = "shop") -> Graph:
@@ -94,7 +98,7 @@ def thirty() -> Drawing:
     )
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", TEXTS)
 @pytest.mark.parametrize(("name", "drawing"), [("5", five()), ("30", thirty())], ids=["5", "30"])
 def test_golden(name: str, drawing: Drawing, form: str) -> None:
     """C6: roles, groups and planned pull requests."""
@@ -184,110 +188,17 @@ def first_line(label: str) -> str:
     return found
 
 
-Box = tuple[float, float, float, float]
+def data_of(text: str) -> Any:
+    """What a page draws."""
+    found = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+    assert len(found) == 1
+    return json.loads(found[0])
 
 
-@dataclass(frozen=True)
-class Picture:
-    """What an SVG has: boxes by Component, lines by edge, everything else that has a place."""
-
-    width: float
-    height: float
-    boxes: dict[str, Box]
-    lines: list[tuple[tuple[str, str], list[tuple[float, float]]]]
-    texts: list[tuple[str, float, float, str]]
-    root: ET.Element
-
-    @property
-    def read(self) -> Read:
-        return Read(Counter(list(self.boxes)), Counter(edge for edge, _ in self.lines))
-
-
-def numbers(element: ET.Element, *names: str) -> tuple[float, ...]:
-    return tuple(float(element.attrib[name]) for name in names)
-
-
-def read_svg(text: str) -> Picture:
-    root = ET.fromstring(text)
-    left, top, width, height = map(float, root.attrib["viewBox"].split())
-    assert (left, top, width, height) == (0, 0, *numbers(root, "width", "height"))
-    assert root.findtext(f"{SVG}title")
-    assert root.findtext(f"{SVG}desc")
-    assert not root.findall(f".//{SVG}script")
-    boxes: dict[str, Box] = {}
-    lines: list[tuple[tuple[str, str], list[tuple[float, float]]]] = []
-    texts: list[tuple[str, float, float, str]] = []
-    for group in root.iter(f"{SVG}g"):
-        name = group.get("data-component")
-        if name is not None:
-            assert name not in boxes
-            frame = group.find(f"{SVG}rect")
-            assert frame is not None
-            x, y, wide, tall = numbers(frame, "x", "y", "width", "height")
-            boxes[name] = (x, y, x + wide, y + tall)
-            for one in group.findall(f"{SVG}text"):
-                left, baseline = numbers(one, "x", "y")
-                texts.append((name, left, baseline, one.text or ""))
-        elif group.get("data-dependant") is not None:
-            path = group.find(f"{SVG}path[@class='line']")
-            head = group.find(f"{SVG}path[@class='head']")
-            assert path is not None
-            assert head is not None
-            tip = points(head.attrib["d"])[1]
-            edge = group.attrib["data-dependency"], group.attrib["data-dependant"]
-            lines.append((edge, [*points(path.attrib["d"]), tip]))
-    return Picture(width, height, boxes, lines, texts, root)
-
-
-def points(path: str) -> list[tuple[float, float]]:
-    """The points of a path; a corner counts with the point that it is bent towards."""
-    values = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?", path)]
-    return list(zip(values[::2], values[1::2], strict=True))
-
-
-def runs_through(line: Sequence[tuple[float, float]], box: Box) -> bool:
-    """Whether a line comes into a box; its pieces go straight or are short, so what is around them is enough."""
-    return any(
-        max(x, to_x) > box[0] and min(x, to_x) < box[2] and max(y, to_y) > box[1] and min(y, to_y) < box[3]
-        for (x, y), (to_x, to_y) in pairwise(line)
-    )
-
-
-def inside(point: tuple[float, float], box: Box) -> bool:
-    x, y = point
-    return box[0] < x < box[2] and box[1] < y < box[3]
-
-
-def check_picture(picture: Picture) -> None:
-    page = (-0.1, -0.1, picture.width + 0.1, picture.height + 0.1)
-    for box in picture.boxes.values():
-        assert inside(box[:2], page)
-        assert inside(box[2:], page)
-    for one, other in combinations(picture.boxes.values(), 2):
-        assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
-    for (dependency, dependant), line in picture.lines:
-        assert on_side(line[0], picture.boxes[dependency])
-        assert on_side(line[-1], picture.boxes[dependant])
-        assert all(inside(point, page) for point in line)
-        for box in picture.boxes.values():
-            assert not runs_through(line, box)
-    for name, x, y, text in picture.texts:
-        # Even the narrowest fonts take 3 for a letter; 11 is the smallest size.
-        assert inside((x, y), picture.boxes[name])
-        assert inside((x + 3 * len(text), y), picture.boxes[name])
-    for name, texts in heights_of_texts(picture.texts).items():
-        assert all(lower - upper >= 11 for upper, lower in pairwise(sorted(texts))), name
-
-
-def heights_of_texts(texts: Sequence[tuple[str, float, float, str]]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for name, _, y, _ in texts:
-        found.setdefault(name, []).append(y)
-    return found
-
-
-def on_side(point: tuple[float, float], box: Box) -> bool:
-    return point[0] in (box[0], box[2]) and box[1] <= point[1] <= box[3]
+def read_page(text: str) -> Read:
+    data = data_of(text)
+    names = {one["id"]: one["name"] for one in data["components"]}
+    return Read(Counter(names.values()), Counter((names[a], names[b]) for a, b, _ in data["edges"]))
 
 
 # --- What holds for every graph ------------------------------------------------------------------------------------
@@ -347,22 +258,12 @@ def named(drawing: Drawing) -> Read:
     )
 
 
-def keyed(drawing: Drawing) -> Read:
-    graph = drawing.graph
-    return Read(
-        Counter(map(str, graph.components)),
-        Counter((str(edge.dependency), str(edge.dependant)) for edge in graph.edges),
-    )
-
-
 @settings(max_examples=40)
 @given(drawings())
-def test_each_component_and_edge_is_there_once_and_nothing_is_in_the_way(drawing: Drawing) -> None:
+def test_each_component_and_edge_is_there_once(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == named(drawing)
     assert read_dot(dot(drawing)) == named(drawing)
-    picture = read_svg(svg(drawing))
-    assert picture.read == keyed(drawing)
-    check_picture(picture)
+    assert read_page(page(drawing)) == named(drawing)
 
 
 @settings(max_examples=40)
@@ -370,19 +271,11 @@ def test_each_component_and_edge_is_there_once_and_nothing_is_in_the_way(drawing
 def test_odd_names(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == named(drawing)
     assert read_dot(dot(drawing)) == named(drawing)
-    picture = read_svg(svg(drawing))
-    assert picture.read.edges == keyed(drawing).edges
-    titles = Counter(group.findtext(f"{SVG}title") for group in picture.root.iter(f"{SVG}g"))
-    for key in drawing.graph.components:
-        whole = "; ".join(
-            [
-                str(key),
-                drawing.role(key),
-                *(f"group {name}" for name in drawing.groups_of(key)),
-                *drawing.waiting_for(key),
-            ]
-        )
-        assert titles[whole] == 1
+    assert read_page(page(drawing)) == named(drawing)
+    for one in data_of(page(drawing))["components"]:
+        key = next(key for key in drawing.graph.components if key.name == one["name"])
+        assert one["waiting"] == drawing.waiting_for(key)
+        assert one["groups"] == drawing.groups_of(key)
 
 
 @settings(max_examples=15)
@@ -406,7 +299,7 @@ def test_what_no_document_may_hold_is_replaced() -> None:
     shown = "a\ufffdb\ufffd\ufffd\ufffd"
     assert read_mermaid(mermaid(drawing)).names == {shown: 1}
     assert read_dot(dot(drawing)).names == {shown: 1}
-    assert read_svg(svg(drawing)).read.names == {f"team/{shown}": 1}
+    assert read_page(page(drawing)).names == {shown: 1}
 
 
 def test_names_that_look_alike_are_told_apart() -> None:
@@ -415,21 +308,17 @@ def test_names_that_look_alike_are_told_apart() -> None:
     assert read_dot(dot(drawing)) == named(drawing)
 
 
-def test_valid_names_are_shown_whole_and_long_labels_end_in_an_ellipsis() -> None:
-    longest = "a-name-of-63-letters-" * 3
-    drawing = drawing_of({longest: []}, {longest: ["#1 " + "many words " * 40]}, {"g" * 90: [longest]})
-    texts = [text for _, _, _, text in read_svg(svg(drawing)).texts]
-    assert "".join(texts).startswith(longest)
-    assert sum(text.endswith("\N{HORIZONTAL ELLIPSIS}") for text in texts) == 2
-
-
 def test_a_circle_is_drawn_too() -> None:
     drawing = drawing_of({"a": ["c"], "b": ["a"], "c": ["b"], "d": ["c", "e"], "e": ["d"]})
-    picture = read_svg(svg(drawing))
-    assert picture.read == keyed(drawing)
-    check_picture(picture)
-    circles = picture.root.findall(f".//{SVG}g[@class='edge circle']")
-    assert len(circles) == 2
+    data = data_of(page(drawing))
+    names = {one["id"]: one["name"] for one in data["components"]}
+    red = {(names[a], names[b]) for a, b, is_circular in data["edges"] if is_circular}
+    assert red == {("a", "b"), ("b", "c"), ("c", "a"), ("d", "e"), ("e", "d")}
+    assert [text.partition(": ")[2] for text in data["problems"]] == [
+        "team/a -> team/c -> team/b -> team/a",
+        "team/d -> team/e -> team/d",
+    ]
+    assert read_page(page(drawing)) == named(drawing)
     assert read_mermaid(mermaid(drawing)) == named(drawing)
     assert read_dot(dot(drawing)) == named(drawing)
 
@@ -443,10 +332,7 @@ def test_applications_are_apart() -> None:
     ]
     components = {key: one for graph in graphs for key, one in graph.components.items()}
     drawing = Drawing(Graph(components, frozenset(edge for graph in graphs for edge in graph.edges)))
-    picture = read_svg(svg(drawing))
-    assert picture.read == keyed(drawing)
-    check_picture(picture)
-    titles = [one.findtext(f"{SVG}title") for one in picture.root.findall(f"{SVG}g[@class='application']")]
+    titles = [one["title"] for one in data_of(page(drawing))["applications"]]
     assert titles == [
         "no Application",
         "Application shop in namespace other",
@@ -454,17 +340,6 @@ def test_applications_are_apart() -> None:
         "Application shop in namespace team",
     ]
     assert mermaid(drawing).count("  subgraph ") == dot(drawing).count("  subgraph ") == 4
-
-
-def test_a_chain_is_straight() -> None:
-    picture = read_svg(svg(drawing_of({"a": [], "b": ["a"], "c": ["b"], "d": ["c"]})))
-    assert len({y for _, line in picture.lines for _, y in line}) == 1
-
-
-def test_what_stands_alone_is_in_a_grid() -> None:
-    picture = read_svg(svg(drawing_of({f"alone-{number}": [] for number in range(40)})))
-    check_picture(picture)
-    assert 0.5 < picture.width / picture.height < 2.5
 
 
 def test_roles_are_told_in_words() -> None:
@@ -488,13 +363,48 @@ def test_what_is_said_of_unknown_components_is_left_out() -> None:
 
 def test_nothing_is_drawn_of_nothing() -> None:
     drawing = Drawing(Graph({}))
-    assert read_mermaid(mermaid(drawing)) == read_dot(dot(drawing)) == read_svg(svg(drawing)).read == named(drawing)
+    assert read_mermaid(mermaid(drawing)) == read_dot(dot(drawing)) == read_page(page(drawing)) == named(drawing)
 
 
-def test_hundreds_of_components() -> None:
-    depends_on: dict[str, list[str]] = {f"lib-{number}": [] for number in range(20)}
-    depends_on |= {f"op-{number}": [f"lib-{number * 7 % 20}", f"lib-{number * 3 % 20}"] for number in range(150)}
-    depends_on |= {f"bundle-{number}": [f"op-{number * 10 + one}" for one in range(10)] for number in range(15)}
-    picture = read_svg(svg(drawing_of(depends_on)))
-    assert len(picture.boxes) == 185
-    assert len(picture.lines) == 150 + 150 + 150 - sum(number * 7 % 20 == number * 3 % 20 for number in range(150))
+def test_a_focus_cuts_out_what_is_reached() -> None:
+    """C6: against the edges and along them, but not back again; so many edges far."""
+    depends_on = {"a": [], "b": ["a"], "c": ["b"], "d": ["c"], "other": ["a"], "alone": []}
+    drawing = drawing_of(depends_on, {"b": ["#1"], "alone": ["#2"]}, {"g": ["b", "alone"]})
+    for name, depth, kept in (("b", 0, "abcd"), ("b", 1, "abc"), ("team/c", 1, "bcd"), ("alone", 3, ["alone"])):
+        part = focused(drawing, name, depth)
+        assert [key.name for key in sorted(part.graph.components)] == list(kept)
+        assert read_page(page(part)) == named(part)
+    with pytest.raises(LookupError, match="there is no Component nobody; give the name of one of the 6"):
+        focused(drawing, "nobody", 0)
+
+
+def test_what_mermaid_does_not_draw() -> None:
+    """C6: it has limits of its own."""
+    depends_on = {"a": [], **{f"b{number}": ["a"] for number in range(501)}}
+    large, small = drawing_of(depends_on), drawing_of({"a": ["b"], "b": []})
+    assert beyond_mermaid(large, mermaid(large)) == "501 edges are more than the 500 that Mermaid draws"
+    assert beyond_mermaid(small, mermaid(small)) == ""
+    assert "50001 characters" in beyond_mermaid(small, "x" * 50_001)
+
+
+VENDORED = {
+    # Released files of cytoscape 3.34.4, and of @dagrejs/dagre 3.1.3 without the line that names its source map.
+    "cytoscape.min.js": "081591ab735b2b6a3b31a3c60f8f3a3e2fee8c92939e0c7820ad1208571b6cd8",
+    "dagre.min.js": "7f751ea7f1695a56c55845e4415b8ce7d65620b10a15bf1ea806f70af10f97f2",
+}
+
+
+@pytest.mark.parametrize("name", VENDORED)
+def test_what_is_vendored_is_as_it_was_released(name: str) -> None:
+    file = VENDOR / name
+    assert sha256(file.read_bytes()).hexdigest() == VENDORED[name]
+    assert "</script" not in file.read_text(encoding="utf-8").lower()
+    assert "Permission is hereby granted" in (VENDOR / name.replace(".min.js", ".LICENSE")).read_text(encoding="utf-8")
+
+
+def test_the_page_loads_nothing() -> None:
+    """C6: it is one file, which works without a network."""
+    text = page(thirty())
+    assert not re.search(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=", text)
+    assert re.findall(r"<title>(.*)</title>", text) == ["Components"]
+    assert "30 components, 52 dependencies, 4 planned pull requests" in text

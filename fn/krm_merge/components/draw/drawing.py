@@ -1,19 +1,14 @@
-"""The graph of Components as text that others draw: Mermaid and DOT (C6)."""
+"""What is drawn of a graph of Components, in whatever form (C6)."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from krm_merge.components.graph.graph import Edge, Graph, Role
+from krm_merge.components.graph.graph import Edge, Graph
 from krm_merge.components.konflux.model import Key
-
-ROLES: Sequence[Role] = ("dependency", "both", "dependant", "independent")
-"""From what all stands on to what stands alone."""
-BOTH = "both: dependency and dependant"
-THICK = "thick border: tested and released"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +30,11 @@ class Drawing:
 
     def groups_of(self, key: Key) -> list[str]:
         """The groups of pull requests that are about a Component."""
-        return sorted((name for name, keys in self.groups.items() if key in keys), key=_natural)
+        return sorted((name for name, keys in self.groups.items() if key in keys), key=natural_order)
 
     def waiting_for(self, key: Key) -> list[str]:
         """The pull requests that wait for a Component."""
-        return sorted(set(self.waiting.get(key, ())), key=_natural)
+        return sorted(set(self.waiting.get(key, ())), key=natural_order)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -85,137 +80,34 @@ def _unfit(char: str) -> bool:
     return unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} or char in "\ufffe\uffff"
 
 
-def _natural(label: str) -> tuple[str, str]:
-    """Sorts #3 before #17."""
-    return re.sub(r"\d+", lambda number: number[0].zfill(12), label), label
+def focused(drawing: Drawing, name: str, depth: int) -> Drawing:
+    """What Components of a name reach within so many edges, against the edges and along them; 0 is without a limit.
 
-
-_MERMAID_SHAPES: Mapping[Role, tuple[str, str]] = {
-    "dependency": ("[[", "]]"),
-    "both": ("[", "]"),
-    "dependant": ("(", ")"),
-    "independent": ("(", ")"),
-}
-_COLOURS: Mapping[Role, tuple[str, str]] = {
-    "dependency": ("#dbeafe", "#1d4ed8"),
-    "both": ("#ede9fe", "#6d28d9"),
-    "dependant": ("#dcfce7", "#15803d"),
-    "independent": ("#f3f4f6", "#4b5563"),
-}
-"""Of each role what boxes are filled with and what they are drawn with."""
-_LEGEND = (
-    "an arrow leads from a dependency to its dependant",
-    BOTH,
-    THICK,
-)
-
-
-def mermaid(drawing: Drawing) -> str:
-    """The drawing as a Mermaid flowchart."""
+    Raises:
+        LookupError: No Component has the name.
+    """
     graph = drawing.graph
-    names = _identifiers(graph.components)
-    lines = ["flowchart LR"]
-    applications = clusters(graph)
-    for number, cluster in enumerate(applications):
-        lines += [f'  subgraph a{number}["{_mermaid_text(cluster.title)}"]', "    direction LR"]
-        for key in (*cluster.linked, *cluster.independent):
-            role = graph.role(key)
-            left, right = _MERMAID_SHAPES[role]
-            first, *rest = map(_mermaid_text, _lines(drawing, key))
-            text = "<br/>".join((f"<b>{first}</b>", *rest))
-            tested = "Tested" if graph.is_tested(key) else ""
-            lines.append(f'    {names[key]}{left}"{text}"{right}:::{role}{tested}')
-        lines += [f"    {' ~~~ '.join(names[key] for key in row)}" for row in _rows(cluster.independent)]
-        lines.append("  end")
-    lines += [f"  {names[edge.dependency]} --> {names[edge.dependant]}" for edge in _in_order(graph.edges)]
-    lines.append(f'  legend["{"<br/>".join(map(_mermaid_text, _LEGEND))}"]:::legend')
-    for role, is_tested in sorted({(graph.role(key), graph.is_tested(key)) for key in graph.components}):
-        fill, line = _COLOURS[role]
-        dashes = ",stroke-dasharray:5 3" if role == "independent" else ""
-        name = f"{role}Tested" if is_tested else role
-        width = 3 if is_tested else 1
-        lines.append(f"  classDef {name} fill:{fill},stroke:{line},stroke-width:{width}px,color:#111827{dashes}")
-    lines.append("  classDef legend fill:none,stroke:none,color:#6b7280")
-    if applications:
-        lines.append("  classDef application fill:none,stroke:#9ca3af")
-        lines.append(f"  class {','.join(f'a{number}' for number in range(len(applications)))} application")
-    return "\n".join(lines) + "\n"
+    keys = {key for key in graph.components if name in (key.name, str(key))}
+    if not keys:
+        raise LookupError(f"there is no Component {name}; give the name of one of the {len(graph.components)}")
+    kept = keys | _reached(keys, graph.dependencies, depth) | _reached(keys, graph.dependants, depth)
+    part = replace(
+        graph,
+        components={key: one for key, one in graph.components.items() if key in kept},
+        edges=frozenset(edge for edge in graph.edges if {edge.dependant, edge.dependency} <= kept),
+    )
+    return replace(drawing, graph=part)
 
 
-def _mermaid_text(text: str) -> str:
-    """A text for a quoted label: what Mermaid, Markdown or HTML could take for markup stands as its number."""
-    return re.sub(r"[^A-Za-z0-9 ,./:()\u0080-\U0010ffff-]", lambda char: f"#{ord(char[0])};", printable(text))
-
-
-_DOT_SHAPES: Mapping[Role, str] = {
-    "dependency": 'peripheries=2, style="filled"',
-    "both": 'style="filled"',
-    "dependant": 'style="filled,rounded"',
-    "independent": 'style="filled,rounded,dashed"',
-}
-
-
-def dot(drawing: Drawing) -> str:
-    """The drawing for Graphviz."""
-    graph = drawing.graph
-    names = _identifiers(graph.components)
-    lines = [
-        "digraph components {",
-        "  rankdir=LR;",
-        f"  label={_dot_text(_LEGEND)};",
-        '  fontname="Helvetica";',
-        '  node [shape=box, fontname="Helvetica", fontcolor="#111827", margin="0.15,0.08"];',
-        '  edge [color="#4b5563"];',
-    ]
-    for number, cluster in enumerate(clusters(graph)):
-        lines += [f"  subgraph cluster_{number} {{", f"    label={_dot_text([cluster.title])};", '    color="#9ca3af";']
-        for key in (*cluster.linked, *cluster.independent):
-            role = graph.role(key)
-            fill, line = _COLOURS[role]
-            width = 3 if graph.is_tested(key) else 1
-            looks = f'{_DOT_SHAPES[role]}, penwidth={width}, fillcolor="{fill}", color="{line}"'
-            lines.append(f"    {names[key]} [label={_dot_text(_lines(drawing, key))}, {looks}];")
-        lines += [f"    {' -> '.join(names[key] for key in row)} [style=invis];" for row in _rows(cluster.independent)]
-        lines.append("  }")
-    lines += [f"  {names[edge.dependency]} -> {names[edge.dependant]};" for edge in _in_order(graph.edges)]
-    return "\n".join([*lines, "}"]) + "\n"
-
-
-def _dot_text(lines: Iterable[str]) -> str:
-    """Lines as a quoted string; Graphviz would read entities in it."""
-    escaped = (re.sub(r'[\\"]', r"\\\g<0>", printable(line)).replace("&", "&amp;") for line in lines)
-    return '"' + r"\n".join(escaped) + '"'
-
-
-def _identifiers(keys: Iterable[Key]) -> dict[Key, str]:
-    """What Components are called inside a text: like their names, of letters, digits and `_` alone, all different."""
-    found: dict[Key, str] = {}
-    taken: set[str] = set()
-    for key in sorted(keys):
-        name = stem = "c_" + re.sub(r"[^A-Za-z0-9]+", "_", key.name).strip("_")[:63].strip("_")
-        number = 1
-        while name in taken:
-            number += 1
-            name = f"{stem}__{number}"
-        taken.add(name)
-        found[key] = name
+def _reached(keys: set[Key], near: Callable[[Key], Sequence[Key]], depth: int) -> set[Key]:
+    found, level, steps = set[Key](), keys, 0
+    while level and (not depth or steps < depth):
+        level = {other for key in level for other in near(key)} - found - keys
+        found |= level
+        steps += 1
     return found
 
 
-def _lines(drawing: Drawing, key: Key) -> list[str]:
-    groups = [f"group {name}" for name in drawing.groups_of(key)]
-    waiting = [f"\N{BULLET} {label}" for label in drawing.waiting_for(key)]
-    return [key.name, drawing.role(key), *groups, *waiting]
-
-
-def _in_order(edges: Iterable[Edge]) -> list[Edge]:
-    return sorted(edges, key=lambda edge: (edge.dependency, edge.dependant))
-
-
-_ROW = 4
-
-
-def _rows(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
-    """Rows of what nothing links: invisible links then set them side by side. A row of one needs none."""
-    rows = (keys[start : start + _ROW] for start in range(0, len(keys), _ROW))
-    return (row for row in rows if len(row) > 1)
+def natural_order(label: str) -> tuple[str, str]:
+    """Sorts #3 before #17."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(12), label), label

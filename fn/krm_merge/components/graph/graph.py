@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from graphlib import CycleError, TopologicalSorter
-from itertools import pairwise
+from graphlib import TopologicalSorter
 from typing import Literal, TypeAlias
 
+from krm_merge.components.graph.circles import circles
 from krm_merge.components.konflux.model import Component, Key, Nudge
 from krm_merge.krm.result import Severity
 
@@ -85,6 +85,11 @@ class Graph:
         return key not in self._below
 
     @cached_property
+    def circles(self) -> list[list[Key]]:
+        """Components that depend on each other in a circle, each before what it depends on; none where all is well."""
+        return sorted(circles(self._above))
+
+    @cached_property
     def order(self) -> list[Key]:
         """All Components, each behind what it depends on."""
         sorter = TopologicalSorter({key: self.dependencies(key) for key in sorted(self.components)})
@@ -120,7 +125,7 @@ def build_graph(
         else:
             edges.add(edge)
     graph = replace(without_edges, edges=frozenset(edges))
-    findings += _cycles(graph)
+    findings += map(_circle, graph.circles)
     return graph, sorted(set(findings), key=lambda one: (one.component or Key("", ""), one.rule, one.message))
 
 
@@ -169,24 +174,7 @@ def _flaw(edge: Edge, living: Mapping[Key, Component]) -> Finding | None:
     return None
 
 
-def _cycles(graph: Graph) -> list[Finding]:
-    """One finding for each cycle that has to be broken, with its whole path (R3)."""
-    findings: list[Finding] = []
-    edges = set(graph.edges)
-    while True:
-        above: dict[Key, list[Key]] = {}
-        for edge in sorted(edges):
-            above.setdefault(edge.dependant, []).append(edge.dependency)
-        try:
-            TopologicalSorter({key: above[key] for key in sorted(above)}).prepare()
-        except CycleError as error:
-            # graphlib tells it against the direction of the edges.
-            path = list(reversed(error.args[1]))
-            start = path.index(min(path))
-            around = [*path[start:-1], *path[:start]]
-            around.append(around[0])
-            text = " -> ".join(map(str, around))
-            findings.append(Finding("error", "R3", f"these depend on each other in a circle: {text}", around[0]))
-            edges -= {Edge(a, b) for a, b in pairwise(around)}
-            continue
-        return findings
+def _circle(circle: Sequence[Key]) -> Finding:
+    """What is wrong with a circle, with its whole path (R3)."""
+    text = " -> ".join(map(str, [*circle, circle[0]]))
+    return Finding("error", "R3", f"these depend on each other in a circle: {text}", circle[0])

@@ -1,0 +1,154 @@
+"""A drawing as text that others draw: Mermaid and DOT (C6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from krm_merge.components.draw.drawing import Drawing, clusters, printable
+from krm_merge.components.graph.graph import Edge, Role
+from krm_merge.components.konflux.model import Key
+
+MERMAID_EDGES = 500
+MERMAID_CHARACTERS = 50_000
+"""Mermaid refuses more unless its configuration says otherwise (maxEdges, maxTextSize)."""
+
+
+def beyond_mermaid(drawing: Drawing, text: str) -> str:
+    """Why Mermaid will not draw a text, '' where it will."""
+    if len(drawing.graph.edges) > MERMAID_EDGES:
+        return f"{len(drawing.graph.edges)} edges are more than the {MERMAID_EDGES} that Mermaid draws"
+    if len(text) > MERMAID_CHARACTERS:
+        return f"{len(text)} characters are more than the {MERMAID_CHARACTERS} that Mermaid reads"
+    return ""
+
+
+_MERMAID_SHAPES: Mapping[Role, tuple[str, str]] = {
+    "dependency": ("[[", "]]"),
+    "both": ("[", "]"),
+    "dependant": ("(", ")"),
+    "independent": ("(", ")"),
+}
+_COLOURS: Mapping[Role, tuple[str, str]] = {
+    "dependency": ("#dbeafe", "#1d4ed8"),
+    "both": ("#ede9fe", "#6d28d9"),
+    "dependant": ("#dcfce7", "#15803d"),
+    "independent": ("#f3f4f6", "#4b5563"),
+}
+"""Of each role what boxes are filled with and what they are drawn with."""
+_LEGEND = (
+    "an arrow leads from a dependency to its dependant",
+    "both: dependency and dependant",
+    "thick border: tested and released",
+)
+
+
+def mermaid(drawing: Drawing) -> str:
+    """The drawing as a Mermaid flowchart."""
+    graph = drawing.graph
+    names = _identifiers(graph.components)
+    lines = ["flowchart LR"]
+    applications = clusters(graph)
+    for number, cluster in enumerate(applications):
+        lines += [f'  subgraph a{number}["{_mermaid_text(cluster.title)}"]', "    direction LR"]
+        for key in (*cluster.linked, *cluster.independent):
+            role = graph.role(key)
+            left, right = _MERMAID_SHAPES[role]
+            first, *rest = map(_mermaid_text, _lines(drawing, key))
+            text = "<br/>".join((f"<b>{first}</b>", *rest))
+            tested = "Tested" if graph.is_tested(key) else ""
+            lines.append(f'    {names[key]}{left}"{text}"{right}:::{role}{tested}')
+        lines += [f"    {' ~~~ '.join(names[key] for key in row)}" for row in _rows(cluster.independent)]
+        lines.append("  end")
+    lines += [f"  {names[edge.dependency]} --> {names[edge.dependant]}" for edge in _in_order(graph.edges)]
+    lines.append(f'  legend["{"<br/>".join(map(_mermaid_text, _LEGEND))}"]:::legend')
+    for role, is_tested in sorted({(graph.role(key), graph.is_tested(key)) for key in graph.components}):
+        fill, line = _COLOURS[role]
+        dashes = ",stroke-dasharray:5 3" if role == "independent" else ""
+        name = f"{role}Tested" if is_tested else role
+        width = 3 if is_tested else 1
+        lines.append(f"  classDef {name} fill:{fill},stroke:{line},stroke-width:{width}px,color:#111827{dashes}")
+    lines.append("  classDef legend fill:none,stroke:none,color:#6b7280")
+    if applications:
+        lines.append("  classDef application fill:none,stroke:#9ca3af")
+        lines.append(f"  class {','.join(f'a{number}' for number in range(len(applications)))} application")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_text(text: str) -> str:
+    """A text for a quoted label: what Mermaid, Markdown or HTML could take for markup stands as its number."""
+    return re.sub(r"[^A-Za-z0-9 ,./:()\u0080-\U0010ffff-]", lambda char: f"#{ord(char[0])};", printable(text))
+
+
+_DOT_SHAPES: Mapping[Role, str] = {
+    "dependency": 'peripheries=2, style="filled"',
+    "both": 'style="filled"',
+    "dependant": 'style="filled,rounded"',
+    "independent": 'style="filled,rounded,dashed"',
+}
+
+
+def dot(drawing: Drawing) -> str:
+    """The drawing for Graphviz."""
+    graph = drawing.graph
+    names = _identifiers(graph.components)
+    lines = [
+        "digraph components {",
+        "  rankdir=LR;",
+        f"  label={_dot_text(_LEGEND)};",
+        '  fontname="Helvetica";',
+        '  node [shape=box, fontname="Helvetica", fontcolor="#111827", margin="0.15,0.08"];',
+        '  edge [color="#4b5563"];',
+    ]
+    for number, cluster in enumerate(clusters(graph)):
+        lines += [f"  subgraph cluster_{number} {{", f"    label={_dot_text([cluster.title])};", '    color="#9ca3af";']
+        for key in (*cluster.linked, *cluster.independent):
+            role = graph.role(key)
+            fill, line = _COLOURS[role]
+            width = 3 if graph.is_tested(key) else 1
+            looks = f'{_DOT_SHAPES[role]}, penwidth={width}, fillcolor="{fill}", color="{line}"'
+            lines.append(f"    {names[key]} [label={_dot_text(_lines(drawing, key))}, {looks}];")
+        lines += [f"    {' -> '.join(names[key] for key in row)} [style=invis];" for row in _rows(cluster.independent)]
+        lines.append("  }")
+    lines += [f"  {names[edge.dependency]} -> {names[edge.dependant]};" for edge in _in_order(graph.edges)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_text(lines: Iterable[str]) -> str:
+    """Lines as a quoted string; Graphviz would read entities in it."""
+    escaped = (re.sub(r'[\\"]', r"\\\g<0>", printable(line)).replace("&", "&amp;") for line in lines)
+    return '"' + r"\n".join(escaped) + '"'
+
+
+def _identifiers(keys: Iterable[Key]) -> dict[Key, str]:
+    """What Components are called inside a text: like their names, of letters, digits and `_` alone, all different."""
+    found: dict[Key, str] = {}
+    taken: set[str] = set()
+    for key in sorted(keys):
+        name = stem = "c_" + re.sub(r"[^A-Za-z0-9]+", "_", key.name).strip("_")[:63].strip("_")
+        number = 1
+        while name in taken:
+            number += 1
+            name = f"{stem}__{number}"
+        taken.add(name)
+        found[key] = name
+    return found
+
+
+def _lines(drawing: Drawing, key: Key) -> list[str]:
+    groups = [f"group {name}" for name in drawing.groups_of(key)]
+    waiting = [f"\N{BULLET} {label}" for label in drawing.waiting_for(key)]
+    return [key.name, drawing.role(key), *groups, *waiting]
+
+
+def _in_order(edges: Iterable[Edge]) -> list[Edge]:
+    return sorted(edges, key=lambda edge: (edge.dependency, edge.dependant))
+
+
+_ROW = 4
+
+
+def _rows(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+    """Rows of what nothing links: invisible links then set them side by side. A row of one needs none."""
+    rows = (keys[start : start + _ROW] for start in range(0, len(keys), _ROW))
+    return (row for row in rows if len(row) > 1)

@@ -1,0 +1,38 @@
+"""Finds the circles of a graph in one walk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from krm_merge.components.konflux.model import Key
+
+
+def circles(above: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
+    """A circle for each edge that closes one in a walk in depth, each from its least Component (R3).
+
+    `above` are the Components that each one depends on. Without these edges the graph has no circle.
+    """
+    finished = set[Key]()
+    for root in sorted(above):
+        if root in finished:
+            continue
+        path, position, open_edges = [root], {root: 0}, [iter(above[root])]
+        while path:
+            for key in open_edges[-1]:
+                if key in position:
+                    yield _from_least(path[position[key] :])
+                elif key not in finished:
+                    position[key] = len(path)
+                    path.append(key)
+                    open_edges.append(iter(above.get(key, ())))
+                    break
+            else:
+                open_edges.pop()
+                done = path.pop()
+                del position[done]
+                finished.add(done)
+
+
+def _from_least(circle: list[Key]) -> list[Key]:
+    start = circle.index(min(circle))
+    return [*circle[start:], *circle[:start]]
