@@ -306,15 +306,15 @@ def test_the_digest_of_one_architecture_is_told(parent: World, capsys: pytest.Ca
     assert "Dockerfile:1 names parent for one architecture; name the index" in capsys.readouterr().err
 
 
-def test_an_unknown_digest_is_replaced_and_told(parent: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pinned_digest_is_left_and_told(parent: World, capsys: pytest.CaptureFixture[str]) -> None:
     """C5: it may be one that somebody chose."""
     world = parent
     world.commit("child", "main", {"Dockerfile": dockerfile("d") + "\n"})
     world.plan("parent", "child")
     assert world.apply() == 0
     told = capsys.readouterr().err
-    assert f"Dockerfile had {digest('d')} of quay.io/o/parent, which is not known; replaced" in told
-    assert world.files("child", "update/child")["Dockerfile"] == dockerfile("1")
+    assert f"{digest('d')} of quay.io/o/parent in Dockerfile is not known to be of it; it is left" in told
+    assert world.pulls("child") == []
 
 
 def test_files_without_the_image_are_told(parent: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,7 +159,7 @@ def test_a_reference_tells_where_it_stands() -> None:
     data = f"é: 1\r\nb: docker://{APP}:v1@{OLD}\r\n".encode()
     [found] = references(data, ["x", f"{APP}:latest"])
     assert found == Reference(
-        data.index(b"docker"), len(data) - 2, data.index(b"sha256"), repository=APP, tag="v1", digest=OLD, line=2
+        data.index(b"docker"), len(data) - 2, data.index(b"sha256") + 7, repository=APP, tag="v1", digest=OLD, line=2
     )
 
 
@@ -201,11 +201,13 @@ def test_each_component_has_its_own_digest() -> None:
 
 
 class TestKnown:
-    def test_the_only_digest_is_replaced_at_first(self) -> None:
-        edited = replace_digests(f"a\n{APP}@{FIRST} {APP}@{FIRST}".encode(), [APP], {OLD}, NEW)
-        assert edited.data == f"a\n{APP}@{NEW} {APP}@{NEW}".encode()
+    def test_a_pinned_digest_is_left_also_where_it_is_the_only_one(self) -> None:
+        data = f"a\n{APP}@{FIRST} {APP}@{FIRST}".encode()
+        edited = replace_digests(data, [APP], {OLD}, NEW)
+        assert (edited.data, edited.replaced) == (data, ())
         assert lines(edited) == [("warning", 2)]
-        assert FIRST in edited.problems[0].message
+        remedy = "it is left. Write a known one, or set digest.match to any"
+        assert edited.problems[0].message == f"{FIRST} of {APP} in the file is not known to be of it; {remedy}"
 
     def test_any_digest_is_replaced_where_that_is_wanted(self) -> None:
         edited = replace_digests(f"{APP}@{FIRST}".encode(), [APP], (), NEW, Policy(match="any"))
@@ -332,12 +334,57 @@ class TestFields:
 
     def test_a_field_tells_tag_and_line(self) -> None:
         data = f"é:\n  repository: {APP}\n  tag: v1\n  digest: {OLD}\n".encode()
-        at = data.index(b"sha256")
-        assert references(data, [APP]) == [Reference(at, at + 71, at, APP, "v1", OLD, 4)]
+        at = data.index(b"sha256") + 7
+        assert references(data, [APP]) == [Reference(at, at + 64, at, APP, "v1", OLD, 4)]
+
+    @pytest.mark.parametrize("quote", ["", '"', "'"])
+    def test_bare_characters_of_helm(self, quote: str) -> None:
+        """C5: `sha` holds them without the name of the algorithm, in many charts."""
+        text = f"image:\n  repository: {APP}\n  tag: v1\n  sha: {quote}{OLD[7:]}{quote} # pinned\n"
+        edited = replace_digests(text.encode(), [APP], {OLD}, NEW)
+        assert edited.data.decode() == text.replace(OLD[7:], NEW[7:])
+        assert edited.replaced == (Replacement(4, APP, OLD, NEW),)
+        left = text.replace("sha:", "digest:").encode()
+        assert replace_digests(left, [APP], {OLD}, NEW).data == left
 
     def test_fields_and_words_count_together(self) -> None:
         data = f"image: {{repository: {APP}, digest: {OLD}}}\nother: {APP}@{FIRST}\n".encode()
         assert lines(replace_digests(data, [APP], {OLD}, NEW)) == [("error", 1)]
+
+
+class TestVariables:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"IMAGE={APP}\nDIGEST={OLD}\n",
+            f'export APP_IMAGE="{APP}:v1"\nexport APP_DIGEST="{OLD}" # pinned\n',
+            f"ARG APP_REPOSITORY={APP}\r\nARG APP_IMAGE_DIGEST={OLD}\r\n",
+            f"APP_IMAGE_NAME := {APP}\nAPP_SHA256 := {OLD[7:]}\n",
+            f"OTHER_IMAGE=quay.io/org/other\nOTHER_DIGEST={OTHER}\nIMG={APP}\nDIGEST={OLD}\n",
+        ],
+    )
+    def test_an_image_in_two_variables(self, text: str) -> None:
+        """C5: as in files of environments, Dockerfiles, scripts and Makefiles."""
+        edited = replace_digests(text.encode(), [APP], {OLD}, NEW, path="build.env")
+        assert edited.data.decode() == text.replace(OLD[7:], NEW[7:])
+        assert [one.before for one in edited.replaced] == [OLD]
+        assert edited.problems == ()
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"IMAGE=quay.io/org/other\nDIGEST={OLD}\n",
+            f"APP_IMAGE={APP}\nOTHER_DIGEST={OLD}\n",
+            f"IMAGE={APP}\nIMG=quay.io/org/other\nDIGEST={OLD}\n",
+            f"IMAGE={APP}\nCHECKSUM={OLD}\n",
+            f"IMAGE={APP}\nDIGEST={OLD}-x\n",
+            f"IMAGE={APP}@{OTHER}\nDIGEST={OLD}\n",
+            f"IMAGE=$REGISTRY/{APP}\nDIGEST={OLD}\n",
+        ],
+    )
+    def test_what_does_not_surely_belong_together_is_left(self, text: str) -> None:
+        edited = replace_digests(text.encode(), [APP], {OLD}, NEW)
+        assert (edited.data, edited.replaced) == (text.encode(), ())
 
 
 class TestNames:
@@ -400,6 +447,9 @@ def test_a_large_file_takes_no_time() -> None:
     assert (len(edited.replaced), edited.replaced[-1].line) == (20_000, 20_000)
 
 
+USUAL = ("x.Dockerfile", "app.dockerfile", "Containerfile", "a.containerfile", "c.json", "build.env", ".env")
+
+
 class TestFiles:
     @pytest.mark.parametrize(
         ("path", "data", "expected"),
@@ -417,7 +467,7 @@ class TestFiles:
     def test_candidates(self, path: str, data: bytes, expected: bool) -> None:
         assert is_candidate(path, data) is expected
 
-    @pytest.mark.parametrize("name", ["Dockerfile", "Dockerfile.konflux", "x.Dockerfile", "Containerfile", "c.json"])
+    @pytest.mark.parametrize("name", ["Dockerfile", "Dockerfile.konflux", *USUAL])
     @pytest.mark.parametrize("context", ["bundle", "./bundle/", "/bundle", "bundle/x/.."])
     def test_the_usual_names_inside_the_context(self, name: str, context: str) -> None:
         assert selected(f"bundle/{name}", context, [], [])
@@ -431,7 +481,7 @@ class TestFiles:
         assert selected("a/.tekton/b.yml", context, [], [])
         assert selected("install.sh", context, [], [])
 
-    @pytest.mark.parametrize("path", ["main.go", ".env", "README.md", "yaml", "Makefile", "a.yaml/x"])
+    @pytest.mark.parametrize("path", ["main.go", "env", "README.md", "yaml", "Makefile", "a.yaml/x"])
     def test_other_names_are_not_looked_at(self, path: str) -> None:
         assert not selected(path, ".", [], [])
 
@@ -502,9 +552,9 @@ BOTH: Final = (APP, RELEASED)
 def test_only_hex_characters_of_references_change(data: bytes, known: set[str], policy: Policy) -> None:
     edited = replace_digests(data, BOTH, known, NEW, policy)
     assert len(edited.data) == len(data)
-    hexes = {at for one in references(data, BOTH) for at in range(one.digest_start + 7, one.digest_start + 71)}
+    hexes = {at for one in references(data, BOTH) for at in range(one.hex_start, one.hex_start + 64)}
     assert all(a == b or at in hexes for at, (a, b) in enumerate(zip(data, edited.data, strict=True)))
-    assert all(one.end >= one.digest_start + 71 and one.start <= one.digest_start for one in references(data, BOTH))
+    assert all(one.end >= one.hex_start + 64 and one.start <= one.hex_start for one in references(data, BOTH))
     if any(problem.severity == "error" for problem in edited.problems):
         assert (edited.data, edited.replaced) == (data, ())
 

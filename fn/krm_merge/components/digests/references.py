@@ -1,7 +1,8 @@
 """Finds the references to an image that carry a digest, in any text and in the fields of YAML that hold one in pieces.
 
 In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may stand in a field of its
-own: `images` of a kustomization, and `registry`, `repository`, `tag` and `digest` of Helm values.
+own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values. Elsewhere it
+may have a variable of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from krm_merge.components.konflux.images import DIGEST_PATTERN, image_name, spellings
+from krm_merge.components.konflux.images import DIGEST_PATTERN, image_name, spellings, tag_of
 from krm_merge.text import nodes
 from krm_merge.text.reader import BOM, read_all
 from krm_merge.text.values import key_text
@@ -22,20 +23,22 @@ class Reference:
     """A reference to an image with a digest.
 
     `start` and `end` are the byte offsets of the whole reference with its transport (`docker://`), or of the digest
-    where that has a field of its own; `digest_start` is where the digest begins. `repository` is the image's name as it
-    was asked for, which may be another spelling; `tag` is '' for none. `line` counts from 1.
+    where that has a field of its own; `hex_start` is where its 64 characters begin. `repository` is the image's name as
+    it was asked for, which may be another spelling; `tag` is '' for none. `line` counts from 1.
     """
 
     start: int
     end: int
-    digest_start: int
+    hex_start: int
     repository: str
     tag: str
     digest: str
     line: int
 
 
-DIGEST_LENGTH = len("sha256:") + 64
+HEX_LENGTH = 64
+_ALGORITHM = "sha256:"
+_HEX = rf"[0-9a-f]{{{HEX_LENGTH}}}(?![0-9A-Za-z_])"
 
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
 
@@ -44,8 +47,20 @@ _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
 _BEHIND_DEFAULT = rb"(?<=:-)"
 """`${IMAGE:-name@digest}`, of shells and of Dockerfiles: no name goes on with these characters."""
 
-_DETACHED = re.compile(rf"(?:(?P<tag>{_TAG})@)?(?P<digest>{DIGEST_PATTERN})")
-_HAS_DETACHED = re.compile(rf"(?:digest|tag)[\"']?\s*:\s*[\"']?(?:{_TAG}@)?sha256:".encode())
+_ANY_HEX = re.compile(_HEX.encode())
+_ASSIGNMENT = re.compile(
+    rb"^[ \t]*(?:(?:export|readonly|local|ARG|ENV)[ \t]+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)[ \t]*[:?]?=[ \t]*"
+    rb"(?P<quote>[\"']?)(?P<value>[^\s\"'#]+)(?P=quote)[ \t]*(?:#[^\n]*)?\r?$",
+    re.MULTILINE,
+)
+_VARIABLE_DIGEST = re.compile(rf"(?:{_ALGORITHM})?{_HEX}".encode())
+_IMAGE_WORDS = frozenset((b"IMAGE", b"IMG", b"REPOSITORY", b"REPO", b"NAME", b"DIGEST", b"SHA", b"SHA256"))
+"""The words by which the names of variables say what of an image they hold."""
+
+_DETACHED = re.compile(rf"(?:(?P<tag>{_TAG})@)?{_ALGORITHM}(?P<hex>{_HEX})")
+_DETACHED_HEX = re.compile(rf"(?P<tag>)(?:{_ALGORITHM})?(?P<hex>{_HEX})")
+_DETACHED_BY_KEY = {"digest": _DETACHED, "tag": _DETACHED, "sha": _DETACHED_HEX}
+_HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{_TAG}@)?(?:{_ALGORITHM})?{_HEX}".encode())
 """Whether it is worth the while to read a file as YAML."""
 
 
@@ -58,11 +73,11 @@ def references(data: bytes, repositories: Sequence[str]) -> list[Reference]:
     for repository in filter(None, map(image_name, repositories)):
         for spelling in spellings(repository):
             names.setdefault(spelling, repository)
-    if not names or b"sha256:" not in data:
+    if not names or not _ANY_HEX.search(data):
         return []
     breaks = [found.start() for found in re.finditer(b"\n", data)]
-    found = [*_words(data, names, breaks), *_fields(data, names, breaks)]
-    return sorted({one.digest_start: one for one in found}.values(), key=lambda one: one.digest_start)
+    found = [*_words(data, names, breaks), *_fields(data, names, breaks), *_variables(data, names, breaks)]
+    return sorted({one.hex_start: one for one in found}.values(), key=lambda one: one.hex_start)
 
 
 def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[Reference]:
@@ -76,7 +91,7 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
         yield Reference(
             match.start(),
             match.end(),
-            match.start("digest"),
+            match.start("digest") + len(_ALGORITHM),
             names[match["name"].decode()],
             (match["tag"] or b"").decode(),
             match["digest"].decode(),
@@ -106,7 +121,7 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
     for at, repository, tag, digest in sorted(found):
         start, counted = start + len(shown[counted:at].encode()), at
         line = bisect_left(breaks, start) + 1
-        yield Reference(start, start + DIGEST_LENGTH, start, repository, tag, digest, line)
+        yield Reference(start, start + HEX_LENGTH, start, repository, tag, digest, line)
 
 
 def _mappings(node: nodes.Node, place: str) -> Iterator[tuple[nodes.Mapping, str]]:
@@ -135,17 +150,53 @@ def _text(mapping: nodes.Mapping, key: str) -> str:
 
 
 def _digests_of(mapping: nodes.Mapping) -> Iterator[tuple[int, str, str]]:
-    """Where a mapping's own digests begin, in characters, with tag and digest.
+    """Where the hex characters of a mapping's own digests begin, counted in characters, with tag and digest.
 
     An alias and what it stands for are left out: the same text may belong to another image.
     """
     for entry in mapping.entries:
         value = entry.value
-        if key_text(entry.key) not in ("digest", "tag") or not isinstance(value, nodes.Scalar) or value.anchor:
+        pattern = _DETACHED_BY_KEY.get(key_text(entry.key))
+        if pattern is None or not isinstance(value, nodes.Scalar) or value.anchor:
             continue
-        match = _DETACHED.fullmatch(value.text)
+        match = pattern.fullmatch(value.text)
         if match is None or value.source is None:
             continue
-        at = value.source.text.find(match["digest"], value.start, value.end)
+        at = value.source.text.find(match["hex"], value.start, value.end)
         if at >= 0:
-            yield at, match["tag"] or _text(mapping, "tag") or _text(mapping, "newTag"), match["digest"]
+            tag = match["tag"] or _text(mapping, "tag") or _text(mapping, "newTag")
+            yield at, tag, f"{_ALGORITHM}{match['hex']}"
+
+
+def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[Reference]:
+    """The digests that have a variable of their own beside that of the image: `APP_IMAGE=name`, `APP_DIGEST=sha256:…`.
+
+    Two variables belong together where their names differ only in what they say of the image, and no third one does.
+    """
+    assigned = list(_ASSIGNMENT.finditer(data))
+    digests = [one for one in assigned if _VARIABLE_DIGEST.fullmatch(one["value"])]
+    images: dict[tuple[bytes, ...], set[bytes]] = {}
+    for one in assigned if digests else ():
+        if not _VARIABLE_DIGEST.fullmatch(one["value"]) and _is_of_image(one["name"]):
+            images.setdefault(_stem(one["name"]), set()).add(one["value"])
+    for one in digests:
+        beside = images.get(_stem(one["name"]), set())
+        if not _is_of_image(one["name"]) or len(beside) != 1:
+            continue
+        (image,) = (value.decode(errors="replace") for value in beside)
+        repository = names.get(image_name(image))
+        if repository is not None and "@" not in image:
+            start = one.end("value") - HEX_LENGTH
+            digest = f"{_ALGORITHM}{data[start : start + HEX_LENGTH].decode()}"
+            line = bisect_left(breaks, start) + 1
+            yield Reference(start, start + HEX_LENGTH, start, repository, tag_of(image), digest, line)
+
+
+def _stem(name: bytes) -> tuple[bytes, ...]:
+    """The words of a variable's name without those that say what of an image it holds."""
+    words = name.upper().split(b"_")
+    return tuple(word for word in words if word not in _IMAGE_WORDS)
+
+
+def _is_of_image(name: bytes) -> bool:
+    return not _IMAGE_WORDS.isdisjoint(name.upper().split(b"_"))

@@ -12,7 +12,7 @@ from posixpath import normpath
 from typing import Literal
 
 from krm_merge.components.digests.image_identity import Known
-from krm_merge.components.digests.references import DIGEST_LENGTH, Reference, references
+from krm_merge.components.digests.references import HEX_LENGTH, Reference, references
 from krm_merge.components.konflux.images import is_digest
 from krm_merge.krm.result import Severity
 
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 RULE = "C5"
+_KEPT = "it is left. Write a known one, or set digest.match to any"
 
 MAX_SIZE = 5 * 1024 * 1024
 """Larger files are generated or data."""
@@ -36,12 +37,15 @@ MAX_SIZE = 5 * 1024 * 1024
 DEFAULT_FILES = (
     "Dockerfile*",
     "*.Dockerfile",
+    "*.dockerfile",
     "Containerfile*",
     "*.Containerfile",
+    "*.containerfile",
     "*.yaml",
     "*.yml",
     "*.json",
     "*.sh",
+    "*.env",
 )
 """The names of files that are looked at, in any directory of the context."""
 
@@ -136,7 +140,7 @@ def replace_digests(
 
 
 def _place(reference: Reference) -> int:
-    return reference.digest_start
+    return reference.hex_start
 
 
 def _unclear(found: Sequence[Reference], known: Known, file: str) -> Iterator[Problem]:
@@ -161,15 +165,14 @@ def _choose(
     old = [one for one in found if one.digest != new]
     if not old:
         return [], []
-    if len(digests) == 1:
-        if policy.match == "any" or digests & set(known):
-            return old, []
-        message = (
-            f"{file} had {old[0].digest} of {repository}, which is not known; replaced, since it is the only one there"
-        )
-        return old, [Problem(RULE, "warning", message, old[0].line)]
+    if len(digests) == 1 and (policy.match == "any" or digests & set(known)):
+        return old, []
     replaceable = [one for one in old if one.digest in known]
-    if policy.multiple == "refuse" and (new not in digests or replaceable or policy.match == "any"):
+    if (
+        len(digests) > 1
+        and policy.multiple == "refuse"
+        and (new not in digests or replaceable or policy.match == "any")
+    ):
         message = (
             f"{file} holds {len(digests)} digests of {repository}, as a catalog of versions does, and which to replace "
             f"cannot be told; it is left as it is. Exclude it, or set digest.multiDigestFile to replace known digests"
@@ -180,9 +183,7 @@ def _choose(
         if one.digest not in known:
             unknown.setdefault(one.digest, one)
     return replaceable, [
-        Problem(
-            RULE, "warning", f"{one.digest} of {repository} in {file} is not known to be of it; it is left", one.line
-        )
+        Problem(RULE, "warning", f"{one.digest} of {repository} in {file} is not known to be of it; {_KEPT}", one.line)
         for one in unknown.values()
     ]
 
@@ -190,7 +191,7 @@ def _choose(
 def _with_digest(data: bytes, going: Sequence[Reference], new: str) -> bytes:
     edited = bytearray(data)
     for one in going:
-        edited[one.digest_start : one.digest_start + DIGEST_LENGTH] = new.encode()
+        edited[one.hex_start : one.hex_start + HEX_LENGTH] = new[-HEX_LENGTH:].encode()
     return bytes(edited)
 
 
@@ -216,17 +217,17 @@ def _without_digests(data: bytes, found: Sequence[Reference]) -> list[bytes]:
     pieces: list[bytes] = []
     at = 0
     for one in sorted(found, key=_place):
-        pieces.append(data[at : one.digest_start + len("sha256:")])
-        at = one.digest_start + DIGEST_LENGTH
+        pieces.append(data[at : one.hex_start])
+        at = one.hex_start + HEX_LENGTH
     return [*pieces, data[at:]]
 
 
 def _elsewhere(data: bytes, found: Sequence[Reference], stale: Collection[str], file: str) -> list[Problem]:
     """Digests that should be gone, but stand where no reference to the image was found."""
-    starts = {one.digest_start for one in found}
+    starts = {one.hex_start for one in found}
     first: dict[str, int] = {}
-    for match in re.finditer(rb"sha256:[0-9a-f]{64}", data):
-        digest = match[0].decode()
+    for match in re.finditer(rb"(?<=sha256:)[0-9a-f]{64}", data):
+        digest = f"sha256:{match[0].decode()}"
         if digest in stale and match.start() not in starts and digest not in first:
             first[digest] = data.count(b"\n", 0, match.start()) + 1
     return [
