@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import selectors
+import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from krm_merge.harmless import quoted, without_credentials
 
 _ABOUT_A_REPOSITORY = frozenset(
     (
@@ -24,8 +30,24 @@ _ABOUT_A_REPOSITORY = frozenset(
 _ALONE = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
+TIMEOUT_VARIABLE = "KRM_MERGE_GIT_TIMEOUT"
+"""The environment variable for how long git may be silent, in seconds."""
+_TIMEOUT = 60.0
+_CHUNK = 1 << 16
+_TO_END_IN = 2.0
+_REMOTE = ("ls-remote", "fetch", "push")
+
+
 class GitError(Exception):
     """What git complained of, or that there is no git."""
+
+    def __init__(self, message: str) -> None:
+        """Credentials in URLs are hidden."""
+        super().__init__(without_credentials(message))
+
+
+class GitTimeout(GitError):
+    """Git was silent for too long, and was ended."""
 
 
 def output(
@@ -51,20 +73,109 @@ def run(
     *,
     alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs git, whatever comes of it; `alone` with no settings of the user. Raises GitError where there is no git."""
+    """Runs git, whatever comes of it; `alone` with no settings of the user.
+
+    Raises GitError where there is no git, GitTimeout where it makes no progress: nothing of it is left then, nor when
+    we are interrupted.
+    """
     command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]
     own = _environment(alone) | dict(environment or {})
+    limit = _limit()
+    pipe = subprocess.PIPE
     try:
-        return subprocess.run(command, input=data, capture_output=True, env=own)
+        # A session of its own: it ends with all that it started.
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=own, start_new_session=True)
     except FileNotFoundError:
         raise GitError("the program git is not on PATH; install it") from None
+    try:
+        written, complaints = _exchange(process, data or b"", limit)
+        return subprocess.CompletedProcess(command, process.wait(), written, complaints)
+    except TimeoutError:
+        remedy = f"set {TIMEOUT_VARIABLE} to more seconds if its server is that slow"
+        raise GitTimeout(f"{_subject(arguments)} made no progress for {limit:g} s and was stopped; {remedy}") from None
+    finally:
+        _end(process)
+
+
+def _limit() -> float:
+    """The seconds that git may be silent. Raises GitError."""
+    given = os.environ.get(TIMEOUT_VARIABLE, "")
+    try:
+        limit = float(given) if given else _TIMEOUT
+    except ValueError:
+        limit = 0
+    if limit > 0:
+        return limit
+    raise GitError(f"{TIMEOUT_VARIABLE} is {quoted(given)}; a number of seconds is expected")
+
+
+def _subject(arguments: Sequence[str]) -> str:
+    """The command of git, and the repository that it talks to."""
+    at = next((at for at, argument in enumerate(arguments) if argument in _REMOTE), None)
+    if at is None:
+        return f"git {arguments[0]}"
+    where = next((argument for argument in arguments[at + 1 :] if not argument.startswith("-")), "")
+    return f"{where}: git {arguments[at]}"
+
+
+def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tuple[bytes, bytes]:
+    """Gives git its input and takes stdout and stderr. Raises TimeoutError where nothing moves for the limit."""
+    stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
+    assert stdin is not None
+    assert stdout is not None
+    assert stderr is not None
+    taken: dict[int, list[bytes]] = {stdout.fileno(): [], stderr.fileno(): []}
+    results = [taken[stdout.fileno()], taken[stderr.fileno()]]
+    waiting = memoryview(data)
+    with selectors.DefaultSelector() as selector:
+        for pipe in (stdout, stderr):
+            selector.register(pipe, selectors.EVENT_READ)
+        os.set_blocking(stdin.fileno(), False)
+        selector.register(stdin, selectors.EVENT_WRITE)
+        last = time.monotonic()
+        while selector.get_map():
+            ready = selector.select(max(0.0, min(_TO_END_IN, last + limit - time.monotonic())))
+            if ready:
+                last = time.monotonic()
+            elif process.poll() is not None:
+                break  # what it left running has our pipes, but nothing to say
+            elif time.monotonic() - last >= limit:
+                raise TimeoutError
+            for key, _ in ready:
+                if key.fileobj is stdin:
+                    try:
+                        waiting = waiting[os.write(key.fd, waiting[:_CHUNK]) :] if waiting else waiting
+                    except BrokenPipeError:  # it need not read all
+                        waiting = memoryview(b"")
+                    if not waiting:
+                        selector.unregister(stdin)
+                        stdin.close()
+                elif part := os.read(key.fd, _CHUNK):
+                    taken[key.fd].append(part)
+                else:
+                    selector.unregister(key.fileobj)
+    return b"".join(results[0]), b"".join(results[1])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends git with all that it started, unless it has ended itself; gives it time to remove its locks."""
+    if process.poll() is None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_TO_END_IN)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
 
 
 def complaint(stderr: bytes) -> str:
     """The first line in which git says what went wrong."""
     lines = stderr.decode(errors="replace").strip().splitlines()
     why = next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[-1:]))
-    return why.removeprefix("fatal: ").removeprefix("error: ")
+    return without_credentials(why.removeprefix("fatal: ").removeprefix("error: "))
 
 
 def blobs(batch: bytes) -> list[bytes]:

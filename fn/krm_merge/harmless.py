@@ -24,6 +24,11 @@ def line(text: str) -> str:
     return text if _is_plain(text) else _UNSAFE.sub(_escaped, without_credentials(text))
 
 
+def terminal_line(text: str) -> str:
+    """A line of somebody's file as a terminal shows it: what it would obey is escaped, all else as it is."""
+    return _UNSAFE.sub(_escaped, text)
+
+
 def lines(text: str) -> str:
     """As `line`, but line ends stay: they are the writer's own."""
     return text if _is_plain(text) else _UNSAFE_IN_LINES.sub(_escaped, without_credentials(text))

@@ -460,3 +460,17 @@ def test_long_values_are_cut_in_the_message_and_stand_whole_in_the_tags() -> Non
     assert result.message == f"a: m (upstream {'x' * 59}…)"
     assert result.tags["upstream"] == "x" * 61
     assert result.current is None
+
+
+@pytest.mark.parametrize("upstream", ["{%s: updated, team: b}", "{team: b, %s: updated}"])
+@pytest.mark.parametrize("local", ["{%s: dest}", "{%s: dest, own: c}", "{own: c, %s: dest}", "\n    %s: dest"])
+def test_an_annotation_of_upstream_beside_the_tag(upstream: str, local: str) -> None:
+    head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+    item = "- apiVersion: kpt.dev/v1\n  kind: Kptfile\n  metadata:\n    name: p\n    annotations: "
+    all_annotations = ("{%s: original}", upstream, local.replace("\n    ", "\n      "))
+    items = [f"{item}{annotations % SOURCE}\n" for annotations in all_annotations]
+    outcome = process((head + "".join(items)).encode())
+    assert outcome.exit_code == 0, outcome.message
+    [merged] = yaml.safe_load(outcome.output)["items"]
+    own = {"own": "c"} if "own" in local else {}
+    assert merged["metadata"]["annotations"] == {"team": "b", **own}

@@ -141,8 +141,8 @@ def test_an_internal_error_writes_one_line_and_nothing_else() -> None:
     assert run(break_down, [], stdin=io.BytesIO(DATA), stdout=out, stderr=err) == 1
     assert out.getvalue() == b""
     assert err.getvalue() == (
-        "internal error, no file was changed: RuntimeError: a\\nbug; please report it with what KRM_MERGE_DEBUG=1 "
-        "adds: https://github.com/krm-merge/krm-merge/issues\n"
+        "internal error, no file was changed: RuntimeError: a\\nbug; "
+        "please report it with what KRM_MERGE_DEBUG=1 adds: https://github.com/krm-merge/krm-merge/issues\n"
     )
 
 
@@ -300,7 +300,8 @@ def test_a_broken_pipe_is_no_success() -> None:
             check=False,
             env={"PYTHONPATH": str(SOURCES)},
         )
-    assert (done.returncode, done.stderr) == (3, b"stdout: Broken pipe\n")
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (3, b"stdout: Broken pipe")
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["--doc"], ["--version"]])

@@ -618,3 +618,31 @@ def test_an_answer_is_for_its_own_request(programs: Programs) -> None:
         with suppress(PluginError):
             answers.append(plugin.run(POD, {}))
     assert answers in ([], [first], [first, first])
+
+
+def test_what_a_plugin_writes_of_secrets_it_was_given_is_redacted(programs: Programs) -> None:
+    plugin = programs.python(
+        "given = json.load(sys.stdin)",
+        "if given['kind'] == 'Secret': print('{}'); sys.exit()",
+        "sys.exit('cannot log in with hunter2-and-more, aHVudGVyMi1hbmQtbW9yZQ==, second line or plain-text: pod p')",
+    )
+    twice = programs.python(
+        "given = json.load(sys.stdin)",
+        "sys.stderr.write(('x' * 100 + 'the-very-long-password-of-the-database')[-120:])",
+        "sys.exit(1)",
+        name="twice",
+    )
+    plugin.given_name, twice.given_name = "first", "second"  # none is asked for it
+    secret: Data = {
+        **POD,
+        "kind": "Secret",
+        "data": {"token": "aHVudGVyMi1hbmQtbW9yZQ=="},
+        "stringData": {"a": "first line\nsecond line\n", "b": "plain-text", "c": "the"},
+    }
+    runner = Runner([plugin])
+    assert runner.run(secret).failures == []
+    [failure] = runner.run(POD).failures
+    assert "cannot log in with (redacted), (redacted), (redacted) or (redacted): pod p" in failure.problem
+    long = {**secret, "data": {}, "stringData": {"a": "much-longer-than-that-the-very-long-password-of-the-database"}}
+    [cut] = Runner([twice]).run(long).failures
+    assert "password" not in cut.problem

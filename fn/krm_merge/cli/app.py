@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -28,6 +31,18 @@ COMMANDS = {
 }
 
 
+class _BrokenPipe(Exception):
+    """Nobody reads stdout any more; click itself would end without a word about it."""
+
+
+@contextmanager
+def _broken_pipes_reported() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _BrokenPipe from error
+
+
 class _Commands(click.Group):
     """Knows the commands by name and loads one when it is needed."""
 
@@ -47,6 +62,16 @@ class _Commands(click.Group):
         if args[0] not in COMMANDS:
             raise click.UsageError(f"there is no command {args[0]}; known are {', '.join(COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _broken_pipes_reported():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _broken_pipes_reported():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # None of them is imported for that.
@@ -82,10 +107,12 @@ def main(arguments: list[str]) -> int:
             label = click.style("error", fg="red", bold=True)
             click.echo(f"{label} {line(str(error))}", err=True, color=color)
             return UNAVAILABLE if isinstance(error, UnavailableError) else 1
-        except OSError as error:
+        except (OSError, _BrokenPipe) as error:
             # What is read and written by name is caught where that is done.
             standard_output.give_up()
-            say(f"{standard_output.problem(error)}; {_so_far(notes)}")
+            cause = error.__cause__ if isinstance(error, _BrokenPipe) else error
+            assert isinstance(cause, OSError)
+            say(f"{standard_output.problem(cause)}; {_so_far(notes)}")
             return UNAVAILABLE
         except Exception as error:
             click.echo(internal_error(error, _so_far(notes)), err=True)

@@ -24,11 +24,13 @@ from krm_merge.forges.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError
 from krm_merge.forges.local_forge import LocalForge
 from krm_merge.git_program import GitError
+from krm_merge.harmless import bare_address
 from krm_merge.krm.result import Results
 from krm_merge.packages.directory import Directory, PackageError, read_file, reason
 from krm_merge.packages.git import cache_directory
 from krm_merge.packages.tree import File, holds_resources
 from krm_merge.packages.write import write_file
+from krm_merge.packages.written import note
 from krm_merge.text.document import written
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.values import from_value
@@ -74,6 +76,7 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, quiet: b
         except (GitError, ForgeError) as error:
             results.error(f"{order.name}: {error}")
             continue
+        note(f"{order.name} was carried out at least in part, and the next run completes it")
         for step in carry_out(order, repository, its_forge):
             getattr(results, step.severity)(step.message, tags={"rule": step.rule})
     show_results(results, quiet=quiet, done=True)
@@ -100,7 +103,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: 
         # It shall be the same repository wherever it is read.
         url = str(Path(given).resolve()) if _is_relative(given) else given
         try:
-            for one in observed(url, _repository(url), _forge_of(url, forge, github_api)):
+            for one in observed(bare_address(url), _repository(url), _forge_of(url, forge, github_api)):
                 name = pull_request_name(one)
                 root = from_value(pull_request_resource(one, name, namespace))
                 assert isinstance(root, Mapping)

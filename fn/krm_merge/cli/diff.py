@@ -8,13 +8,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import click
+
+from krm_merge.harmless import terminal_line
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.tree import Changes, Tree
 from krm_merge.packages.write import write_new
 
 
 def show_diff(local: Tree, changes: Changes) -> None:
-    """Prints the difference on stdout, in colour on a terminal."""
+    """Prints the difference on stdout: as a patch, or escaped and in colour on a terminal."""
     with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
         for path, file in changes.items():
             if path in local:
@@ -23,13 +26,30 @@ def show_diff(local: Tree, changes: Changes) -> None:
                 write_new(Path(directory, "b", path), file)
         for side in "ab":
             Path(directory, side).mkdir(exist_ok=True)
-        color = "always" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else "never"
-        options = ["--no-index", "--no-ext-diff", "--no-prefix", f"--color={color}"]
+        options = ["--no-index", "--no-ext-diff", "--no-prefix", "--color=never"]
         command = ["git", "--no-pager", "diff", *options, "a", "b"]
-        sys.stdout.flush()
         try:
-            # 1 says that there is a difference.
-            if subprocess.run(command, cwd=directory).returncode > 1:
-                raise PackageError("git diff failed; nothing was changed")
+            done = subprocess.run(command, cwd=directory, capture_output=True)
         except FileNotFoundError:
             raise PackageError("the program git is not on PATH; install it to see differences") from None
+    if done.returncode > 1:  # 1 says that there is a difference
+        raise PackageError("git diff failed; nothing was changed")
+    sys.stdout.flush()
+    if not sys.stdout.isatty():
+        # A patch, which must hold what the files hold.
+        sys.stdout.buffer.write(done.stdout)
+        sys.stdout.buffer.flush()
+        return
+    for text in done.stdout.decode("utf-8", "surrogateescape").split("\n")[:-1]:
+        click.echo(_styled(text))
+
+
+def _styled(text: str) -> str:
+    """A line of a difference for a terminal, in git's colours: what the terminal would obey is escaped."""
+    shown = terminal_line(text.removesuffix("\r"))
+    if os.environ.get("NO_COLOR"):
+        return shown
+    if text.startswith(("diff ", "index ", "--- ", "+++ ")):
+        return click.style(shown, bold=True)
+    color = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1])
+    return click.style(shown, fg=color) if color else shown

@@ -146,6 +146,8 @@ class _Reader:
                 kept.append(item)
             if side == "local":
                 item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
+                # Read again without it: nothing of upstream can be put behind what is gone.
+                item.settle(item.data())
             if side:
                 found.setdefault(side, [])
             if side in ("original", "upstream"):

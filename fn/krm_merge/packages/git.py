@@ -14,8 +14,8 @@ from pathlib import Path
 from posixpath import join, normpath
 
 from krm_merge import git_program
-from krm_merge.git_program import GitError, blobs, complaint
-from krm_merge.packages.directory import PackageError, read_file, reason
+from krm_merge.git_program import GitError, GitTimeout, blobs, complaint
+from krm_merge.packages.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.tree import File, Mode, Tree, leads_out
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
@@ -88,11 +88,13 @@ class GitRepositories:
     def _fetch(self, store: Path, repository: str, commit: str) -> None:
         if _has(store, commit):
             return
-        fetch = ["-c", "gc.auto=0", "fetch", "--quiet", "--no-tags"]
+        fetch = ["-c", "gc.auto=0", "fetch", "--progress", "--no-tags"]
         missing = f"{repository}: the commit {commit} cannot be fetched"
         try:
             _git([*fetch, "--depth=1", repository, commit], store, about=missing)
             return
+        except UnavailableError:
+            raise
         except PackageError:
             # Not every server gives a commit by its id: then with all branches and tags, and their history.
             everything = ["+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*"]
@@ -187,6 +189,9 @@ def _locked(store: Path) -> Iterator[None]:
     handle = os.open(store, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
+        for lock in store.glob("*.lock"):
+            # Git was killed: whoever has our lock is the only one who runs it here.
+            lock.unlink(missing_ok=True)
         yield
     finally:
         os.close(handle)
@@ -202,6 +207,8 @@ def _git(
 ) -> bytes:
     try:
         return git_program.output(arguments, store, data, environment)
+    except GitTimeout as error:
+        raise UnavailableError(str(error)) from None
     except GitError as error:
         raise PackageError(f"{about or 'git ' + arguments[0]}: {error}") from None
 

@@ -12,6 +12,7 @@ from krm_merge.transform.json_value import flaw_of_value
 from krm_merge.transform.locations import KeysOf
 from krm_merge.transform.operation import PluginOperation
 from krm_merge.transform.plugin import Object, Options, Plugin, PluginError, Response, close, only_reads
+from krm_merge.transform.secrets import Secrets
 from krm_merge.transform.settle import Ignored, Proposal, Refused, Settlement, carried_out, placed, settle
 from krm_merge.transform.tracked import Tracked
 from krm_merge.transform.units import Keep, units
@@ -68,19 +69,21 @@ class Runner:
     options: Options = field(default_factory=dict)
     detect: Detect = "effect"
     keep: Keep = "unit"
+    _secrets: Secrets = field(default_factory=Secrets, init=False, repr=False, compare=False)
 
     def run(self, resource: Object, keys_of: KeysOf = lambda _: ()) -> Outcome:
         """Runs all plugins on a resource, each on its own copy of it as it came (T1).
 
         `keys_of` gives the fields that identify the elements of a list; without them, indices do.
         """
+        self._secrets.add(resource)
         outcome = Outcome(Settlement(resource))
         proposals: list[Proposal] = []
         for declared, plugin in enumerate(self.plugins):
             try:
                 response = self._response(plugin, resource)
             except PluginError as error:
-                outcome.failures.append(Failure(plugin.name, str(error)))
+                outcome.failures.append(Failure(plugin.name, self._secrets.hidden_in(str(error))))
                 continue
             if response.is_whiteout:
                 outcome.whiteouts.append(Whiteout(plugin.name, response.reason))

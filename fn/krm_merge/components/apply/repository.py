@@ -81,7 +81,7 @@ class Repository:
         missing = [commit for commit in dict.fromkeys(commits) if commit and not self.has(commit)]
         if not missing:
             return
-        fetch = ["-c", "gc.auto=0", "fetch", "--quiet", "--no-tags", "--end-of-options", self.url]
+        fetch = ["-c", "gc.auto=0", "fetch", "--progress", "--no-tags", "--end-of-options", self.url]
         if run([*fetch, *missing], self.store).returncode != 0:
             # Not every server gives commits by their ids.
             output([*fetch, "+refs/heads/*:refs/remote/heads/*", "+refs/pull/*/head:refs/remote/pull/*"], self.store)
@@ -223,7 +223,9 @@ class Repository:
         """Makes a branch this commit, if it is still as it was seen. Raises GitError."""
         seen = self._branches.get(branch, "")
         lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
-        done = run(["push", "--quiet", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"], self.store)
+        done = run(
+            ["push", "--progress", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"], self.store
+        )
         if done.returncode != 0:
             refused = _REFUSED.search(done.stderr)
             why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)

@@ -13,6 +13,7 @@ from krm_merge.components.konflux.fields import Fields, Place, at
 from krm_merge.components.konflux.images import digest_of, image_name, is_digest, tag_of
 from krm_merge.components.konflux.model import Build, Component, Event, Key, Nudge, Outcome, PullRequest
 from krm_merge.forges.interface import State
+from krm_merge.harmless import bare_address
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.values import Value
 
@@ -49,7 +50,7 @@ def read_component(value: Value) -> Component:
     component = Component(
         Key(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
         fields.text("spec", "application"),
-        _first([fields.url(*place, "url") for place in (places[0], source)]),
+        _first([bare_address(fields.url(*place, "url")) for place in (places[0], source)]),
         _revised(_first([fields.branch(*place, "revision") for place in places])),
         _first([fields.directory(*place, "context") for place in places]) or ".",
         image_name(image or promoted),
@@ -233,7 +234,7 @@ def read_pull_request(value: Value) -> PullRequest:
         fields.wrong(f"{state} is none of {', '.join(known)}", "status", "state")
     pull_request = PullRequest(
         fields.text("metadata", "name"),
-        fields.url("spec", "repository"),
+        bare_address(fields.url("spec", "repository")),
         number,
         source,
         target,

@@ -1,0 +1,311 @@
+"""Full disks, closed pipes, signals, silent servers, names and texts that attack a terminal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS
+from krm_merge import interrupts
+from krm_merge.cli.app import main
+from krm_merge.harmless import bare_address, line, without_credentials
+from krm_merge.packages.directory import Directory
+from krm_merge.packages.git import CACHE_VARIABLE
+from krm_merge.packages.journal import Journal
+from krm_merge.packages.tree import File
+from packages.repositories import config_map, kptfile, snapshot, write
+
+TOKEN = "hunter2-and-more"
+ESCAPES = "\x1b]0;owned\x07"
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> list[Path]:
+    """Three versions of a package; upstream changes a file and removes one whose name is no UTF-8."""
+    odd = os.fsdecode(b"\xff\x1b[2J.txt")
+    original = {"a.yaml": config_map("a", x="one"), odd: "old\n"}
+    upstream = {"a.yaml": config_map("a", x="two"), odd: "new\n"}
+    return [
+        write(tmp_path / name, dict(files))
+        for name, files in (("original", original), ("upstream", upstream), ("local", original))
+    ]
+
+
+def command(*arguments: str | Path, **environment: str) -> tuple[list[str], dict[str, str]]:
+    return [sys.executable, "-m", "krm_merge", *map(str, arguments)], {**os.environ, **GIT_ENVIRONMENT, **environment}
+
+
+def called(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    argv, env = command(*arguments, **environment)
+    return subprocess.run(argv, env=env, capture_output=True, encoding="utf-8", timeout=SECONDS, check=False)
+
+
+def harmless(text: str) -> bool:
+    return all(char.isprintable() or char == "\n" for char in text)
+
+
+# ---- what is printed ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [["--in-place"], ["--in-place", "--output", "json"], ["--in-place", "--diff"], []])
+def test_a_name_that_is_no_utf_8_is_printed_escaped(sides: list[Path], options: list[str]) -> None:
+    done = called("merge", *sides, *options)
+    assert done.returncode == 0, done.stderr
+    assert harmless(done.stdout + done.stderr)
+    if options:
+        assert snapshot(sides[2]) == snapshot(sides[1])
+
+
+def test_errors_show_what_a_terminal_would_obey(tmp_path: Path) -> None:
+    done = called("merge", tmp_path, tmp_path, f"{tmp_path}/{ESCAPES}\nerror forged\u2028\u202e")
+    assert done.returncode == 1
+    assert "\\x1b]0;owned\\x07\\nerror forged\\u2028\\u202e" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    for wrong in (f"no{ESCAPES}", f"--no{ESCAPES}"):
+        assert harmless(called("merge", "a", "b", "c", wrong).stderr)
+
+
+def test_results_and_differences_show_what_a_terminal_would_obey(tmp_path: Path) -> None:
+    texts = [config_map("a", x=f'"{value}"') for value in ("one", "two\\e[2J\\nerror forged", "three\\u2028")]
+    files = [write(tmp_path / str(at), {"a.yaml": text}) for at, text in enumerate(texts)]
+    done = called("merge", *files, "--on-conflict", "upstream", "--in-place")
+    assert "\\x1b[2J\\nerror forged" in done.stderr
+    assert harmless(done.stderr)
+    assert "error forged" not in [found.strip() for found in done.stderr.splitlines()]
+
+
+def test_a_difference_on_a_terminal_is_escaped(tmp_path: Path) -> None:
+    files = [write(tmp_path / name, {"n.txt": text}) for name, text in (("a", "x\n"), ("b", f"{ESCAPES}\n"))]
+    argv, env = command("merge", files[0], files[1], files[0], TERM="xterm")
+    ours, theirs = os.openpty()
+    subprocess.run(argv, env=env, stdout=theirs, stderr=subprocess.DEVNULL, timeout=SECONDS, check=True)
+    os.close(theirs)
+    shown = b""
+    try:
+        while part := os.read(ours, 65536):
+            shown += part
+    except OSError:  # all was read
+        pass
+    os.close(ours)
+    assert b"+\\x1b]0;owned\\x07" in shown
+    assert b"\x1b]" not in shown
+
+
+# ---- stdout ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [[], ["--output", "json", "--in-place"], ["--help"]])
+def test_a_full_stdout_is_one_line_and_exit_code_3(sides: list[Path], options: list[str]) -> None:
+    argv, env = command("merge", *sides, *options)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(argv, env=env, stdout=full, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+    said = done.stderr.decode()
+    assert (done.returncode, said.count("\n")) == (3, 1), said
+    is_changed = snapshot(sides[2]) == snapshot(sides[1])
+    assert is_changed == ("--in-place" in options)
+    what = f"{sides[2]} was changed as a whole" if is_changed else "nothing was changed"
+    assert said == f"stdout: No space left on device; {what}\n"
+
+
+def test_a_closed_pipe_is_one_line_and_exit_code_3(sides: list[Path]) -> None:
+    argv, env = command("merge", *sides)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(argv, env=env, stdout=writing, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (3, b"stdout: Broken pipe; nothing was changed\n")
+
+
+# ---- signals, and errors of ours ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_an_interrupted_command_says_what_it_changed(
+    sides: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_done: bool
+) -> None:
+    def interrupted(journal: Journal, *arguments: object) -> None:
+        if is_done:
+            commit(journal, *arguments)  # type: ignore[arg-type]
+        raise interrupts.Interrupted
+
+    commit = Journal.commit
+    monkeypatch.setattr(Journal, "commit", interrupted)
+    assert main(["merge", *map(str, sides), "--in-place"]) == 130
+    what = f"{sides[2]} was changed as a whole" if is_done else "nothing was changed"
+    assert capsys.readouterr().err == f"interrupted; {what}\n"
+
+
+def test_an_internal_error_of_a_command_is_one_line(
+    sides: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("x" * 1000 + "\n")
+
+    monkeypatch.setattr(Journal, "commit", fail)
+    assert main(["merge", *map(str, sides), "--in-place"]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith("internal error, nothing was changed: RuntimeError: xxx")
+    assert "x" * 201 not in said
+    assert said.count("\n") == 1
+    assert "KRM_MERGE_DEBUG=1" in said
+    assert said.endswith("https://github.com/krm-merge/krm-merge/issues\n")
+    monkeypatch.setenv("KRM_MERGE_DEBUG", "1")
+    assert main(["merge", *map(str, sides), "--in-place"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_edit_that_comes_between_is_exit_code_3(
+    sides: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def edited(journal: Journal, *arguments: object) -> None:
+        (sides[2] / "a.yaml").write_text("edited\n")
+        commit(journal, *arguments)  # type: ignore[arg-type]
+
+    commit = Journal.commit
+    monkeypatch.setattr(Journal, "commit", edited)
+    assert main(["merge", *map(str, sides), "--in-place"]) == 3
+    assert f"{sides[2] / 'a.yaml'} was changed meanwhile" in capsys.readouterr().err
+    assert (sides[2] / "a.yaml").read_text() == "edited\n"
+
+
+def test_an_update_that_is_waiting_for_a_server_ends_with_its_git(tmp_path: Path, silent: int) -> None:
+    package = write(tmp_path / "pkg", {"Kptfile": kptfile(f"git://127.0.0.1:{silent}/x.git", "v1", "0" * 40)})
+    before = snapshot(package)
+    argv, env = command("update", f"{package}@v2", KRM_MERGE_CACHE_DIR=str(tmp_path / "cache"))
+    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        wait_for(lambda: bool(asking(silent)))
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate(timeout=SECONDS)
+    assert (running.returncode, said) == (130, "interrupted; nothing was changed\n")
+    assert asking(silent) == []
+    assert snapshot(package) == before
+
+
+# ---- transform ---------------------------------------------------------------------------------------------------
+
+
+def test_what_was_interrupted_in_the_directory_of_patches_is_ended_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = write(tmp_path / "pkg", {"web.yaml": config_map("web")})
+    out = tmp_path / "out"
+    assert main(["transform", str(package), "--transform-dir", str(out)]) == 0
+    expected = snapshot(out)
+
+    def killed(*_: object, **__: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch, Journal.opened(out) as journal:
+        patch.setattr(Journal, "_carry_out", killed)
+        with pytest.raises(SystemExit):
+            journal.commit(dict.fromkeys(Directory(out)), Directory(out))
+    assert (tmp_path / ".out.krm-merge").is_dir()
+    assert main(["transform", str(package), "--transform-dir", str(out)]) == 0
+    assert snapshot(out) == expected
+    assert not (tmp_path / ".out.krm-merge").exists()
+
+
+# ---- secrets, and git --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """The port of a server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def asking(port: int) -> list[str]:
+    """The processes that have this port in their arguments and are git."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:  # it has ended
+            continue
+        if words[0].endswith(b"git") and any(f":{port}/".encode() in word for word in words):
+            found.append(b" ".join(words).decode())
+    return found
+
+
+def wait_for(happens: object) -> None:
+    assert callable(happens)
+    end = time.monotonic() + SECONDS
+    while not happens():
+        assert time.monotonic() < end
+        threading.Event().wait(0.05)
+
+
+def test_a_silent_server_is_named_and_no_git_is_left(tmp_path: Path, silent: int) -> None:
+    url = f"git://127.0.0.1:{silent}/x.git"
+    package = write(tmp_path / "pkg", {"Kptfile": kptfile(url, "v1", "0" * 40)})
+    cache = {CACHE_VARIABLE: str(tmp_path / "cache"), "KRM_MERGE_GIT_TIMEOUT": "0.5"}
+    done = called("update", f"{package}@v2", **cache)
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"error {url}: git ls-remote made no progress for 0.5 s and was stopped; set KRM_")
+    assert done.stderr.count("\n") == 1
+    assert asking(silent) == []
+    wrong = called("update", f"{package}@v2", **(cache | {"KRM_MERGE_GIT_TIMEOUT": "soon"}))
+    assert "KRM_MERGE_GIT_TIMEOUT is soon; a number of seconds is expected" in wrong.stderr
+
+
+@pytest.mark.parametrize("program", ["update", "observe"])
+@pytest.mark.parametrize("user", [f"me:{TOKEN}", TOKEN])
+def test_credentials_in_addresses_are_not_printed(tmp_path: Path, program: str, user: str) -> None:
+    url = f"http://{user}@127.0.0.1:1/owner/x.git"
+    package = write(tmp_path / "pkg", {"Kptfile": kptfile(url, "v1", "0" * 40)})
+    arguments = ["update", f"{package}@v2"] if program == "update" else ["components", "observe", url]
+    done = called(*arguments, no_proxy="*", KRM_MERGE_CACHE_DIR=str(tmp_path / "cache"))
+    assert done.returncode == 1
+    assert "http://***@127.0.0.1:1/owner/x.git" in done.stderr
+    assert TOKEN not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "bare"),
+    [
+        ("https://me:pa@ss@h/x", "https://***@h/x", "https://h/x"),
+        ("https://token@h/x?ref=v1", "https://***@h/x?ref=v1", "https://h/x?ref=v1"),
+        ("ssh://git@h/x", "ssh://git@h/x", "ssh://git@h/x"),
+        ("ssh://git:secret@h/x", "ssh://git:***@h/x", "ssh://git@h/x"),
+        ("git@h:owner/x", "git@h:owner/x", "git@h:owner/x"),
+        ("https://h/x@v1", "https://h/x@v1", "https://h/x@v1"),
+        ("https://h/x?private_token=abc&b=c", "https://h/x?private_token=***&b=c", "https://h/x?private_token=abc&b=c"),
+        ("/srv/x.git", "/srv/x.git", "/srv/x.git"),
+    ],
+)
+def test_addresses_without_credentials(url: str, shown: str, bare: str) -> None:
+    assert without_credentials(f"cannot read {url}: no") == f"cannot read {shown}: no"
+    assert line(f"({url})\n") == f"({shown})\\n"
+    assert bare_address(url) == bare
+
+
+def test_a_lock_that_a_killed_git_left_in_the_cache_is_no_obstacle(tmp_path: Path) -> None:
+    origin = write(tmp_path / "origin", {"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: o}\n"})
+    git = shutil.which("git")
+    assert git
+    env = {**os.environ, **GIT_ENVIRONMENT}
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm1"], ["tag", "v1"]):
+        subprocess.run([git, *arguments], cwd=origin, env=env, check=True)
+    commit = subprocess.run([git, "rev-parse", "v1"], cwd=origin, env=env, check=True, capture_output=True, text=True)
+    cache = {CACHE_VARIABLE: str(tmp_path / "cache")}
+    package = write(tmp_path / "pkg", {"Kptfile": kptfile(origin, "v1", commit.stdout.strip())})
+    assert called("update", package, **cache).returncode == 0
+    [store] = (tmp_path / "cache" / "git").iterdir()
+    (origin / "n.txt").write_text("n\n")
+    for arguments in (["add", "-A"], ["commit", "-qm2"], ["tag", "v2"]):
+        subprocess.run([git, *arguments], cwd=origin, env=env, check=True)
+    (store / "shallow.lock").write_text("")
+    done = called("update", f"{package}@v2", **cache)
+    assert done.returncode == 0, done.stderr
+    assert File((package / "n.txt").read_bytes()) == File(b"n\n")
