@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import Final
@@ -22,18 +21,17 @@ class Interrupted(BaseException):
 @contextmanager
 def as_exceptions() -> Iterator[None]:
     """Meanwhile the signals raise Interrupted, but for those that are ignored or handled already."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     ours = [number for number in before if before[number] in (signal.SIG_DFL, signal.default_int_handler)]
-    try:
+    with suppress(ValueError):  # only the main thread may handle signals
         for number in ours:
             signal.signal(number, _interrupt)
+    try:
         yield
     finally:
-        for number in ours:
-            signal.signal(number, before[number])
+        with suppress(ValueError):
+            for number in ours:
+                signal.signal(number, before[number])
 
 
 @contextmanager

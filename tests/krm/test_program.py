@@ -166,6 +166,15 @@ def test_what_a_terminal_would_obey_is_escaped() -> None:
     assert result["message"] == "\\x1b]0;owned\\x07 a\nb\\u2028c \\u202e\\x9b"
 
 
+@pytest.mark.parametrize("field", ["kind", "apiVersion"])
+def test_a_long_value_is_not_quoted_whole(field: str) -> None:
+    other = {"kind": "apiVersion: config.kubernetes.io/v1", "apiVersion": "kind: ResourceList"}[field]
+    outcome = process(edit, f"{field}: {'x ' * 100_000}y\n{other}\nitems: []\n".encode())
+    assert outcome.exit_code == 1
+    assert outcome.message.startswith(f"stdin: {field} is x x x")
+    assert outcome.message.count("x") <= 110
+
+
 def test_credentials_in_urls_stay_out_of_results() -> None:
     def leak(given: ResourceList) -> None:
         url = "https://me:hunter2@example.com/x.git?access_token=hunter2"

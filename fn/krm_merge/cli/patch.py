@@ -12,6 +12,7 @@ from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import show_results
 from krm_merge.functions.patch_jobs import THE_NAME, Job, Jobs, labelled
 from krm_merge.functions.patching import IS_LIST, Patcher, is_list, report
+from krm_merge.harmless import quoted
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
 from krm_merge.merge.member import Member, subject_of
@@ -241,8 +242,8 @@ def _check_one_object(live: Path, now: Object, new: Path, modified: Object) -> N
         before, after = _text_at(now, field), _text_at(modified, field)
         if before != after:
             raise PackageError(
-                f"{_named(live)}: {field} is {before or 'missing'}, in {_named(new)} it is {after or 'missing'}; "
-                "with --live, both must be one object"
+                f"{_named(live)}: {field} is {quoted(before or 'missing')}, in {_named(new)} it is "
+                f"{quoted(after or 'missing')}; with --live, both must be one object"
             )
 
 

@@ -31,6 +31,7 @@ from krm_merge.functions.transform_config import (
 from krm_merge.functions.transform_plugins import all_plugins
 from krm_merge.functions.transform_resources import tell_failures, tell_idle
 from krm_merge.functions.transforming import Summary, Transformer
+from krm_merge.harmless import quoted
 from krm_merge.krm.result import Results
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.tree import Changes, File, Tree, holds_resources
@@ -241,7 +242,7 @@ def options_by_plugin(texts: Sequence[str]) -> dict[str, dict[str, str]]:
     for text in texts:
         name, sign, flags = text.partition("=")
         if not sign or not name.strip():
-            raise ValueError(f"--plugin-flags {text}: NAME=JSON is expected")
+            raise ValueError(f"--plugin-flags {quoted(text)}: NAME=JSON is expected")
         if name.strip() in found:
             raise ValueError(f"--plugin-flags: duplicate plugin {name.strip()}")
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from krm_merge.harmless import quoted
 from krm_merge.krm.program import Function
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.text.nodes import Mapping
@@ -32,7 +33,8 @@ def dispatch(resource_list: ResourceList) -> None:
     if kind not in KINDS:
         known = ", ".join(KINDS)
         resource_list.results.error(
-            f"functionConfig: {field} is {kind or 'missing'}; known are {known}, or ConfigMap with data.function",
+            f"functionConfig: {field} is {quoted(kind) or 'missing'}; "
+            f"known are {known}, or ConfigMap with data.function",
             path=field,
         )
         return

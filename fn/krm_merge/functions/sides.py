@@ -17,6 +17,7 @@ from krm_merge.functions.places import (
     place_of,
     root_package,
 )
+from krm_merge.harmless import quoted
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.folders import Folders
@@ -168,7 +169,7 @@ class _Reader:
             self._results.error(str(error), file=error.file)
             return ""
         if tag is not None and tag not in _TAGS:
-            problem = f"the annotation {MERGE_SOURCE} is {tag}; original, updated or dest is expected"
+            problem = f"the annotation {MERGE_SOURCE} is {quoted(tag)}; original, updated or dest is expected"
             self._results.error(f"{item.file or item.kind}: {problem}", resource=item.ref, file=item.file)
         return _TAGS.get(tag or "", "")
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from krm_merge.harmless import quoted
+
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
 FieldPath: TypeAlias = tuple[Step, ...]
@@ -52,7 +54,7 @@ def parse_path(text: str) -> FieldPath:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None or bool(match["dot"]) != (bool(steps) and match["field"] is not None):
-            raise ValueError(f"cannot read the field path {text!r} at column {position + 1}")
+            raise ValueError(f"cannot read the field path {quoted(text)!r} at column {position + 1}")
         if match["field"] is not None:
             steps.append(match["field"])
         elif match["quoted"] is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from krm_merge.harmless import quoted
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.krm.rewriting import report_rewriting
@@ -50,10 +51,10 @@ class ResourceList:
         kind, version = self._field("kind"), self._field("apiVersion")
         if kind != "ResourceList":
             raise InputError(
-                f"stdin: kind is {kind or 'missing'}, ResourceList is expected; `kpt fn source DIR` writes one"
+                f"stdin: kind is {quoted(kind) or 'missing'}, ResourceList is expected; `kpt fn source DIR` writes one"
             )
         if version not in API_VERSIONS:
-            raise InputError(f"stdin: apiVersion is {version or 'missing'}, {API_VERSIONS[0]} is expected")
+            raise InputError(f"stdin: apiVersion is {quoted(version) or 'missing'}, {API_VERSIONS[0]} is expected")
 
     def _field(self, name: str) -> str:
         node = self._read_field(name)

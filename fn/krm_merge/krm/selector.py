@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from krm_merge.harmless import quoted
 from krm_merge.text.values import Value
 
 Labels: TypeAlias = Mapping[str, str]
@@ -160,7 +161,7 @@ class Selector:
         while position < end:
             match = _REQUIREMENT.match(text, position)
             if match is None:
-                raise ValueError(f"cannot read the selector {text!r} at column {position + 1}")
+                raise ValueError(f"cannot read the selector {quoted(text)!r} at column {position + 1}")
             requirements.append(_requirement(match))
             position = match.end()
         return cls(tuple(requirements))

@@ -15,6 +15,7 @@ from posixpath import join, normpath
 
 from krm_merge import git_program
 from krm_merge.git_program import GitError, GitTimeout, blobs, complaint
+from krm_merge.harmless import quoted, without_credentials
 from krm_merge.packages.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.tree import File, Mode, Tree, leads_out
 
@@ -61,14 +62,14 @@ class GitRepositories:
         about = (
             "commit ids must be whole" if re.fullmatch("[0-9a-f]+", ref) else f"`git ls-remote {repository}` lists them"
         )
-        raise PackageError(f"{repository} has no tag or branch {ref}; {about}")
+        raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {about}")
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit. Raises PackageError."""
         _check_address(repository)
         if not _COMMIT.fullmatch(commit):
             raise PackageError(
-                f"{commit or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
+                f"{quoted(commit) or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
             )
         store = self._store(repository)
         with _locked(store):
@@ -156,7 +157,8 @@ def _check_address(repository: str) -> None:
     # What looks like an option of git would be one, and some of those start programs.
     if not repository or repository.startswith("-") or _CONTROL.search(repository):
         raise PackageError(
-            f"{repository or 'an empty text'} is no address of a git repository; correct git.repo in the Kptfile"
+            f"{quoted(without_credentials(repository)) or 'an empty text'} is no address of a git repository; "
+            "correct git.repo in the Kptfile"
         )
 
 
@@ -166,7 +168,7 @@ def _short(ref: str) -> str:
 
 def _folder(directory: str) -> str:
     if _CONTROL.search(directory):
-        raise PackageError(f"{directory!r} is no directory; correct git.directory in the Kptfile")
+        raise PackageError(f"{quoted(directory)!r} is no directory; correct git.directory in the Kptfile")
     folder = normpath(f"/{directory}").lstrip("/")
     return "" if folder == "." else folder
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from posixpath import dirname, join, normpath
 from typing import Protocol
 
+from krm_merge.harmless import quoted
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.member import KPTFILE
 from krm_merge.merge.package import PackageMerger
@@ -124,7 +125,7 @@ class _Run:
         ref = ref or upstream.ref
         how = strategy or upstream.strategy
         if how not in BY_NAME:
-            raise PackageError(f"{file}: upstream.updateStrategy is {how}; known are {', '.join(BY_NAME)}")
+            raise PackageError(f"{file}: upstream.updateStrategy is {quoted(how)}; known are {', '.join(BY_NAME)}")
         version = self.repositories.resolve(upstream.repository, upstream.directory, ref)
         after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
         self._refuse_cycle(folder, after, file)

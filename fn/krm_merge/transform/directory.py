@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from krm_merge.harmless import quoted
 from krm_merge.transform.plugin import PluginError
 
 VARIABLE: Final = "KRM_MERGE_PLUGIN_DIR"
@@ -59,7 +60,9 @@ class PluginDirectory:
                 "plugin into an image made FROM this one, under /plugins"
             )
         if not name or name != os.path.basename(name) or name in (".", ".."):
-            raise PluginError(f"{name!r} is not the name of a file in the plugin directory; a path cannot be given")
+            raise PluginError(
+                f"{quoted(name)!r} is not the name of a file in the plugin directory; a path cannot be given"
+            )
         return self._check(self.path / name)
 
     def _check(self, file: Path) -> Path:

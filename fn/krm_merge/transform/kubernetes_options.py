@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from krm_merge.harmless import quoted
 from krm_merge.transform.options import list_option, map_option, switch
 from krm_merge.transform.plugin import OptionalField, PluginError
 
@@ -52,7 +53,7 @@ def settings_of(pairs: tuple[tuple[str, str], ...]) -> Settings:
     claims = map_option(options, "pvc-rename-map", ":")
     for name in (*claims, *claims.values()):
         if len(name) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(name):
-            raise PluginError(f"option pvc-rename-map: {name!r} cannot be the name of a PersistentVolumeClaim")
+            raise PluginError(f"option pvc-rename-map: {quoted(name)!r} cannot be the name of a PersistentVolumeClaim")
     return Settings(
         map_option(options, "add-annotations"),
         tuple(list_option(options, "remove-annotations")),

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
+from krm_merge.harmless import quoted
 from krm_merge.text.values import Value
 from krm_merge.transform.json_value import DEPTH_LIMIT, flaw_of_value, is_text
 
@@ -102,9 +103,9 @@ def equal(first: Value, second: Value) -> bool:
 def read_pointer(text: str) -> Pointer:
     """Reads a JSON pointer. Raises OperationError."""
     if text and not text.startswith("/"):
-        raise OperationError(f"the path {text!r} is no JSON pointer: it begins with /")
+        raise OperationError(f"the path {quoted(text)!r} is no JSON pointer: it begins with /")
     if _BAD_ESCAPE.search(text):
-        raise OperationError(f"the path {text!r} is no JSON pointer: ~ is written ~0, and / inside a name ~1")
+        raise OperationError(f"the path {quoted(text)!r} is no JSON pointer: ~ is written ~0, and / inside a name ~1")
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in text.split("/")[1:])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_merge.harmless import quoted
 from krm_merge.transform.plugin import Options, PluginError
 
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
@@ -20,7 +21,7 @@ def map_option(options: Options, name: str, sign: str = "=") -> dict[str, str]:
     for part in list_option(options, name):
         key, found, value = part.partition(sign)
         if not found or not key:
-            raise PluginError(f"option {name}: {part!r} is not of the form key{sign}value")
+            raise PluginError(f"option {name}: {quoted(part)!r} is not of the form key{sign}value")
         pairs[key] = value
     return pairs
 
@@ -29,5 +30,5 @@ def switch(options: Options, name: str, *, default: bool) -> bool:
     """A switch, by the words that Go knows. Raises PluginError for another one."""
     text = options.get(name, "")
     if text and text not in _TRUE | _FALSE:
-        raise PluginError(f"option {name} is {text!r}; true or false is expected")
+        raise PluginError(f"option {name} is {quoted(text)!r}; true or false is expected")
     return text in _TRUE if text else default

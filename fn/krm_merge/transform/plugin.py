@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from krm_merge.harmless import quoted
 from krm_merge.text.values import Value
 from krm_merge.transform.json_value import flaw_of_value
 from krm_merge.transform.operation import Operation, OperationError
@@ -89,7 +90,7 @@ class Response:
             value.get(name) for name in ("version", "isWhiteOut", "patches", "newResources")
         )
         if version not in (None, "", VERSION):
-            raise PluginError(f"the response has version {version}; {VERSION} is expected")
+            raise PluginError(f"the response has version {quoted(str(version))}; {VERSION} is expected")
         if not isinstance(whiteout, bool | None):
             raise PluginError("isWhiteOut of the response is neither true nor false")
         if not isinstance(patches, list | None) or not isinstance(created, list | None):
