@@ -79,7 +79,7 @@ def run(
         out.write(docs().json().encode())
         return 0
     if argv:
-        err.write(f"unknown argument {line(argv[0])}; the function reads a ResourceList on stdin, --help tells more\n")
+        err.write(f"unknown argument {line(argv[0])}; the function reads a ResourceList on stdin, see --help\n")
         return 2
     source = stdin or sys.stdin.buffer
     if source.isatty():

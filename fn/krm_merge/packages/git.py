@@ -192,7 +192,7 @@ def _locked(store: Path) -> Iterator[None]:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         for lock in store.glob("*.lock"):
-            # Git was killed: whoever has our lock is the only one who runs it here.
+            # A git that was killed left it: under our lock no other one runs here.
             lock.unlink(missing_ok=True)
         yield
     finally:

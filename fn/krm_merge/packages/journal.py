@@ -1,7 +1,7 @@
 """Writes changes to a package so that it is one of its two whole states, whatever happens on the way.
 
 The new files are prepared in a directory beside the package. When all of them are there, a plan is written: from then
-on the update counts as done, and whoever comes next completes it. Each file then changes places with its new version,
+on the update counts as done, and the next command completes it. Each file then changes places with its new version,
 which needs no space; the package's Kptfile comes last. What was taken out is looked at again: where somebody else has
 changed it, or something fails, all files change back, so that no edit is lost. Of what is found after a kill nothing is
 believed: all files are compared with the plan's digests.
@@ -283,7 +283,7 @@ class Journal:
                 if not self._turn(step, back=False):
                     raise _Obstacle(step)
             for step in here:
-                # Whoever had opened a file before it was exchanged may have written to it since.
+                # A program that had opened a file before it was exchanged may have written to it since.
                 if self._was_written_to(step):
                     raise _Obstacle(step)
             for step in steps:
