@@ -19,6 +19,7 @@ from e2e.hosts import GIT_ENVIRONMENT, SECONDS
 from krm_merge import interrupts
 from krm_merge.cli.app import main
 from krm_merge.harmless import bare_address, line, without_credentials
+from krm_merge.packages import disk
 from krm_merge.packages.directory import Directory
 from krm_merge.packages.git import CACHE_VARIABLE
 from krm_merge.packages.journal import Journal
@@ -176,6 +177,37 @@ def test_an_edit_that_comes_between_is_exit_code_3(
     assert main(["merge", *map(str, sides), "--in-place"]) == 3
     assert f"{sides[2] / 'a.yaml'} was changed meanwhile" in capsys.readouterr().err
     assert (sides[2] / "a.yaml").read_text() == "edited\n"
+
+
+@pytest.mark.parametrize("program", ["merge", "patch"])
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_an_edit_of_a_single_file_that_comes_between_is_kept(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    program: str,
+    is_edited: bool,
+) -> None:
+    texts = {"o": config_map("a", x="one"), "u": config_map("a", x="two"), "l": config_map("a", x="one", y="own")}
+    places = {name: write(tmp_path / name, {"a.yaml": text}) / "a.yaml" for name, text in texts.items()}
+    place = places["l"]
+    arguments = {
+        "merge": ["merge", *map(str, places.values()), "--in-place"],
+        "patch": ["patch", "apply", str(place), str(places["u"]), "--in-place"],
+    }
+
+    def edited(one: Path, other: Path) -> None:
+        if is_edited and not edits:
+            edits.append(place.write_text("edited\n"))
+        exchange(one, other)
+
+    edits: list[int] = []
+    exchange = disk.exchange
+    monkeypatch.setattr(disk, "exchange", edited)
+    assert main(arguments[program]) == (3 if is_edited else 0)
+    assert place.read_text() == ("edited\n" if is_edited else config_map("a", x="two", y="own"))
+    assert [entry.name for entry in place.parent.iterdir()] == ["a.yaml"]
+    assert ("was changed meanwhile; that change is kept" in capsys.readouterr().err) == is_edited
 
 
 def test_an_update_that_is_waiting_for_a_server_ends_with_its_git(tmp_path: Path, silent: int) -> None:

@@ -109,7 +109,7 @@ def _destination(local: Path, target: Path | None, in_place: bool) -> Iterator[W
     """What writes the result; None where it is only shown."""
     if local == STDIN or not local.is_dir():
         place = local if in_place else target
-        yield None if place is None else lambda tree, changes: _write_file(place, tree, changes)
+        yield None if place is None else lambda tree, changes: _write_file(place, tree, changes, in_place=in_place)
         return
     with opened_journal(local) as journal:
         if in_place:
@@ -120,7 +120,7 @@ def _destination(local: Path, target: Path | None, in_place: bool) -> Iterator[W
             yield None
 
 
-def _write_file(place: Path, tree: Tree, changes: Changes) -> None:
+def _write_file(place: Path, tree: Tree, changes: Changes, *, in_place: bool) -> None:
     file = next(iter(Changed(tree, changes).values()), None)
     if file is None:
         # All its resources were deleted.
@@ -129,4 +129,4 @@ def _write_file(place: Path, tree: Tree, changes: Changes) -> None:
         sys.stdout.buffer.write(file.data)
         sys.stdout.buffer.flush()
     else:
-        write_file(place, file)
+        write_file(place, file, next(iter(tree.values())) if in_place else None)

@@ -123,7 +123,7 @@ def apply_command(
         name = file.name if file != _STDIO else _named(file)
         show_diff({name: before}, {name: after} if after.data != before.data else {})
     if in_place or target != _STDIO:
-        write_file(file if in_place else target, after)
+        write_file(file if in_place else target, after, before if in_place else None)
     elif not with_diff:
         sys.stdout.buffer.write(after.data)
         sys.stdout.buffer.flush()

@@ -9,13 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from krm_merge import interrupts
-from krm_merge.packages.directory import PackageError, reason
+from krm_merge.packages import disk
+from krm_merge.packages.directory import PackageError, UnavailableError, reason
 from krm_merge.packages.tree import File, Tree
 from krm_merge.packages.written import note
 
 
-def write_file(place: Path, file: File) -> None:
-    """Writes a file as a whole or not at all. Raises PackageError.
+def write_file(place: Path, file: File, before: File | None = None) -> None:
+    """Writes a file as a whole or not at all. Raises PackageError, where it no longer holds what it held `before`, too.
 
     What is no regular file, such as a device or a pipe, is written to, for it must stay what it is.
     """
@@ -34,7 +35,10 @@ def write_file(place: Path, file: File) -> None:
             else:
                 os.chmod(staged, _new_mode(file))
             with interrupts.held():
-                os.replace(staged, place)
+                if before is None:
+                    os.replace(staged, place)
+                else:
+                    _exchange(place, Path(staged), before)
                 note(f"{place} was written")
         except BaseException:
             with suppress(FileNotFoundError):
@@ -42,6 +46,15 @@ def write_file(place: Path, file: File) -> None:
             raise
     except OSError as error:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
+
+
+def _exchange(place: Path, staged: Path, before: File) -> None:
+    """Puts a file in the place of another that still is as it was; an edit of somebody else stays."""
+    disk.exchange(place, staged)
+    if staged.read_bytes() != before.data:
+        disk.exchange(place, staged)
+        raise UnavailableError(f"{place} was changed meanwhile; that change is kept, and nothing was written")
+    staged.unlink()
 
 
 def write_tree(place: Path, tree: Tree) -> None:
