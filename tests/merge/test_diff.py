@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -84,3 +85,19 @@ def test_long_sequences() -> None:
     changed = [*lines[:100], "new", *lines[101:3_000], *lines[3_010:], "end"]
     blocks = matching_blocks(lines, changed)
     assert sum(size for _, _, size in blocks) == 5_000 - 11
+
+
+def test_beyond_its_effort_a_comparison_finds_few_differences_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What both start and end with is found all the same."""
+    random = Random(1)
+    first, second = ([0, *random.choices((1, 2), k=500), 3] for _ in range(2))
+    near = [*first[:100], 9, *first[100:]]
+    whole = matching_blocks(first, second)
+    monkeypatch.setattr(diff, "MAX_EFFORT", 0)
+    diff._blocks.cache_clear()
+    cut = matching_blocks(first, second)
+    assert sum(size for _, _, size in cut) < sum(size for _, _, size in whole)
+    assert cut[0][:2] == (0, 0)
+    assert cut[-1][0] + cut[-1][2] == len(first)
+    assert sum(size for _, _, size in matching_blocks(first, near)) == len(first)
+    diff._blocks.cache_clear()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from krm_merge.text.nodes import TextError
-from krm_merge.text.reader import MAX_ALIASED_NODES, MAX_DEPTH, read, read_all
+from krm_merge.text.nodes import Alias, Mapping, TextError
+from krm_merge.text.reader import MAX_ALIASED_NODES, MAX_DEPTH, RAISES_ALIASES, check, read, read_all
 from krm_merge.text.values import to_value
 from text.random_documents import Writer
 
@@ -140,3 +140,57 @@ def test_damaged_documents(random: Random, at: int, length: int, piece: str) -> 
     text = Writer(random).document()
     at %= len(text) + 1
     read_or_refuse(text[:at] + piece + text[at + length :])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("data:\n  " + "? " * 60 + "x\n", "nested deeper than 4 levels"),
+        ("{? " * 60 + "x" + "}" * 60, "nested deeper than 4 levels"),
+        ("? [" + "a, " * 100 + "a]\n: 1\n", "of more than 64 nodes"),
+        (f"? [{'a' * 10_001}]\n: 1\n", "longer than 10000 characters"),
+        ("a: &x b\n? [*x]\n: 1\n", "with an alias inside"),
+        ("a: &x [b]\n*x : 1\n", "with an alias inside"),
+    ],
+)
+def test_keys_that_are_no_texts_are_small(text: str, problem: str) -> None:
+    """As text, each level would double the backslashes of the one below."""
+    with pytest.raises(TextError, match=f"a key that is a list or a map {problem}; make it a text"):
+        read(text)
+
+
+def test_small_keys_that_are_no_texts_are_read() -> None:
+    assert to_value(read("? [a, {b: c}]\n: 1\na: &x b\n*x : 2\n")) == {"['a', {'b': 'c'}]": 1, "a": "b", "b": 2}
+
+
+def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a: &x [1, 2, 3]\nb: [" + ", ".join(["*x"] * 5) + "]\n"
+    monkeypatch.setenv(RAISES_ALIASES, "19")
+    with pytest.raises(
+        TextError, match=f"more than 19 nodes; write the values out, or raise the limit by {RAISES_ALIASES}"
+    ):
+        read(text)
+    monkeypatch.setenv(RAISES_ALIASES, "20")
+    assert to_value(read(text)) == {"a": [1, 2, 3], "b": [[1, 2, 3]] * 5}
+    monkeypatch.setenv(RAISES_ALIASES, "many")
+    with pytest.raises(TextError, match="is 'many' in the environment; give a whole number"):
+        read(text)
+
+
+def test_a_check_stops_at_the_limit_of_depth() -> None:
+    """libyaml's time grows with the square of the depth of brackets."""
+    with pytest.raises(TextError, match="nested deeper"):
+        check("[" * 200_000 + "]" * 200_000)
+
+
+def test_a_chain_of_merge_keys_copies_no_chains() -> None:
+    """Were each alias a copy, the copies along a chain would grow with its cube."""
+    lines = ["x0: &x0 {k0: 0}"] + [f"x{i}: &x{i} {{<<: *x{i - 1}, k{i}: {i}}}" for i in range(1, 120)]
+    root = read("\n".join(lines))
+    assert isinstance(root, Mapping)
+    last = root.entries[-1].value
+    assert to_value(last) == {f"k{i}": i for i in range(120)}
+    assert isinstance(last, Mapping)
+    merge = last.entries[0].value
+    assert isinstance(merge, Alias)
+    assert merge.unread

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from krm_merge.text.order import longest_rising
@@ -18,6 +19,12 @@ Block: TypeAlias = tuple[int, int, int]
 MAX_COST = 1_000
 """Stretches with more differences than this count as different altogether: the effort grows with the square."""
 
+MAX_EFFORT = 250_000
+"""Steps of one comparison beyond which stretches with more than `SMALL_COST` differences count as different."""
+
+SMALL_COST = 20
+"""So few differences are always found: the effort for them grows with the length alone."""
+
 SPLIT_ABOVE = 1_000
 """Longer stretches are first cut at the elements that both sequences hold once."""
 
@@ -25,9 +32,15 @@ SPLIT_ABOVE = 1_000
 def matching_blocks(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[Block]:
     """The stretches that two sequences have in common, in order; none is empty."""
     numbers: dict[Hashable, int] = {}
-    ours = [numbers.setdefault(element, len(numbers)) for element in first]
-    theirs = [numbers.setdefault(element, len(numbers)) for element in second]
-    return _Difference(ours, theirs).blocks()
+    ours = tuple([numbers.setdefault(element, len(numbers)) for element in first])
+    theirs = tuple([numbers.setdefault(element, len(numbers)) for element in second])
+    return list(_blocks(ours, theirs))
+
+
+@lru_cache(maxsize=16)
+def _blocks(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[Block, ...]:
+    """The stretches of two sequences of numbers; a merge asks for the same ones several times."""
+    return tuple(_Difference(list(first), list(second)).blocks())
 
 
 class _Difference:
@@ -103,6 +116,7 @@ class _Shared:
         self._second = second
         self.removed = bytearray(len(first))
         self.added = bytearray(len(second))
+        self._effort = 0
 
     def compare(self) -> None:
         a = b = 0
@@ -139,7 +153,10 @@ class _Shared:
         odd = (front - back) & 1
         forward, backward = {front: a}, {back: a_end}
         beyond = a_end + 1
-        for _ in range(MAX_COST):
+        for cost in range(1, MAX_COST + 1):
+            self._effort += 2 * cost
+            if self._effort > MAX_EFFORT and cost > SMALL_COST:
+                return None
             if low > lowest + 1:
                 low -= 1
                 forward[low - 1] = -1

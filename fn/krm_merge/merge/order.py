@@ -25,14 +25,13 @@ def merge_order(
 
     With `reorder` False local's order is the base whatever upstream did (fields of mappings).
     """
-    in_upstream, in_local = set(upstream), set(local)
     upstream_reordered = reorder and _reordered(original, upstream)
     if upstream_reordered:
         merged = [key for key in upstream if key in survivors]
-        _insert(merged, [key for key in local if key in survivors], in_upstream, local_into_upstream=True)
+        merged = _insert(merged, [key for key in local if key in survivors], local_into_upstream=True)
         return Order(merged, True, _reordered(original, local))
     merged = [key for key in local if key in survivors]
-    _insert(merged, [key for key in upstream if key in survivors], in_local, local_into_upstream=False)
+    merged = _insert(merged, [key for key in upstream if key in survivors], local_into_upstream=False)
     return Order(merged, False, _reordered(original, local))
 
 
@@ -41,29 +40,44 @@ def _reordered(original: Sequence[Key], side: Sequence[Key]) -> bool:
     return [key for key in original if key in in_side] != [key for key in side if key in in_original]
 
 
-def _insert(merged: list[Key], side: list[Key], base: set[Key], *, local_into_upstream: bool) -> None:
-    """Inserts the keys of a side that the base lacks, one at a time, in the side's own order."""
-    placed = set(merged)
-    base_keys = set(merged)
-    other = set(side)
-    for position, key in enumerate(side):
-        if key in placed:
+def _insert(merged: list[Key], side: list[Key], *, local_into_upstream: bool) -> list[Key]:
+    """The keys with those of a side that the base lacks inserted, one at a time, in the side's own order."""
+    known = set(merged)
+    # Whose elements give way at a gap: those that only the base has, and that this side does not know.
+    only_base = known - set(side)
+    # As a ring, since many may come in; None stands before the first key and behind the last.
+    following: dict[Key | None, Key | None] = dict(zip([None, *merged], [*merged, None], strict=True))
+    before: Key | None = None
+    for key in side:
+        if key in known:
+            before = key
             continue
-        before = next((k for k in reversed(side[:position]) if k in placed), None)
-        after = next((k for k in side[position + 1 :] if k in placed), None)
-        # Whose elements give way at this gap: those that only the base has, and that this side does not know.
-        only_base = base_keys - other
         if before is not None:
-            at = merged.index(before) + 1
-            if not local_into_upstream:
-                while at < len(merged) and merged[at] in only_base:
-                    at += 1
-        elif after is not None:
-            at = merged.index(after)
-            if local_into_upstream:
-                while at > 0 and merged[at - 1] in only_base:
-                    at -= 1
+            while not local_into_upstream and (behind := following[before]) is not None and behind in only_base:
+                before = behind
+        elif (after := next((one for one in side if one in known), None)) is not None:
+            before = _last_before(after, following, only_base if local_into_upstream else set())
         else:
-            at = len(merged)
-        merged.insert(at, key)
-        placed.add(key)
+            before = merged[-1] if merged else None
+        following[key] = following[before]
+        following[before] = before = key
+    return _in_order(following)
+
+
+def _last_before(key: Key, following: dict[Key | None, Key | None], passed: set[Key]) -> Key | None:
+    """What a key stands behind, those passed over."""
+    last: Key | None = None
+    for one in _in_order(following):
+        if one == key:
+            break
+        last = last if one in passed else one
+    return last
+
+
+def _in_order(following: dict[Key | None, Key | None]) -> list[Key]:
+    found: list[Key] = []
+    at = following[None]
+    while at is not None:
+        found.append(at)
+        at = following[at]
+    return found

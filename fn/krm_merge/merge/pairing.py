@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from krm_merge.merge.diff import matching_blocks
 from krm_merge.merge.likeness import THRESHOLD, likeness
@@ -47,14 +50,25 @@ def added_at_one_place(matches: Sequence[Match]) -> bool:
 
 def replaced_by_both(matches: Sequence[Match], loser: str) -> set[Match]:
     """The elements that one side alone put in the place of elements that the other side replaced, too, by others."""
-    gone = {m.original for m in matches if m.original is not None and m.upstream is None and m.local is None}
+    gone = sorted(m.original for m in matches if m.original is not None and m.upstream is None and m.local is None)
     mine, theirs = (_added(matches, side) for side in (loser, "local" if loser == "upstream" else "upstream"))
 
-    def replaced(place: tuple[int, int]) -> set[int]:
-        return gone & set(range(place[0] + 1, place[1]))
+    def replaced(place: tuple[int, int]) -> range:
+        """Which of those that are gone, by their numbers."""
+        return range(bisect_left(gone, place[0] + 1), bisect_left(gone, place[1]))
 
-    taken = set().union(*(replaced(place) for place in theirs.values()))
-    return {match for match, place in mine.items() if replaced(place) & taken}
+    # Places overlap where elements moved: each is looked at by its ends alone.
+    ends = Counter[int]()
+    for place in theirs.values():
+        if numbers := replaced(place):
+            ends.update({numbers.start: 1, numbers.stop: -1})
+    depth = list(accumulate(ends[number] for number in range(len(gone))))
+    taken = list(accumulate((at_once > 0 for at_once in depth), initial=0))
+    return {
+        match
+        for match, place in mine.items()
+        if (numbers := replaced(place)) and taken[numbers.stop] > taken[numbers.start]
+    }
 
 
 def _added(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, int]]:
@@ -66,13 +80,16 @@ def _added(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, int]]:
     on_side = sorted((m for m in matches if getattr(m, side) is not None), key=lambda match: getattr(match, side))
     found: dict[Match, tuple[int, int]] = {}
     size = 1 + max((m.original for m in matches if m.original is not None), default=-1)
+    behind: list[int] = [size]
+    for match in reversed(on_side):
+        behind.append(behind[-1] if match.original is None else match.original)
     before = -1
-    for at, match in enumerate(on_side):
+    for match in on_side:
         if match.original is not None:
             before = match.original
         elif getattr(match, other) is None:
-            behind = next((m.original for m in on_side[at:] if m.original is not None), size)
-            found[match] = (before, behind)
+            found[match] = (before, behind[-1])
+        behind.pop()
     return found
 
 
@@ -209,12 +226,14 @@ def _added_by_both(
         same = {at: by_key[key] for at in added[0] if (key := weak(upstream[at])) in by_key}
     for neighbour in (-1, 1):
         runs = [_runs(side, held, neighbour) for side, held in zip(added, pairs, strict=True)]
+        held = set(same.values())
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]
-            ours = [at for at in runs[1].get(place, []) if at not in same.values()]
+            ours = [at for at in runs[1].get(place, []) if at not in held]
             blocks = matching_blocks([upstream[at].canonical for at in theirs], [local[at].canonical for at in ours])
             for start, other, size in blocks:
                 same.update(zip(theirs[start : start + size], ours[other : other + size], strict=True))
+                held.update(ours[other : other + size])
     return same
 
 
@@ -222,8 +241,9 @@ def _runs(added: list[int], pairs: Pairs, neighbour: int) -> dict[int | None, li
     """The added elements of a side by the original's nearest element before (-1) or behind (1) them."""
     original = {place: at for at, place in pairs.items()}
     runs: dict[int | None, list[int]] = {}
-    places = sorted(original, reverse=neighbour < 0)
+    places = sorted(original)
     for at in added:
-        nearest = next((place for place in places if (place - at) * neighbour > 0), None)
+        index = bisect_left(places, at) - (neighbour < 0)
+        nearest = places[index] if 0 <= index < len(places) else None
         runs.setdefault(None if nearest is None else original[nearest], []).append(at)
     return runs

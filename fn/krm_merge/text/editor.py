@@ -22,6 +22,52 @@ from krm_merge.text.nodes import (
 )
 
 
+class _Order:
+    """The children of a collection in their order, as a ring: lists of thousands of elements may change altogether."""
+
+    __slots__ = ("_after", "_before", "_children", "_listed")
+
+    def __init__(self, children: list[Child]) -> None:
+        numbers = [_START, *map(id, children)]
+        self._children = {id(child): child for child in children}
+        self._after = dict(zip(numbers, [*numbers[1:], _START], strict=True))
+        self._before = dict(zip([*numbers[1:], _START], numbers, strict=True))
+        self._listed: list[Child] | None = None
+
+    def listed(self) -> list[Child]:
+        """All of them."""
+        if self._listed is None:
+            self._listed = []
+            at = self._after[_START]
+            while at != _START:
+                self._listed.append(self._children[at])
+                at = self._after[at]
+        return self._listed
+
+    def put(self, child: Child, after: Child | None) -> None:
+        """Puts a child behind another one, first where `after` is None. Raises ValueError."""
+        before = _START if after is None else id(after)
+        if before not in self._after or id(child) in self._children:
+            raise ValueError("the child does not stand in this collection")
+        behind = self._after[before]
+        self._after[before] = self._before[behind] = id(child)
+        self._after[id(child)], self._before[id(child)] = behind, before
+        self._children[id(child)] = child
+        self._listed = None
+
+    def take_out(self, child: Child) -> None:
+        """Takes a child out. Raises ValueError."""
+        if self._children.pop(id(child), None) is None:
+            raise ValueError("the child does not stand in this collection")
+        before, behind = self._before.pop(id(child)), self._after.pop(id(child))
+        self._after[before], self._before[behind] = behind, before
+        self._listed = None
+
+
+_START = 0
+"""In place of a child's id(): what stands before the first one and behind the last."""
+
+
 class Editor:
     """Edits of the document with this root.
 
@@ -33,7 +79,7 @@ class Editor:
     def __init__(self, root: Node) -> None:
         """Starts with no edits."""
         self.root = root
-        self._children: dict[int, list[Child]] = {}
+        self._children: dict[int, _Order] = {}
         self._values: dict[int, Node] = {}
         self._comments: dict[int, Comments] = {}
         self._uninherited: dict[int, set[Canonical]] = {}
@@ -55,7 +101,7 @@ class Editor:
         if comments is not None:
             self.comment(child, comments)
         self._edited(child)
-        _put(self._list(collection), child, after)
+        _put(self._order(collection), child, after)
 
     def remove(self, collection: Collection, child: Child) -> None:
         """Takes a child out, with its comments."""
@@ -63,15 +109,14 @@ class Editor:
         if isinstance(child, Entry) and child.inherited:
             self._uninherited.setdefault(id(collection), set()).add(child.key.canonical)
             return
-        now = self._list(collection)
-        del now[_index(now, child)]
+        self._order(collection).take_out(child)
 
     def move(self, collection: Collection, child: Child, after: Child | None) -> None:
         """Moves a child behind another one, first where `after` is None. Inherited fields have no place to move to."""
         if (isinstance(child, Entry) and child.inherited) or child is after:
             return
-        now = self._list(collection)
-        del now[_index(now, child)]
+        now = self._order(collection)
+        now.take_out(child)
         _put(now, child, after)
 
     def comment(self, child: Child, comments: Comments) -> None:
@@ -89,9 +134,12 @@ class Editor:
         self._alive.append(child)
         self._touched.clear()
 
-    def _list(self, collection: Collection) -> list[Child]:
+    def _order(self, collection: Collection) -> _Order:
         self._edited(collection)
-        return self._children.setdefault(id(collection), list(collection.children))
+        order = self._children.get(id(collection))
+        if order is None:
+            order = self._children[id(collection)] = _Order(list(collection.children))
+        return order
 
     @property
     def revision(self) -> int:
@@ -103,7 +151,7 @@ class Editor:
     def children(self, collection: Collection) -> list[Child]:
         """The children after the edits."""
         now = self._children.get(id(collection))
-        return list(collection.children if now is None else now)
+        return list(collection.children if now is None else now.listed())
 
     def value(self, child: Child) -> Node:
         """The value of a child after the edits."""
@@ -200,19 +248,9 @@ class Editor:
         return render(self).text
 
 
-def _put(children: list[Child], child: Child, after: Child | None) -> None:
-    if after is None:
-        at = 0
-    elif isinstance(after, Entry) and after.inherited:
+def _put(children: _Order, child: Child, after: Child | None) -> None:
+    if isinstance(after, Entry) and after.inherited:
         # An inherited field stands where the merge key does.
-        at = max((i for i, c in enumerate(children) if isinstance(c, Entry) and is_merge_key(c)), default=-1) + 1
-    else:
-        at = _index(children, after) + 1
-    children.insert(at, child)
-
-
-def _index(children: list[Child], child: Child) -> int:
-    for index, candidate in enumerate(children):
-        if candidate is child:
-            return index
-    raise ValueError("the child does not stand in this collection")
+        merges = [one for one in children.listed() if isinstance(one, Entry) and is_merge_key(one)]
+        after = merges[-1] if merges else None
+    children.put(child, after)

@@ -112,8 +112,7 @@ class Mapping:
                     for parent in merged_mappings(entry.value):
                         for key, parent_entry in parent.fields.items():
                             if key not in explicit and key not in inherited:
-                                value = copy(parent_entry.value) if not parent_entry.inherited else parent_entry.value
-                                inherited[key] = Entry(parent_entry.key, value, inherited=True)
+                                inherited[key] = Entry(parent_entry.key, copy(parent_entry.value), inherited=True)
             self._fields = inherited | explicit if inherited else explicit
         return self._fields
 
@@ -231,9 +230,14 @@ def is_merge_key(entry: Entry) -> bool:
 
 def merged_mappings(value: Node) -> list[Mapping]:
     """The mappings that a merge key's value names, the strongest first."""
-    value = resolved(value)
-    parents = [resolved(item) for item in value.items] if isinstance(value, Sequence) else [value]
+    # What is anchored, not a copy for each alias: along a chain of merge keys each would hold copies of all before it.
+    value = _anchored(value)
+    parents = [_anchored(item) for item in value.items] if isinstance(value, Sequence) else [value]
     return [parent for parent in parents if isinstance(parent, Mapping)]
+
+
+def _anchored(node: Node) -> Node:
+    return node.target if isinstance(node, Alias) else node
 
 
 def copy(node: Node) -> Node:

@@ -43,6 +43,9 @@ Event: TypeAlias = Any
 MAX_DEPTH = 128
 """Nesting deeper than this, aliases written out, is refused: the deepest real schemas stay below 100."""
 
+LEVELS_AROUND = 8
+"""Levels of a ResourceList around an object or a patch in it, at most."""
+
 MAX_ALIASED_NODES = 50_000
 """Aliases that stand for more nodes than this altogether are an attack, not configuration."""
 
@@ -86,8 +89,25 @@ def _has_odd_breaks(text: str) -> bool:
 
 def check(text: str) -> None:
     """Looks whether a text is well-formed YAML, much faster than reading it. Raises TextError."""
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        # libyaml takes time with the square of the depth of brackets: stop at the limit.
+        check_events(text)
+        return
     with _parser(text) as parser:
         parser.raw_parse()
+
+
+def check_events(text: str) -> None:
+    """Looks whether a text is well-formed YAML no deeper than we read it. Raises TextError."""
+    depth = 0
+    for event in events(text):
+        kind = type(event)
+        if kind is MappingStartEvent or kind is SequenceStartEvent:
+            depth += 1
+            if depth > MAX_DEPTH + LEVELS_AROUND:
+                raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
+        elif kind is MappingEndEvent or kind is SequenceEndEvent:
+            depth -= 1
 
 
 def events(text: str) -> Iterator[Event]:
