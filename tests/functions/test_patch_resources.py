@@ -335,8 +335,7 @@ WRONG = [
     ({"patch": "spec: {}"}, "target is missing"),
     ({"patch": "apiVersion: v1\nkind: Service\n"}, "target is missing"),
     ({"patch": "text", "target": {}}, "a patch is a map or a list of operations"),
-    ({"patch": "", "target": {}}, "the patch is empty"),
-    ({"patch": "# nothing\n---\n", "target": {}}, "the patch is empty"),
+    ({"patch": "a: 1\n---\na: 2\n", "target": {}}, "target is for one patch, and this text holds 2"),
     ({"patch": "a: 1\na: 2\n", "target": {}}, "the key a is there twice"),
     ({"patch": "a: [", "target": {}}, "not valid YAML"),
     ({"target": {}}, "give either patch or path"),
@@ -793,7 +792,7 @@ MORE = "would change more; in a pipeline"
 def test_json_patches_in_a_pipeline(patch: str, warns: str) -> None:
     """P6: a patch that fails the next run is no patch for a pipeline."""
     done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
-    said = "".join(done.said("warning"))
+    said = "".join(text for text in done.said("warning") if "a second run" in text)
     assert bool(said) is bool(warns)
     assert said.startswith(f"functionConfig: patches[0]: a second run of this JSON patch {warns}" if warns else "")
 
@@ -930,3 +929,50 @@ def test_a_process_that_dies_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(Patcher, "edit", dying)
     monkeypatch.setattr(parallel, "WORTH_IT", 10)
     assert Done(items, MANY).output == alone.output
+
+
+@pytest.mark.parametrize("patch", ["", "# nothing\n---\n"])
+def test_an_empty_patch_is_skipped(patch: str) -> None:
+    """P10: what generates patches may have nothing to say."""
+    done = patched([DEPLOYMENT], {"patch": patch, "target": {}}, {"patch": HIT, "target": {}})
+    assert done.patched() == ["web"]
+    assert done.said("info")[0] == "functionConfig: patches[0] is empty and skipped"
+
+
+@pytest.mark.parametrize(
+    ("patch", "option"), [("metadata: {name: dns}", "allowNameChange"), ("kind: Service", "allowKindChange")]
+)
+def test_what_an_option_would_allow_is_said(patch: str, option: str) -> None:
+    """P9: kustomize leaves the field in silence."""
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": patch})
+    assert done.text == done.before
+    field = patch.replace(": {", ".").split(":")[0]
+    (warning,) = done.said("warning")
+    assert (
+        warning == f"functionConfig: patches[0] does not change {field}: only options.{option} lets a patch change it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("items", "patch"),
+    [
+        ([DEPLOYMENT, DEPLOYMENT.replace("name: web", "name: new")], "metadata: {name: new}"),
+        ([DEPLOYMENT, DEPLOYMENT.replace("name: web", "name: other")], "metadata: {name: same}"),
+    ],
+)
+def test_no_two_resources_of_one_identity(items: list[str], patch: str) -> None:
+    """P9: kubectl would apply one over the other."""
+    entry = {"target": {"kind": "Deployment"}, "patch": patch, "options": {"allowNameChange": True}}
+    errors = refused(items, entry)
+    assert errors
+    assert all("patches[0] makes it" in error and "which would be there 2 times" in error for error in errors)
+
+
+def test_a_name_that_another_resource_gives_up_is_free() -> None:
+    items = [DEPLOYMENT, DEPLOYMENT.replace("name: web", "name: new")]
+    options = {"options": {"allowNameChange": True}}
+    first = {"target": {"name": "new"}, "patch": "metadata: {name: newer}", **options}
+    second = {"target": {"name": "web"}, "patch": "metadata: {name: new}", **options}
+    done = patched(items, first, second)
+    assert not done.said("error")
+    assert [item["metadata"]["name"] for item in done.items] == ["new", "newer"]

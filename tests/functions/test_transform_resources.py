@@ -1710,3 +1710,12 @@ def test_programs_whose_metadata_are_none(programs: Programs) -> None:
     plugin = programs.add("p", meta={"requestVersion": ["v2"]})
     (error,) = refused([DEPLOYMENT], {"exec": plugin["exec"]})
     assert error == "functionConfig: plugins[0]: requestVersion of the metadata does not name v1"
+
+
+def test_no_two_resources_of_one_identity() -> None:
+    """P9, of plugins, too: kubectl would apply one over the other."""
+    other = DEPLOYMENT.replace("name: web", "name: new")
+    (error,) = refused(
+        [DEPLOYMENT, other], patches("a", op("replace", "/metadata/name", "new"), target={"name": "web"})
+    )
+    assert "Deployment shop/web: a makes it Deployment shop/new, which would be there 2 times" in error

@@ -51,11 +51,13 @@ def test_equal_sequences_are_one_stretch(sequence: str) -> None:
 @given(SEQUENCES, SEQUENCES)
 def test_what_is_given_up_or_cut_is_still_common(first: str, second: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
         patch.setattr(diff, "MAX_COST", 1)
         check(first, second, matching_blocks(first, second))
         patch.setattr(diff, "SPLIT_ABOVE", 2)
         check(first, second, matching_blocks(first, second))
         patch.undo()
+        patch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
         patch.setattr(diff, "SPLIT_ABOVE", 2)
         check(first, second, matching_blocks(first, second))
 
@@ -94,10 +96,9 @@ def test_beyond_its_effort_a_comparison_finds_few_differences_only(monkeypatch: 
     near = [*first[:100], 9, *first[100:]]
     whole = matching_blocks(first, second)
     monkeypatch.setattr(diff, "MAX_EFFORT", 0)
-    diff._blocks.cache_clear()
+    monkeypatch.setattr(diff, "_blocks", diff._blocks.__wrapped__)
     cut = matching_blocks(first, second)
     assert sum(size for _, _, size in cut) < sum(size for _, _, size in whole)
     assert cut[0][:2] == (0, 0)
     assert cut[-1][0] + cut[-1][2] == len(first)
     assert sum(size for _, _, size in matching_blocks(first, near)) == len(first)
-    diff._blocks.cache_clear()

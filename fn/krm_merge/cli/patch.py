@@ -138,6 +138,8 @@ def _jobs(place: Path, type_: PatchType | None, allows_name: bool, allows_kind: 
         patches = read_patches(_read(place).data.decode(), type_)
     except (PatchError, UnicodeDecodeError) as error:
         raise PackageError(f"{_named(place)}: {error}") from None
+    if not patches:
+        raise PackageError(f"{_named(place)}: the patch is empty")
     allowed = {"apiVersion", "kind"} if allows_kind else set()
     allowed |= {"metadata.name", "metadata.namespace"} if allows_name else set()
     jobs = []

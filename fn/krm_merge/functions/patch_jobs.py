@@ -152,6 +152,15 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
     try:
         patches = _patches(resource_list, entry, sources)
         given = read_target(entry.target) if entry.target is not None else None
+        if not patches:
+            # P10: what generates patches may have nothing to say.
+            results.info(f"functionConfig: {label} is empty and skipped", path=label, tags={"rule": "P10"})
+        if given is not None and len(patches) > 1:
+            # P10: with a target, each of them would be for all that it selects, whatever object it names.
+            raise PatchError(
+                f"target is for one patch, and this text holds {len(patches)}; make each an entry of its own, or leave "
+                "target out where the patches name their objects"
+            )
         for name, patch in labelled(patches, label):
             target = given or target_of(patch)
             if target is not None:

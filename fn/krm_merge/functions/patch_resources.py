@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.functions.edit_items import edit_items
+from krm_merge.functions.one_identity import report_doubles
 from krm_merge.functions.patch_jobs import read_jobs
 from krm_merge.functions.patching import Patcher, report
 from krm_merge.functions.shapes import definitions_of
@@ -19,5 +20,6 @@ def patch_resources(resource_list: ResourceList) -> None:
     parts = edit_items(resource_list, lambda: Patcher(config, definitions))
     if results.errors:
         return
+    report_doubles(resource_list.items, (one for part in parts for tally in part for one in tally.renamed), results)
     for at, job in enumerate(config.jobs):
         report(results, job, [tallies[at] for tallies in parts], "functionConfig: ")

@@ -29,6 +29,24 @@ def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind
     return {**result, "metadata": metadata}
 
 
+def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
+    """The fields of the identity that a patch would change and may not, each with the option that would let it (P9)."""
+    found = {}
+    for name in ("apiVersion", "kind") if keeps_kind else ():
+        if _changes(after, before, name):
+            found[name] = "allowKindChange"
+    metadata, had = after.get("metadata"), before.get("metadata")
+    if keeps_name and isinstance(metadata, dict) and isinstance(had, dict):
+        for name in ("name", "namespace"):
+            if _changes(metadata, had, name):
+                found[f"metadata.{name}"] = "allowNameChange"
+    return found
+
+
+def _changes(after: Object, before: Object, name: str) -> bool:
+    return name in after and not (name in before and same(after[name], before[name]))
+
+
 def _with_books(metadata: Object, had: Object) -> Object:
     """The metadata with the annotations in which kpt keeps its books as they were.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
+from krm_merge.functions.one_identity import Renamed, renamed
 from krm_merge.functions.patch_jobs import Job, Jobs
 from krm_merge.functions.patch_problems import told
-from krm_merge.functions.patched_identity import with_identity
+from krm_merge.functions.patched_identity import kept_fields, with_identity
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource, ResourceError
@@ -27,13 +28,16 @@ IS_LIST = "patches are not for the objects in a List; make each of its items a d
 class Tally:
     """What came of one patch.
 
-    `unstable` says that a second run of it would change more, `fails_again` of the first resource that it would fail.
+    `unstable` says that a second run of it would change more, `fails_again` of the first resource that it would fail;
+    `kept` are fields of the identity that it would change, and the options that would let it; `renamed` those it does.
     """
 
     matched: int = 0
     changed: list[str] = field(default_factory=list)
     unstable: bool = False
     fails_again: str = ""
+    kept: dict[str, str] = field(default_factory=dict)
+    renamed: list[Renamed] = field(default_factory=list)
 
 
 class Patcher:
@@ -97,6 +101,8 @@ class Patcher:
                 return REMOVED
             if after is not now and not same(after, now):
                 tally.changed.append(str(item.ref))
+                if change := renamed(str(item.ref), now, after, job.label):
+                    tally.renamed.append(change)
                 now, identity = after, Identity.of(after)
         if now is before:
             return SAME
@@ -114,6 +120,8 @@ class Patcher:
         after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved)
         if job.patch.removes:
             return None
+        if job.keeps_name or job.keeps_kind:
+            tally.kept |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
         after = _settled(after, now, job)
         if job.patch.operations is not None and not tally.fails_again:
             # P6: what is declared in a pipeline runs again.
@@ -161,6 +169,10 @@ def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "", w
     resources = "1 resource" if matched == 1 else f"{matched} resources"
     message = f"{prefix}{job.label} matches {resources}, {names}"
     results.info(message, path=job.field, tags={"rule": "P4"})
+    for name, option in dict(pair for tally in tallies for pair in tally.kept.items()).items():
+        # P9: kustomize does so in silence.
+        message = f"{prefix}{job.label} does not change {name}: only options.{option} lets a patch change it"
+        results.warning(message, path=job.field, tags={"rule": "P9"})
     fails = next((tally.fails_again for tally in tallies if tally.fails_again), "")
     if fails or any(tally.unstable for tally in tallies):
         what = f"fails: {fails}" if fails else "would change more"

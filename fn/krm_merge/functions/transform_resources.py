@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from krm_merge.functions.edit_items import edit_items
 from krm_merge.functions.new_resources import add_new
+from krm_merge.functions.one_identity import report_doubles
 from krm_merge.functions.shapes import definitions_of
 from krm_merge.functions.transform_config import read_transformation
 from krm_merge.functions.transforming import Summary, Transformer
@@ -33,6 +34,9 @@ def transform_resources(resource_list: ResourceList) -> None:
     if created and not results.errors:
         whited_out = set().union(*(summary.whited_out for summary in summaries))
         add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict)
+    if not results.errors:
+        renames = (one for summary in summaries for one in summary.renamed)
+        report_doubles(resource_list.items, renames, results)
     if not results.errors:
         tell_idle(runner, summaries, results)
 

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from krm_merge.functions.bookkeeping import Meddling, annotations_of, set_apart, with_bookkeeping, without_bookkeeping
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
+from krm_merge.functions.one_identity import Renamed, renamed
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.functions.transform_config import Transformation
 from krm_merge.functions.transform_results import Teller
@@ -51,13 +52,15 @@ class Created:
 class Summary:
     """What there is to tell of many resources.
 
-    New ones, the keys of those that were whited out, what plugins failed at with the resources, who was `busy`.
+    New ones, the keys of those that were whited out, what plugins failed at with the resources, who was `busy`, and
+    who got another identity.
     """
 
     created: list[Created] = field(default_factory=list)
     whited_out: set[Key] = field(default_factory=set)
     failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
+    renamed: list[Renamed] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,9 @@ class Transformer:
         if same(after, without_bookkeeping(before)):
             return SAME
         self._check_second_run(after, decided)
+        plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
+        if change := renamed(str(item.ref), before, after, plugins):
+            self._summary.renamed.append(change)
         item.change(before, with_bookkeeping(after, before), decided.keys_of)
         tell.applied(outcome.settlement)
         return CHANGED

@@ -62,14 +62,14 @@ class Patch:
 def read_patches(text: str, type_: PatchType | None = None) -> list[Patch]:
     """The patches in a text of YAML or JSON: a list is one JSON patch, maps are patches of the other types.
 
-    Raises PatchError where the text cannot be read, or is of another type than it should be.
+    None where it is empty. Raises PatchError where the text cannot be read, or is of another type than it should be.
     """
     try:
         values = [to_value(root) for root in read_all(text)]
     except TextError as error:
         raise PatchError(str(error)) from None
     if not values:
-        raise PatchError("the patch is empty")
+        return []
     if type_ in (None, "json") and all(
         isinstance(value, dict) and "op" in value and "path" in value for value in values
     ):
