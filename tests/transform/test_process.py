@@ -646,3 +646,32 @@ def test_what_a_plugin_writes_of_secrets_it_was_given_is_redacted(programs: Prog
     long = {**secret, "data": {}, "stringData": {"a": "much-longer-than-that-the-very-long-password-of-the-database"}}
     [cut] = Runner([twice]).run(long).failures
     assert "password" not in cut.problem
+
+
+def test_a_plugin_that_starts_too_many_processes(programs: Programs) -> None:
+    plugin = programs.shell(
+        "for i in 1 2 3 4 5 6; do sleep 60 & echo $! >> " + f"{programs.directory}/pids; done; wait", process_limit=5
+    )
+    with pytest.raises(PluginError, match=r"^started more than 4 processes and was killed$"):
+        plugin.run(POD, {})
+    programs.assert_all_gone(len((programs.directory / "pids").read_text().split()))
+
+
+def test_a_plugin_that_takes_too_much_memory(programs: Programs) -> None:
+    plugin = programs.python("held = bytearray(400 << 20)", memory_limit=200 << 20)
+    with pytest.raises(PluginError) as caught:
+        plugin.run(POD, {})
+    assert "MemoryError" in caught.value.detail
+
+
+def test_a_plugin_whose_processes_take_too_much_memory_together(programs: Programs) -> None:
+    plugin = programs.python(
+        "pid = os.fork()",
+        f"print(os.getpid(), file=open('{programs.directory}/pids', 'a'))",
+        "held = b'x' * (70 << 20)",
+        "time.sleep(60)",
+        memory_limit=100 << 20,
+    )
+    with pytest.raises(PluginError, match=r"^used more than 100 MiB of memory and was killed$"):
+        plugin.run(POD, {})
+    programs.assert_all_gone(2)

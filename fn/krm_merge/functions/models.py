@@ -178,6 +178,8 @@ class ExecModel(_Strict):
         None, description="A process for each resource, or one for all; without it, what the plugin says it speaks."
     )
     timeoutSeconds: float = Field(10, gt=0, le=300, description="How long it may take for one resource.")
+    memoryMiB: int = Field(1024, ge=16, le=65536, description="How much memory it may use, with all that it starts.")
+    processes: int = Field(64, ge=1, le=4096, description="How many processes it may be, itself counted.")
 
 
 class PluginModel(_Strict):

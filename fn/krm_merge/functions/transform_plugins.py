@@ -71,7 +71,14 @@ def _plugin(model: PluginModel, directory: PluginDirectory) -> Plugin:
         return KubernetesPlugin(model.name or KUBERNETES)
     if model.exec is not None:
         file = directory.executable(model.exec.file)
-        return Executable(file, model.name or "", model.exec.protocol, model.exec.timeoutSeconds)
+        return Executable(
+            file,
+            model.name or "",
+            model.exec.protocol,
+            model.exec.timeoutSeconds,
+            memory_limit=model.exec.memoryMiB << 20,
+            process_limit=model.exec.processes,
+        )
     if model.entryPoint is not None:
         return installed(model.entryPoint, model.name or "")
     if model.name is None:

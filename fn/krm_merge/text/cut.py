@@ -118,11 +118,11 @@ def _is_whole(region: bytes) -> bool:
 
 
 def _parses(region: bytes) -> bool:
-    from krm_merge.text.reader import check_events
+    from krm_merge.text.reader import check
 
     try:
         # Bytes that are no UTF-8 change nothing about where quotes and brackets close.
-        check_events(region.decode("utf-8", errors="replace"))
+        check(region.decode("utf-8", errors="replace"))
     except TextError:
         return False
     return True

@@ -1,6 +1,7 @@
 """Plugins that are programs: crane's protocol, and a faster one of lines.
 
-A plugin is not trusted: it has a time limit and an output limit, and is killed with all that it started (T6).
+A plugin is not trusted: its time, output, memory and processes have limits, and it is killed with all that it
+started (T6).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 from krm_merge.transform.answers import error_told, read_answer
 from krm_merge.transform.plugin import Metadata, Object, Options, PluginError, Response
 from krm_merge.transform.running import Running
+from krm_merge.transform.usage import MEMORY_LIMIT, PROCESS_LIMIT
 
 Protocol: TypeAlias = Literal["crane/v1", "jsonl/v1"]
 """crane/v1: a process for each request, which ends with stdin. jsonl/v1: one process, requests and answers by lines."""
@@ -23,7 +25,8 @@ OUTPUT_LIMIT: Final = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class Executable:
-    """A plugin that is a program. `time_limit` is in seconds, for one request.
+    """A plugin that is a program. `time_limit` is in seconds, for one request; the other limits are bytes
+    and processes.
 
     What is not given, the plugin's metadata tell. Close it after use: it may keep a process.
     """
@@ -33,6 +36,8 @@ class Executable:
     given_protocol: Protocol | None = None
     time_limit: float = TIME_LIMIT
     output_limit: int = OUTPUT_LIMIT
+    memory_limit: int = MEMORY_LIMIT
+    process_limit: int = PROCESS_LIMIT
     only_reads: ClassVar = True
     _metadata: Metadata | None = None
     _conversation: Running | None = None
@@ -113,6 +118,6 @@ class Executable:
 
     def _started(self) -> Running:
         try:
-            return Running(self.file.absolute(), self.time_limit)
+            return Running(self.file.absolute(), self.time_limit, self.memory_limit, self.process_limit)
         except OSError as error:
             raise PluginError(f"cannot be started: {error.strerror or error}") from None

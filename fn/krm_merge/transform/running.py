@@ -13,16 +13,28 @@ from typing import IO
 
 from krm_merge.transform.answers import error_told
 from krm_merge.transform.plugin import PluginError
+from krm_merge.transform.usage import MEMORY_LIMIT, PROCESS_LIMIT, limit_memory, usage_of
 from krm_merge.transform.watch import children, end_strays, kill_group, sessions, watch
 
 _STDERR_KEPT = 2000
 _CHUNK = 1 << 16
+_LOOK_EVERY = 0.1
+"""Seconds between two looks at what a plugin uses."""
 
 
 class Running:
-    """A running plugin in a session of its own. `time_limit` is in seconds, for one request and all that follows it."""
+    """A running plugin in a session of its own. `time_limit` is in seconds, for one request and all that follows it.
 
-    def __init__(self, file: Path, time_limit: float) -> None:
+    `memory_limit`, in bytes, and `process_limit` are for it together with all that it starts.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        time_limit: float,
+        memory_limit: int = MEMORY_LIMIT,
+        process_limit: int = PROCESS_LIMIT,
+    ) -> None:
         """Starts it. Raises OSError."""
         watch.begin()
         self._others = children()
@@ -40,7 +52,11 @@ class Running:
         except OSError:
             watch.end()
             raise
+        limit_memory(self._process.pid, memory_limit)
         self._time_limit = time_limit
+        self._memory_limit = memory_limit
+        self._process_limit = process_limit
+        self._looked = 0.0
         self._deadline = 0.0
         self._stderr = b""
         sessions.add(self._process.pid)
@@ -78,9 +94,10 @@ class Running:
                 if stdout not in selector.get_map() and (line or stderr not in selector.get_map()):
                     return bytes(answer)
                 remaining = self._remaining
-                ready = selector.select(remaining) if remaining else []
-                if not ready:
+                if not remaining:
                     raise self._too_late()
+                ready = selector.select(min(remaining, _LOOK_EVERY))
+                self._look()
                 for key, _ in ready:
                     if key.fileobj is stdin:
                         waiting = self._send(stdin, waiting)
@@ -109,10 +126,25 @@ class Running:
 
     def wait(self) -> int:
         """The exit code. Raises PluginError where the plugin does not end in time although it closed its output."""
-        try:
-            return self._process.wait(self._remaining)
-        except subprocess.TimeoutExpired:
-            raise self._too_late() from None
+        while True:
+            remaining = self._remaining
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(min(remaining, _LOOK_EVERY))
+            if not remaining:
+                raise self._too_late()
+            self._look()
+
+    def _look(self) -> None:
+        """Looks from time to time what the plugin uses. Raises PluginError where it is too much."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_EVERY:
+            return
+        self._looked = now
+        usage = usage_of(self._process.pid, self._others | sessions)
+        if usage.processes > self._process_limit:
+            raise PluginError(f"started more than {self._process_limit - 1} processes and was killed")
+        if usage.memory > self._memory_limit:
+            raise PluginError(f"used more than {self._memory_limit >> 20:,} MiB of memory and was killed")
 
     @property
     def _remaining(self) -> float:
