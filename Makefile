@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test demo lint format image lock docs bench bench-update clean
+.PHONY: help setup test fuzz demo lint format image lock docs bench bench-update clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ $(STAMP): pyproject.toml constraints-dev.txt
 
 test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and a Docker engine are
 	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
+
+FUZZ_SECONDS ?= 14400
+
+fuzz: $(STAMP) ## Try texts made of testdata/fuzz/ for FUZZ_SECONDS (4 hours)
+	PYTHONPATH=tests $(BIN)/python tools/run_fuzzing.py $(FUZZ_SECONDS) $(TARGETS)
 
 demo: $(STAMP) ## Merge an example package and show the result
 	@$(WITH_PATH) ./examples/demo.sh

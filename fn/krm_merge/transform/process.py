@@ -25,8 +25,9 @@ OUTPUT_LIMIT: Final = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class Executable:
-    """A plugin that is a program. `time_limit` is in seconds, for one request; the other limits are bytes
-    and processes.
+    """A plugin that is a program.
+
+    `time_limit` is in seconds, for one request; the other limits are bytes and processes.
 
     What is not given, the plugin's metadata tell. Close it after use: it may keep a process.
     """

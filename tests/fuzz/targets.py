@@ -1,0 +1,126 @@
+"""What is fuzzed, and what holds whatever comes in: a target takes texts, and raises where it does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from textwrap import indent
+
+from krm_merge.functions import process
+from krm_merge.patch import PatchError, SchemaShape
+from krm_merge.patch.directives import first_directive
+from krm_merge.patch.patches import Modes, read_patches
+from krm_merge.schema.builtin import builtin_schema
+from krm_merge.text.editor import Editor
+from krm_merge.text.layout import CannotEdit
+from krm_merge.text.nodes import Mapping, Sequence, TextError, value_of
+from krm_merge.text.reader import read, read_all
+from krm_merge.text.values import Value, from_value, to_value
+
+LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
+VALUES: tuple[Value, ...] = ("new", 1, None, "a: b", ["x"], {"y": "z"})
+CONFIG = "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n"
+
+
+def resource_list(text: str) -> None:
+    """Refused, or read; refused means that the items leave as they came, and a second reading gives the same."""
+    data = text.encode("utf-8", "surrogatepass")
+    outcome = process(data)
+    assert outcome.exit_code == 0 or outcome.message
+    if outcome.output:
+        assert process(outcome.output).exit_code in (0, 1)
+
+
+def text_editor(text: str) -> None:
+    """An edited text has the value that the edits ask for."""
+    try:
+        roots = list(read_all(text))
+    except TextError:
+        return
+    if len(roots) != 1:
+        return
+    random = Random(len(text))
+    editor = Editor(roots[0])
+    pending = [roots[0]]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Mapping | Sequence):
+            continue
+        for child in list(node.children):
+            if random.random() < 0.2:
+                editor.remove(node, child)
+            elif random.random() < 0.2:
+                editor.replace(child, from_value(random.choice(VALUES)))
+            else:
+                pending.append(value_of(child))
+    try:
+        edited = editor.render()
+    except CannotEdit:
+        return
+    again = read(edited)
+    assert (None if again is None else again.canonical) == editor.canonical(), edited
+
+
+def patch_engine(document: str, patch: str) -> None:
+    """Refused, or applied; no directive is left (P4)."""
+    try:
+        live = to_value(read(document))
+        patches = read_patches(patch)
+    except (TextError, PatchError):
+        return
+    if not isinstance(live, dict) or first_directive(live) is not None:
+        return
+    schema = builtin_schema("apps", "v1", "Deployment")
+    assert schema is not None
+    for one in patches:
+        for modes in (Modes(), Modes("kubernetes", "single")):
+            if one.removes:
+                continue
+            try:
+                after = one.apply(live, SchemaShape(schema), modes)
+            except PatchError:
+                continue
+            assert one.type != "strategic" or first_directive(after) is None, after
+
+
+def tree_merge(original: str, upstream: str, local: str) -> None:
+    """Refused, or merged; where upstream changed nothing, local stays as it is."""
+    _merge(original, upstream, local)
+    unchanged = _merge(original, original, local)
+    assert unchanged is None or unchanged == _list_of(local)
+
+
+def _merge(original: str, upstream: str, local: str) -> str | None:
+    """The items after a merge, None where it is refused."""
+    sides = "".join(
+        f"  {name}: |2\n{indent(text, '    ', lambda _: True)}\n"
+        for name, text in (("original", original), ("upstream", upstream))
+    )
+    outcome = process((_list_of(local) + CONFIG + sides).encode("utf-8", "surrogatepass"))
+    assert outcome.exit_code == 0 or outcome.message
+    if outcome.exit_code:
+        return None
+    return outcome.output.decode().partition("functionConfig:")[0]
+
+
+def _list_of(text: str) -> str:
+    item = indent(text, "  ", lambda line: bool(line.strip()))
+    return f"{LIST}items:\n-{item[1:]}" + ("" if item.endswith("\n") else "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is fuzzed, with how many texts at a time."""
+
+    name: str
+    texts: int
+    run: Callable[..., None]
+
+
+TARGETS = (
+    Target("resource-list", 1, resource_list),
+    Target("text-editor", 1, text_editor),
+    Target("patch-engine", 2, patch_engine),
+    Target("tree-merge", 3, tree_merge),
+)

@@ -1,0 +1,27 @@
+"""Every text of the corpus, and texts made of them: `make fuzz` tries more of these."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fuzz.mutations import seeds, texts
+from fuzz.targets import TARGETS, Target
+
+BY_NAME = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+
+
+@BY_NAME
+def test_the_corpus(target: Target) -> None:
+    found = seeds(target.name)
+    assert found
+    for at in range(len(found)):
+        target.run(*(found[(at + offset) % len(found)] for offset in range(target.texts)))
+
+
+@BY_NAME
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_texts_made_of_the_corpus(target: Target, data: st.DataObject) -> None:
+    target.run(*data.draw(texts(target.name, target.texts)))
