@@ -15,9 +15,15 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """Runs the program and returns its exit code."""
-    # Trees have no cycles: collecting garbage on the way only costs time.
+    # Trees have no cycles: collecting garbage on the way only costs time, and so does looking for it at the end.
     gc.disable()
-    argv = sys.argv[1:]
+    try:
+        return _run(sys.argv[1:])
+    finally:
+        gc.freeze()
+
+
+def _run(argv: list[str]) -> int:
     if standard_output.is_missing():
         print("stdout is closed; nothing was done", file=sys.stderr)
         return standard_output.EXIT_CODE

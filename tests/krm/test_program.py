@@ -372,16 +372,3 @@ def test_text_that_the_locale_cannot_write() -> None:
     assert done.stdout.startswith(DATA + config)
     assert b"Traceback" not in done.stderr
     assert done.stderr.startswith(b"functionConfig: kind is ")
-
-
-def test_modules_that_a_merge_does_not_need_are_not_imported(tmp_path: Path) -> None:
-    code = (
-        "import sys, pathlib\nfrom krm_merge.functions import process\n"
-        "process(pathlib.Path(sys.argv[1]).read_bytes())\n"
-        "print(sorted({'pydantic', 'ruamel', 'ruamel.yaml'} & set(sys.modules)))"
-    )
-    path = tmp_path / "list.yaml"
-    path.write_bytes(
-        DATA + b"functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n  original: |\n    kind: X\n"
-    )
-    assert program(str(path), code=code).stdout == b"[]\n"

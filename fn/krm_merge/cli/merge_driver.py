@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +18,7 @@ from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.side import path_of
 from krm_merge.packages.tree import File
 from krm_merge.packages.write import write_file
+from krm_merge.startup import replace
 
 _HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
 

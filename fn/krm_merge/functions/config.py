@@ -6,11 +6,10 @@ recognised without it; everything else, and everything wrong, goes to the models
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.package import ListKeys
 from krm_merge.merge.policy import Policy, Rule
+from krm_merge.startup import frozen
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, resolved
 from krm_merge.text.values import Value, key_text, to_value
 
@@ -25,13 +24,13 @@ _CHOICES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """What the functionConfig says. `original` and `upstream` are nodes of it, None where it lacks them."""
 
     original: Node | None = None
     upstream: Node | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = Policy()
     list_keys: tuple[ListKeys, ...] = ()
     smart: bool = False
 

@@ -5,7 +5,6 @@ Original and upstream come from the functionConfig, local is the items.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from posixpath import join
@@ -22,8 +21,9 @@ from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.reach import reaches
 from krm_merge.merge.report import report
+from krm_merge.startup import pattern
 
-_SEPARATORS = re.compile(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
+_SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
 
 
 def merge_package(resource_list: ResourceList) -> None:

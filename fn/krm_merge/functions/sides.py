@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from posixpath import basename, relpath
 
@@ -23,12 +22,13 @@ from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.folders import Folders
 from krm_merge.merge.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
 from krm_merge.merge.narrow import Document
+from krm_merge.startup import pattern, replace
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
 
 MERGE_SOURCE = "config.kubernetes.io/merge-source"
-_MAY_BE_KPTFILE = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
-_API_VERSION = re.compile(rb"^apiVersion: *[\w./-]+\r?$", re.MULTILINE)
-_KIND = re.compile(rb"^kind: *\w+\r?$", re.MULTILINE)
+_MAY_BE_KPTFILE = pattern(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
+_API_VERSION = pattern(rb"^apiVersion: *[\w./-]+\r?$", re.MULTILINE)
+_KIND = pattern(rb"^kind: *\w+\r?$", re.MULTILINE)
 _TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
 
 FORMS = (
@@ -38,16 +38,17 @@ FORMS = (
 )
 
 
-@dataclass(slots=True)
 class Side:
     """One version of the package: its Kptfiles, and as `others` all else, read when it is needed.
 
     `is_whole` is False where only Kptfiles are merged.
     """
 
-    found: list[Member] = field(default_factory=list)
-    others: list[Document] = field(default_factory=list)
-    is_whole: bool = True
+    def __init__(self) -> None:
+        """Nothing read yet."""
+        self.found: list[Member] = []
+        self.others: list[Document] = []
+        self.is_whole = True
 
     @property
     def paths(self) -> None:
@@ -66,19 +67,20 @@ class Side:
         return self.others if self.is_whole else []
 
 
-@dataclass(slots=True)
 class Sides:
     """The three versions.
 
     `folder` is where the local package stands among the items, when items of other packages stand beside it.
     """
 
-    original: Side = field(default_factory=Side)
-    upstream: Side = field(default_factory=Side)
-    local: Side = field(default_factory=Side)
-    resources: dict[int, Resource] = field(default_factory=dict)
-    folder: str = ""
-    root_package: str | None = None
+    def __init__(self, root_package: str | None) -> None:
+        """Nothing read yet."""
+        self.original = Side()
+        self.upstream = Side()
+        self.local = Side()
+        self.resources: dict[int, Resource] = {}
+        self.folder = ""
+        self.root_package = root_package
 
     def __iter__(self) -> Iterator[Side]:
         """Original, upstream, local."""

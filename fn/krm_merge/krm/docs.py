@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from krm_merge.startup import frozen, pattern
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SECTION = re.compile(r"<!--mdtogo:(Short|Long|Examples)\s*-->\n?(.*?)<!--mdtogo(?::End)?\s*-->", re.DOTALL)
+_SECTION = pattern(r"<!--mdtogo:(Short|Long|Examples)\s*-->\n?(.*?)<!--mdtogo(?::End)?\s*-->", re.DOTALL)
 _METADATA_FIELDS = ("image", "description", "tags", "sourceURL", "examplePackageURLs", "license", "hidden")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Docs:
     """README and metadata as text. The README's sections stand between `<!--mdtogo:Short-->` and `<!--mdtogo-->`."""
 

@@ -9,6 +9,7 @@ import re
 from typing import TypeAlias
 
 from krm_merge.harmless import quoted
+from krm_merge.startup import pattern
 
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
@@ -16,9 +17,9 @@ FieldPath: TypeAlias = tuple[Step, ...]
 
 ANY = "*"
 
-_BARE_FIELD = re.compile(r"[^.\[\]=\"',\s]+\Z")
-_BARE_VALUE = re.compile(r"[^\[\]\"',\s](?:[^\[\]\"',\n\t]*[^\[\]\"',\s])?\Z")
-_TOKEN = re.compile(
+_BARE_FIELD = pattern(r"[^.\[\]=\"',\s]+\Z")
+_BARE_VALUE = pattern(r"[^\[\]\"',\s](?:[^\[\]\"',\n\t]*[^\[\]\"',\s])?\Z")
+_TOKEN = pattern(
     r"""(?P<dot>\.)?(?:
         (?P<field>[^.\[\]"'\s]+)
       | \["(?P<quoted>(?:[^"\\]|\\.)*)"\]
@@ -29,7 +30,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_KEY = re.compile(r'([^=,]+)=("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|\Z)')
+_KEY = pattern(r'([^=,]+)=("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|\Z)')
 
 
 def format_path(path: FieldPath) -> str:

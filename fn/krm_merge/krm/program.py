@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, TextIO, TypeAlias
 
 from krm_merge.harmless import line
@@ -12,11 +11,12 @@ from krm_merge.internal_error import internal_error
 from krm_merge.krm.docs import Docs
 from krm_merge.krm.resource import ResourceError
 from krm_merge.krm.resource_list import InputError, ResourceList
+from krm_merge.startup import frozen
 
 Function: TypeAlias = Callable[[ResourceList], None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What a run gives: stdout, the exit code, and what stderr says first. `output` is empty when there is no list."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
 from krm_merge.krm.result import ResourceRef
+from krm_merge.startup import pattern
 from krm_merge.text.cut import Slice
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import Comments
@@ -24,7 +25,7 @@ LEGACY_PATH = "config.kubernetes.io/path"
 LEGACY_INDEX = "config.kubernetes.io/index"
 ID_ANNOTATIONS = ("internal.config.kubernetes.io/id", "config.k8s.io/id")
 
-_PATH_LINE = re.compile(rb"""^ *(?:internal\.)?config\.kubernetes\.io/path: *['"]?([^'"#\r\n]+)""", re.MULTILINE)
+_PATH_LINE = pattern(rb"""^ *(?:internal\.)?config\.kubernetes\.io/path: *['"]?([^'"#\r\n]+)""", re.MULTILINE)
 # The value ends with its line: the next one stands no deeper.
 _KIND_LINE = (
     rb"^[ -]{%d}kind:[ \t]+(?!Null\b|NULL\b)([A-Z][A-Za-z0-9]*)(?:[ \t]+#[^\n]*|[ \t]*\r?)(?:\n {0,%d}[^ \n\r]|\n?\Z)"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from krm_merge.harmless import lines, without_credentials
+from krm_merge.startup import fresh, frozen
 from krm_merge.text.values import Value
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Severity: TypeAlias = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResourceRef:
     """Which resource a result is about."""
 
@@ -49,7 +49,7 @@ class ResourceRef:
         return f"{self.kind} {name}".strip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """One result. `current` and `proposed` are the values of the field before and after, as text."""
 
@@ -61,7 +61,7 @@ class Result:
     path: str | None = None
     current: str | None = None
     proposed: str | None = None
-    tags: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = fresh(factory=dict)
 
     def __post_init__(self) -> None:
         """Credentials in URLs stay out of results, and in messages what a terminal would obey: hosts print them."""

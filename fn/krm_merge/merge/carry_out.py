@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from krm_merge.krm.fieldpath import format_path
@@ -16,6 +15,7 @@ from krm_merge.merge.decision import Insert, apply
 from krm_merge.merge.kptfile import faults
 from krm_merge.merge.member import KPTFILE, Outcome
 from krm_merge.merge.presentation import Presentation, Versions
+from krm_merge.startup import replace
 from krm_merge.text.document import document_of, document_text, separator_of
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import Comments

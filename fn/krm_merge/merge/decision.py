@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.startup import frozen
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import Comments
 from krm_merge.text.nodes import Child, Collection, Node
@@ -14,7 +14,7 @@ Side: TypeAlias = Literal["upstream", "local", "both"]
 Severity: TypeAlias = Literal["error", "warning", "info"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replace:
     """The child gets this value."""
 
@@ -22,7 +22,7 @@ class Replace:
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Insert:
     """A child of upstream goes behind `after` (first where None), with its comments."""
 
@@ -32,7 +32,7 @@ class Insert:
     comments: Comments
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remove:
     """The child goes."""
 
@@ -40,7 +40,7 @@ class Remove:
     child: Child
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Move:
     """The child goes behind `after`."""
 
@@ -49,7 +49,7 @@ class Move:
     after: Child | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comment:
     """The child gets these comments."""
 
@@ -57,7 +57,7 @@ class Comment:
     comments: Comments
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiscardedComments:
     """The comments that a side had changed together with a value that lost (V8).
 
@@ -73,7 +73,7 @@ class DiscardedComments:
 Edit: TypeAlias = Replace | Insert | Remove | Move | Comment
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """One decision: where, by which rule, what each side had, what stands, why, and what that does to local's text.
 

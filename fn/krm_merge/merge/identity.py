@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from krm_merge.krm.fieldpath import Step
 from krm_merge.merge.images import image_repository
 from krm_merge.merge.matching import Match
+from krm_merge.startup import frozen, replace
 from krm_merge.text.nodes import Canonical, Mapping, Node, resolved, text_canonical
 from krm_merge.text.values import key_text
 
@@ -16,14 +16,14 @@ SIMILARITY_THRESHOLD = 0.5
 """Functions of one image that are less alike than this are different functions, where there is a choice (F6)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NotIdentified:
     """Why the functions of a list cannot be told apart (F3)."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """What identifies a function."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.identity import read_functions
 from krm_merge.schema.kptfile import FUNCTION_LISTS
+from krm_merge.startup import frozen
 from krm_merge.text.nodes import Mapping, Node, Sequence, resolved
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """Something that kpt would refuse in a Kptfile. `function` names it, whatever its position."""
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.merge.diff import matching_blocks
 from krm_merge.merge.sequence import is_between, merge_sequences
+from krm_merge.startup import frozen, pattern
 
 Winner: TypeAlias = Literal["upstream", "local"]
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = pattern(r"[^\n]*\n|[^\n]+")
 """Only a line feed ends a line, as git reads it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergedText:
     """The merged text, and in how many places the sides could not agree.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from krm_merge.krm.fieldpath import FieldPath
@@ -15,6 +14,7 @@ from krm_merge.merge.pairing import added_at_one_place, match_sequence, replaced
 from krm_merge.merge.verdict import Sides, Verdict, same
 from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList
 from krm_merge.schema.objects import ObjectListSchema
+from krm_merge.startup import replace
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import NO_COMMENTS
 from krm_merge.text.nodes import Mapping, Node, Sequence, resolved

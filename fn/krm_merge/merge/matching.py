@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import Step
 from krm_merge.merge.member import generate_name_of, subject_of
 from krm_merge.schema import KeyedList
 from krm_merge.schema.elements import element_key
+from krm_merge.startup import frozen
 from krm_merge.text.nodes import Canonical, Mapping, Node
 from krm_merge.text.values import key_text
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """One element on the three sides, by its position there; None where a side lacks it. `step` names it in paths."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from posixpath import basename
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.decision import Decision
 from krm_merge.merge.policy import Subject
+from krm_merge.startup import frozen
 from krm_merge.text.nodes import Mapping, Node, Scalar
 from krm_merge.text.values import key_text
 
@@ -24,7 +24,7 @@ Decide: TypeAlias = Callable[[Mapping], list[Decision]]
 Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class Member:
     """A resource of one side. `place` is where it stands in the package, `file` where the host has it.
 
@@ -37,6 +37,10 @@ class Member:
     file: str
     index: int = 0
     is_placed: bool = True
+
+    # One resource read twice is two members: what is known of each goes by id().
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def generate_name(self) -> str:
@@ -55,7 +59,7 @@ class Member:
         return subject.kind == KPTFILE and subject.group == KPTFILE_GROUP and basename(self.place) == KPTFILE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What becomes of one resource, and every decision that led there.
 

@@ -9,29 +9,28 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from krm_merge.merge.member import UPSTREAM_IDENTIFIER, Member
+from krm_merge.startup import pattern
 from krm_merge.text.cut import has_open_end
 
 # Where kpt notes the name that a resource had upstream (R1).
-_NOTED_IN_COMMENT = re.compile(rb"""kpt-merge:[^\n/]*/([^\s"',}]+)""")
-_NOTED_IN_ANNOTATION = re.compile(rb"""upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)""")
-_KIND = re.compile(rb"""(^[ -]*|[{,]\s*)["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z0-9]+)""", re.MULTILINE)
-_FIRST_FIELD = re.compile(rb"^([ \t]+)[^\s#]", re.MULTILINE)
-_FIRST_WORD = re.compile(r"[^\s\"',}]+")
+_NOTED_IN_COMMENT = pattern(rb"""kpt-merge:[^\n/]*/([^\s"',}]+)""")
+_NOTED_IN_ANNOTATION = pattern(rb"""upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)""")
+_KIND = pattern(rb"""(^[ -]*|[{,]\s*)["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z0-9]+)""", re.MULTILINE)
+_FIRST_FIELD = pattern(rb"^([ \t]+)[^\s#]", re.MULTILINE)
+_FIRST_WORD = pattern(r"[^\s\"',}]+")
 _DOUBTFUL = tuple(b"&*!|>{[#")
 """What a value begins with that does not stand for itself: anchor, alias, tag, block scalar, template, comment."""
-_DASH = re.compile(rb"\A( *)-(?=\s)")
-_INDIRECT = re.compile(rb"\\|<<|[ \t]\*")
+_DASH = pattern(rb"\A( *)-(?=\s)")
+_INDIRECT = pattern(rb"\\|<<|[ \t]\*")
 """Escapes, merge keys and aliases, by which metadata may mean more than its words."""
 
 Key: TypeAlias = tuple[str, bytes]
 
 
-@dataclass(slots=True, eq=False)
 class Document:
     """A resource of one side that is read when somebody asks.
 
@@ -39,13 +38,16 @@ class Document:
     where `data` itself says where it belongs. `read` gives None where the text cannot be read as a resource.
     """
 
-    file: str
-    data: bytes
-    read: Callable[[], Member | None]
-    column: int = 0
-    _member: Member | None = field(default=None, init=False)
-    _is_read: bool = field(default=False, init=False)
-    _names: frozenset[bytes] | None = field(default=None, init=False)
+    __slots__ = ("_is_read", "_member", "_names", "column", "data", "file", "read")
+
+    def __init__(self, file: str, data: bytes, read: Callable[[], Member | None], column: int = 0) -> None:
+        self.file = file
+        self.data = data
+        self.read = read
+        self.column = column
+        self._member: Member | None = None
+        self._is_read = False
+        self._names: frozenset[bytes] | None = None
 
     def member(self) -> Member | None:
         """The resource, read at the first call."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from krm_merge.startup import frozen
 
 Key = TypeVar("Key", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Order(Generic[Key]):
     """The merged order, and who had reordered."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
 from posixpath import dirname
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +15,7 @@ from krm_merge.merge.policy import Policy
 from krm_merge.merge.tree import TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
 from krm_merge.schema.builtin import any_object_schema
+from krm_merge.startup import frozen
 from krm_merge.text.document import document_text
 from krm_merge.text.nodes import Canonical, Entry, Mapping, mapping_canonical, resolved, text_canonical
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.resources import Matched
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListKeys:
     """Merge keys of a list that the schema does not know."""
 
@@ -55,7 +55,7 @@ class PackageSide(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergedPackage:
     """What becomes of the Kptfiles of a package, and of all else."""
 
@@ -67,7 +67,7 @@ class MergedPackage:
         return self.folders.emptied(inhabited) + self.resources
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PackageMerger:
     """Merges three versions of a package under one policy.
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath, covers
 from krm_merge.merge.decision import Severity
+from krm_merge.startup import frozen
 
 OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
 OnDelete: TypeAlias = Literal["upstream", "local"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """Narrows the policy to part of the package. Fields that are None match everything."""
 
@@ -37,7 +37,7 @@ class Rule:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     """A resource as rules name it."""
 
@@ -47,7 +47,7 @@ class Subject:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Policy:
     """The policy of one resource: the rules that select it, the first match of a path wins.
 
@@ -55,7 +55,7 @@ class Policy:
     """
 
     on_conflict: OnConflict = "upstream"
-    rules: tuple[Rule, ...] = field(default=())
+    rules: tuple[Rule, ...] = ()
     marks: bool = False
 
     def of(self, *subjects: Subject) -> Policy:

@@ -8,22 +8,21 @@ mean what was decided.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from krm_merge.merge.comments import MERGE_COMMENT, comments_in
 from krm_merge.merge.lines import merge_lines
 from krm_merge.merge.member import Decide
 from krm_merge.merge.sequence import merge_sequences
+from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text.align import aligned
 from krm_merge.text.layout import CannotEdit, Comments, source_of
 from krm_merge.text.nodes import Canonical, Child, Mapping, Node, TextError
 from krm_merge.text.reader import read
 
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_LINE = pattern(r"[^\n]*\n|[^\n]+")
 
 MAX_ROUNDS = 12
 """A text that merging again still changes after so many rounds is given up for local's own, edited."""
@@ -32,7 +31,7 @@ Kept: TypeAlias = tuple[tuple[Child, Comments], ...]
 """Children of a side and the comments that they keep, where others went with a value that lost."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Versions:
     """A document in three versions, original and upstream each the root of a document of its own.
 

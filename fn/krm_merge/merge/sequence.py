@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.diff import Block, matching_blocks
+from krm_merge.startup import frozen
 
 Origin: TypeAlias = Literal["original", "upstream", "local"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """A stretch of the result: which elements of which side. `clash` names what the sides could not agree on."""
 

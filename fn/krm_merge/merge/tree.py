@@ -24,6 +24,7 @@ from krm_merge.merge.order import merge_order
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.verdict import Sides, Verdict, same
 from krm_merge.schema import Discriminator, Schema
+from krm_merge.startup import replace
 from krm_merge.text.layout import NO_COMMENTS
 from krm_merge.text.nodes import (
     Canonical,
@@ -353,8 +354,6 @@ class TreeMerge:
 
     def forget_since(self, mark: int) -> None:
         """Drops decisions inside something that is gone; conflicts stay on record."""
-        from dataclasses import replace
-
         kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict]
         self.decisions[mark:] = kept
 

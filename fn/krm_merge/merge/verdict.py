@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from krm_merge.merge.decision import Severity, Side
+from krm_merge.startup import frozen
 from krm_merge.text.nodes import Node
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """What stands at one place, and why. `message` is empty where it says no more than what happened."""
 
@@ -24,7 +23,7 @@ class Verdict:
         return bool(self.message)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sides:
     """What the three sides have at one place; None where a side has nothing."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from posixpath import dirname, join, normpath
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import KptfileText, Lock, Upstream, upstream_of
 from krm_merge.packages.strategies import BY_NAME
 from krm_merge.packages.tree import Changed, File, Subtree, Tree, is_kptfile
+from krm_merge.startup import replace
 
 
 class Repositories(Protocol):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema.model import (
     FUNCTIONS,
@@ -15,6 +13,7 @@ from krm_merge.schema.model import (
     ListKind,
     is_bookkeeping_path,
 )
+from krm_merge.startup import frozen
 
 FUNCTION_LISTS = (("pipeline", "mutators"), ("pipeline", "validators"))
 FUNCTION_ALTERNATIVES = (("image", "exec"), ("configPath", "configMap"))
@@ -29,7 +28,7 @@ _LOCAL = frozenset((("metadata", "name"), ("metadata", "namespace"), ("inventory
 _LOCAL_OF_ROOT = frozenset((("upstream",), ("upstreamLock",)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KptfileSchema:
     """`root` is False for the Kptfile of a subpackage, whose upstream is merged like everything else (R3).
 

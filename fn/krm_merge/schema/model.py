@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.startup import frozen
 from krm_merge.text.nodes import Canonical
 
 ORDERED: Final = "ordered"
@@ -21,7 +21,7 @@ OBJECTS: Final = "objects"
 """Whole objects, identified as resources are (R1)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeyedList:
     """Elements identified by all of these fields together; `defaults` stand for absent key fields (L1)."""
 

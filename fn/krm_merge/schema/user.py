@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema.model import Alternatives, Discriminator, KeyedList, ListKind, Schema
+from krm_merge.startup import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WithListKeys:
     """A schema with the user's own merge keys; paths of `lists` leave out the steps into list elements."""
 

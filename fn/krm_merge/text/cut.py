@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
 
+from krm_merge.startup import frozen, pattern
 from krm_merge.text.layout import CannotEdit, chunks, content_end
 from krm_merge.text.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
 from krm_merge.text.values import key_text
@@ -26,23 +26,23 @@ _FLOW_REST = _FLAT + rb"(?:[\[{]" + _FLAT + rb"[\]}]" + _FLAT + rb")*[\]}]"
 
 # A character that may open something, where a value may start (behind a key, a dash or an indentation; more places than
 # values start at, none less), and that is not closed on its line. One set of characters first makes the search fast.
-_DOUBTFUL = re.compile(
+_DOUBTFUL = pattern(
     rb"[\"'\[{!&?\t](?:(?<=[:\-? \n] .)|(?<=\n.)|(?<=[:\-? ]\t))(?:"
     rb'(?<=")(?!(?:[^"\\\n]|\\[^\n])*")|'
     rb"(?<=')(?!(?:[^'\n]|'')*')|"
     rb"(?<=[\[{])(?!" + _FLOW_REST + rb")|"
     rb"(?<=[!&?\t]))"
 )
-_TOP_LEVEL = re.compile(rb"\n(?=[^ \t\-#\r\n])")
-_FIELD = re.compile(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
-_FIELD_WITH_VALUE = re.compile(rb"([A-Za-z][A-Za-z0-9]*):[ \t]")
-_SKIPPED = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---[ \t]*\r?\n)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
-_FIRST_DASH = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-(?=[ \r\n])")
-_END_OF_DOCUMENT = re.compile(r"^(?:\.\.\.|---)", re.MULTILINE)
-_NO_ITEMS = re.compile(rb"items:[ \t]*(?:\[[ \t]*\]|null|~)?[ \t]*(?:#[^\n]*)?\r?\n?\Z")
+_TOP_LEVEL = pattern(rb"\n(?=[^ \t\-#\r\n])")
+_FIELD = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
+_FIELD_WITH_VALUE = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]")
+_SKIPPED = pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---[ \t]*\r?\n)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
+_FIRST_DASH = pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-(?=[ \r\n])")
+_END_OF_DOCUMENT = pattern(r"^(?:\.\.\.|---)", re.MULTILINE)
+_NO_ITEMS = pattern(rb"items:[ \t]*(?:\[[ \t]*\]|null|~)?[ \t]*(?:#[^\n]*)?\r?\n?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice:
     """The bytes of one item, dash and last newline included. `proved`: every value is seen to end on its line."""
 
@@ -50,7 +50,6 @@ class Slice:
     proved: bool
 
 
-@dataclass(slots=True)
 class Cut:
     """A mapping of top-level fields, cut: `fields` in order as bytes, the items of one of them as slices.
 
@@ -58,12 +57,23 @@ class Cut:
     the first dash, `dash` the column of the dashes.
     """
 
-    before: bytes
-    fields: dict[str, bytes]
-    items: list[Slice] | None
-    items_head: bytes
-    dash: int
-    newline: bytes
+    __slots__ = ("before", "dash", "fields", "items", "items_head", "newline")
+
+    def __init__(
+        self,
+        before: bytes,
+        fields: dict[str, bytes],
+        items: list[Slice] | None,
+        items_head: bytes,
+        dash: int,
+        newline: bytes,
+    ) -> None:
+        self.before = before
+        self.fields = fields
+        self.items = items
+        self.items_head = items_head
+        self.dash = dash
+        self.newline = newline
 
 
 def cut(data: bytes) -> Cut:

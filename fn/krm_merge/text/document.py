@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from krm_merge.startup import pattern
 from krm_merge.text.editor import Editor
 from krm_merge.text.emit import Emitter
 from krm_merge.text.indents import Indents
@@ -14,12 +15,12 @@ from krm_merge.text.reader import check, read
 from krm_merge.text.render import Piece, render
 
 # Lines that only mean something between documents.
-_OF_DOCUMENTS = re.compile(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
+_OF_DOCUMENTS = pattern(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
 
 
-_SEPARATORS = re.compile(r"(?:---[ \t]*\r?\n)+")
+_SEPARATORS = pattern(r"(?:---[ \t]*\r?\n)+")
 # What may stand above the first field of a document of its own.
-_ABOVE = re.compile(r"(?:---[ \t]*(?:#[^\n]*)?\r?\n|[ \t]*(?:#[^\n]*)?\r?\n)*\Z")
+_ABOVE = pattern(r"(?:---[ \t]*(?:#[^\n]*)?\r?\n|[ \t]*(?:#[^\n]*)?\r?\n)*\Z")
 
 
 class Rendered(NamedTuple):

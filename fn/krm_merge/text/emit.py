@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from typing import Protocol
 
@@ -72,6 +71,9 @@ class Emitter:
         document = self._document
         if not isinstance(document, Mapping | Sequence) or not document.flow or not document.children:
             return False
+        # Only where a document is in flow style does it cost its time.
+        import json
+
         try:
             json.loads(source_of(document).text)
         except ValueError:

@@ -5,15 +5,14 @@ A block scalar takes in what follows it at its indentation, blank lines too if i
 
 from __future__ import annotations
 
-import re
-
+from krm_merge.startup import pattern
 from krm_merge.text.emit import Emitter
 from krm_merge.text.layout import block_scalar_header, is_block_scalar, source_indent
 from krm_merge.text.nodes import Child, Mapping, Scalar, Sequence, Source
 from krm_merge.text.plan import Plan
 from krm_merge.text.scalar_text import needs_block
 
-_LEADING_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)+")
+_LEADING_BLANK_LINES = pattern(r"(?:[ \t]*\r?\n)+")
 
 
 class Endings:

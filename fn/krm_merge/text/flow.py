@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from krm_merge.startup import pattern
 from krm_merge.text.emit import Emitter
 from krm_merge.text.layout import CannotEdit, source_of
 from krm_merge.text.nodes import Child, Collection, Entry, Mapping, Node, Sequence, value_of
 from krm_merge.text.plan import Plan
 from krm_merge.text.scalar_text import in_quotes_of
 
-_SEPARATOR = re.compile(r"\s*,\s*\Z")
-_EDGE = re.compile(r"\s*(?:,\s*)?\Z")
+_SEPARATOR = pattern(r"\s*,\s*\Z")
+_EDGE = pattern(r"\s*(?:,\s*)?\Z")
 
 
 class FlowWriter:

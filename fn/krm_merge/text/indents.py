@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from krm_merge.startup import frozen
 from krm_merge.text.layout import CannotEdit, chunks, is_block, source_of
 from krm_merge.text.nodes import Mapping, Node, Sequence
 
 STEP = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Indents:
     """Columns from a key to the keys and to the dashes below it; `sequence` is None where the document has no list."""
 

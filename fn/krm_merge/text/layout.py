@@ -7,8 +7,7 @@ indented deeper. What stands between two chunks (blank lines, detached comments)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from krm_merge.startup import frozen
 from krm_merge.text.nodes import Alias, Child, Collection, Entry, Mapping, Node, Scalar, Sequence, Source, value_of
 
 
@@ -16,7 +15,7 @@ class CannotEdit(Exception):
     """A text whose layout the editor does not know how to change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunk:
     """The place of one child of a block collection, as character indices.
 
@@ -34,7 +33,7 @@ class Chunk:
     inline: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comments:
     """The comments of a child: the lines above it, and the one at the end of its line. Without indentation."""
 

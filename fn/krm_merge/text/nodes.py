@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from krm_merge.text.scalars import FIRST_OF_TYPED, resolve
@@ -25,14 +24,18 @@ class TextError(ValueError):
         self.column = column
 
 
-@dataclass(slots=True, eq=False)
 class Source:
-    """A text that was read. Nodes point into it by character index."""
+    """A text that was read. Nodes point into it by character index.
 
-    text: str
-    newline: str = "\n"
-    # Line breaks of YAML 1.1 that no editor shows as such: lines cannot be told by their newlines then.
-    odd_breaks: bool = False
+    `odd_breaks`: it has line breaks of YAML 1.1 that no editor shows as such, so that newlines do not show its lines.
+    """
+
+    __slots__ = ("newline", "odd_breaks", "text")
+
+    def __init__(self, text: str, newline: str = "\n", odd_breaks: bool = False) -> None:
+        self.text = text
+        self.newline = newline
+        self.odd_breaks = odd_breaks
 
     def line_start(self, position: int) -> int:
         """Index of the first character of the line that holds `position`."""
@@ -48,18 +51,29 @@ class Source:
         return position - self.line_start(position)
 
 
-@dataclass(slots=True, eq=False)
 class Scalar:
     """A scalar. `text` is its content without quotes and escapes, `style` the quote or block indicator, or ''."""
 
-    source: Source | None
-    start: int
-    end: int
-    text: str
-    style: str = ""
-    tag: str | None = None
-    anchor: str | None = None
-    _canonical: Canonical | None = None
+    __slots__ = ("_canonical", "anchor", "end", "source", "start", "style", "tag", "text")
+
+    def __init__(
+        self,
+        source: Source | None,
+        start: int,
+        end: int,
+        text: str,
+        style: str = "",
+        tag: str | None = None,
+        anchor: str | None = None,
+    ) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.text = text
+        self.style = style
+        self.tag = tag
+        self.anchor = anchor
+        self._canonical: Canonical | None = None
 
     @property
     def canonical(self) -> Canonical:
@@ -73,28 +87,41 @@ class Scalar:
         return self._canonical
 
 
-@dataclass(slots=True, eq=False)
 class Entry:
     """One `key: value` of a mapping. `inherited` entries stand in another mapping and came by a merge key."""
 
-    key: Node
-    value: Node
-    inherited: bool = False
+    __slots__ = ("inherited", "key", "value")
+
+    def __init__(self, key: Node, value: Node, inherited: bool = False) -> None:
+        self.key = key
+        self.value = value
+        self.inherited = inherited
 
 
-@dataclass(slots=True, eq=False)
 class Mapping:
     """A mapping. `entries` stand in the text (a merge key among them); `fields` are what it means."""
 
-    source: Source | None
-    start: int
-    end: int
-    flow: bool
-    entries: list[Entry] = field(default_factory=list)
-    tag: str | None = None
-    anchor: str | None = None
-    _fields: dict[Canonical, Entry] | None = None
-    _canonical: Canonical | None = None
+    __slots__ = ("_canonical", "_fields", "anchor", "end", "entries", "flow", "source", "start", "tag")
+
+    def __init__(
+        self,
+        source: Source | None,
+        start: int,
+        end: int,
+        flow: bool,
+        entries: list[Entry] | None = None,
+        tag: str | None = None,
+        anchor: str | None = None,
+    ) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.flow = flow
+        self.entries = [] if entries is None else entries
+        self.tag = tag
+        self.anchor = anchor
+        self._fields: dict[Canonical, Entry] | None = None
+        self._canonical: Canonical | None = None
 
     @property
     def children(self) -> list[Entry]:
@@ -134,18 +161,29 @@ class Mapping:
         return None if entry is None else resolved(entry.value)
 
 
-@dataclass(slots=True, eq=False)
 class Sequence:
     """A sequence."""
 
-    source: Source | None
-    start: int
-    end: int
-    flow: bool
-    items: list[Node] = field(default_factory=list)
-    tag: str | None = None
-    anchor: str | None = None
-    _canonical: Canonical | None = None
+    __slots__ = ("_canonical", "anchor", "end", "flow", "items", "source", "start", "tag")
+
+    def __init__(
+        self,
+        source: Source | None,
+        start: int,
+        end: int,
+        flow: bool,
+        items: list[Node] | None = None,
+        tag: str | None = None,
+        anchor: str | None = None,
+    ) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.flow = flow
+        self.items = [] if items is None else items
+        self.tag = tag
+        self.anchor = anchor
+        self._canonical: Canonical | None = None
 
     @property
     def children(self) -> list[Node]:
@@ -160,17 +198,20 @@ class Sequence:
         return self._canonical
 
 
-@dataclass(slots=True, eq=False)
 class Alias:
     """An alias. `expansion` is its own copy of what it stands for, so that an edit inside touches this place only."""
 
-    source: Source | None
-    start: int
-    end: int
-    name: str
-    target: Node
-    anchor: str | None = None
-    _expansion: Node | None = None
+    __slots__ = ("_expansion", "anchor", "end", "name", "source", "start", "target")
+
+    def __init__(self, source: Source | None, start: int, end: int, name: str, target: Node) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.name = name
+        self.target = target
+        # An alias has none of its own; nodes are asked for theirs whatever they are.
+        self.anchor: str | None = None
+        self._expansion: Node | None = None
 
     @property
     def expansion(self) -> Node:

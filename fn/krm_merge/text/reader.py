@@ -7,20 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-import yaml
-from yaml._yaml import CParser
-from yaml.events import (
-    AliasEvent,
-    DocumentEndEvent,
-    DocumentStartEvent,
-    MappingEndEvent,
-    MappingStartEvent,
-    ScalarEvent,
-    SequenceEndEvent,
-    SequenceStartEvent,
-)
-from yaml.reader import ReaderError
-
+from krm_merge.startup import patterns_compiled_when_used
 from krm_merge.text.nodes import (
     MERGE_KEY,
     Alias,
@@ -36,6 +23,21 @@ from krm_merge.text.nodes import (
     text_canonical,
 )
 from krm_merge.text.scalars import CORE_TAGS
+
+with patterns_compiled_when_used():
+    import yaml
+    from yaml._yaml import CParser
+    from yaml.events import (
+        AliasEvent,
+        DocumentEndEvent,
+        DocumentStartEvent,
+        MappingEndEvent,
+        MappingStartEvent,
+        ScalarEvent,
+        SequenceEndEvent,
+        SequenceStartEvent,
+    )
+    from yaml.reader import ReaderError
 
 # The stubs know neither the C parser's events nor that these always have marks.
 Event: TypeAlias = Any

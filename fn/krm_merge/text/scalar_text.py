@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from math import isfinite
 
+from krm_merge.startup import pattern
 from krm_merge.text.layout import block_scalar_header, block_scalar_indent, content_end, is_block_scalar, source_of
 from krm_merge.text.nodes import Node, Scalar
 from krm_merge.text.scalars import literal_is_safe, plain_is_safe, python_value, quoted
 
-_PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s+|\Z))+")
-_NOT_IN_FLOW = re.compile(r"[\[\]{},?#]|:(?:\Z|\s)|[-:]\Z")
-_NOT_IN_BLOCK = re.compile(r"[-?:](?:\s|\Z)")
+_PROPERTIES = pattern(r"(?:[&!]\S*(?:\s+|\Z))+")
+_NOT_IN_FLOW = pattern(r"[\[\]{},?#]|:(?:\Z|\s)|[-:]\Z")
+_NOT_IN_BLOCK = pattern(r"[-?:](?:\s|\Z)")
 
 
 def needs_block(node: Scalar) -> bool:
@@ -54,6 +53,8 @@ def json_text(node: Scalar) -> str | None:
     value = python_value(node.canonical)
     if kind not in ("int", "float", "bool", "null") or (isinstance(value, float) and not isfinite(value)):
         return None
+    import json
+
     return json.dumps(value)
 
 

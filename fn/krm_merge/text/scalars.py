@@ -7,7 +7,8 @@ octal, a timestamp reaches Kubernetes as the string it is.
 from __future__ import annotations
 
 import math
-import re
+
+from krm_merge.startup import pattern
 
 _CORE_NAMES = ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "binary")
 CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _CORE_NAMES)
@@ -21,19 +22,19 @@ _SPECIAL_FLOATS = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-inf"),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), "nan"),
 }
-_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)\Z")
+_INT = pattern(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)\Z")
 _INT64 = range(-(1 << 63), 1 << 64)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
+_FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 # Words that a YAML 1.1 reader takes for booleans or merge keys, and what one takes for base-60 numbers or dates.
-_LOOKS_TYPED = re.compile(
+_LOOKS_TYPED = pattern(
     r"(?:[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|=|<<|[-+.]_*|[-+.]?[0-9][0-9_:,.eExXoO+ -]*)\Z"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]"
 )
 _NOT_PRINTABLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff"
-_SAFE_PLAIN = re.compile(rf"[A-Za-z0-9_/.(^$+-][^{_NOT_PRINTABLE}:#,\[\]{{}}&*!|>'\"%@`?]*\Z")
-_SAFE_IN_BLOCK = re.compile(r"[A-Za-z0-9_/.][A-Za-z0-9_/.:@#+=~%?$() -]*\Z")
-_ENDS_PLAIN = re.compile(r":(?:\s|\Z)|\s#|\s\Z")
-_MUST_ESCAPE = re.compile(rf"(?![\t\n])[{_NOT_PRINTABLE}]")
+_SAFE_PLAIN = pattern(rf"[A-Za-z0-9_/.(^$+-][^{_NOT_PRINTABLE}:#,\[\]{{}}&*!|>'\"%@`?]*\Z")
+_SAFE_IN_BLOCK = pattern(r"[A-Za-z0-9_/.][A-Za-z0-9_/.:@#+=~%?$() -]*\Z")
+_ENDS_PLAIN = pattern(r":(?:\s|\Z)|\s#|\s\Z")
+_MUST_ESCAPE = pattern(rf"(?![\t\n])[{_NOT_PRINTABLE}]")
 
 
 def resolve(text: str, style: str, tag: str | None) -> tuple[object, ...]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from krm_merge.startup import pattern
+
 BOM = b"\xef\xbb\xbf"
 
 # YAML allows no such line inside a scalar, whatever its style; directives belong to the document below them.
-_SEPARATOR = re.compile(rb"^(?:%[A-Z][^\n]*\n)*---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_BARE_SEPARATOR = re.compile(rb"---[ \t]*\r?\n")
-_DETACHED_HEAD = re.compile(rb"(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+")
-_NOTHING = re.compile(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
+_SEPARATOR = pattern(rb"^(?:%[A-Z][^\n]*\n)*---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_BARE_SEPARATOR = pattern(rb"---[ \t]*\r?\n")
+_DETACHED_HEAD = pattern(rb"(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+")
+_NOTHING = pattern(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
 
 
 def cut(data: bytes) -> list[bytes]:

@@ -1,0 +1,149 @@
+"""Value classes and regular expressions that cost next to nothing at import.
+
+The function starts at every render, and merges one Kptfile in a few milliseconds. `dataclasses` writes and compiles
+source for every class and imports the compiler's tools for that: with forty classes, a third of a run. A regular
+expression is compiled whether it is needed or not. Modules that every run imports use these instead; all others use
+`dataclasses` and `re`. tests/test_startup.py holds what a run may import.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from operator import attrgetter, call
+from typing import Any, AnyStr, TypeVar, dataclass_transform
+
+Value = TypeVar("Value")
+
+
+class _Fresh:
+    def __init__(self, factory: Callable[[], object]) -> None:
+        self.factory = factory
+
+
+def fresh(*, factory: Callable[[], Value]) -> Value:
+    """A default of a field of `frozen` that is made anew for every instance."""
+    return _Fresh(factory)  # type: ignore[return-value]
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(fresh,))
+def frozen(made: type[Value]) -> type[Value]:
+    """Makes a class of annotated fields a value, as `dataclass(frozen=True, slots=True)` does.
+
+    What the class itself says about `==`, `hash` or `repr` is kept; its `__post_init__` runs behind the initializer.
+    """
+    names = tuple(made.__annotations__)
+    members = dict(made.__dict__)
+    defaults = {name: members.pop(name) for name in names if name in members}
+    for unwanted in ("__dict__", "__weakref__"):
+        members.pop(unwanted, None)
+    common = {"__slots__": names, "__match_args__": names, "__setattr__": _refuse, "__delattr__": _refuse}
+    metaclass: Any = type(made)
+    value = metaclass(made.__name__, made.__bases__, {**common, **_by_fields(names), **members})
+    value.__qualname__ = made.__qualname__
+    value.__init__ = _initializer(value, names, defaults)
+    return value  # type: ignore[no-any-return]
+
+
+def replace(value: Value, **changes: object) -> Value:
+    """A value with other fields; `dataclasses.replace` knows only dataclasses, this also values of `frozen` classes."""
+    names: tuple[str, ...] = value.__match_args__  # type: ignore[attr-defined]
+    return type(value)(**{name: getattr(value, name) for name in names} | changes)
+
+
+def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """A regular expression that is compiled when it is used first."""
+    return _Pattern(source, flags)  # type: ignore[return-value]
+
+
+@contextmanager
+def patterns_compiled_when_used() -> Iterator[None]:
+    """Lets the modules that are imported inside compile their regular expressions when they are used.
+
+    For PyYAML, which compiles those of its parser in Python before it imports libyaml's, which needs none of them.
+    """
+    compiled = re.compile
+    re.compile = pattern  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        re.compile = compiled
+
+
+class _Pattern:
+    """Stands for a regular expression; every method is looked up once."""
+
+    def __init__(self, source: str | bytes, flags: int) -> None:
+        self._source, self._flags = source, flags
+
+    def __getattr__(self, name: str) -> object:
+        found = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def _initializer(made: type, names: tuple[str, ...], defaults: dict[str, object]) -> Callable[..., None]:
+    # Straight into the slots: setting an attribute is refused.
+    setters = tuple(made.__dict__[name].__set__ for name in names)
+    size = len(names)
+
+    def initialize(self: object, *values: object, **named: object) -> None:
+        if named or len(values) != size:
+            values = _completed(made.__name__, names, values, named, defaults)
+        # Setters give None, so this is a loop over all of them, three times as fast as one that is written out.
+        any(map(call, setters, repeat(self), values))
+
+    finish = made.__dict__.get("__post_init__")
+    if finish is None:
+        return initialize
+
+    def initialize_and_finish(self: object, *values: object, **named: object) -> None:
+        initialize(self, *values, **named)
+        finish(self)
+
+    return initialize_and_finish
+
+
+def _completed(
+    made: str, names: tuple[str, ...], values: tuple[object, ...], named: dict[str, object], defaults: dict[str, object]
+) -> tuple[object, ...]:
+    """The values of all fields. Raises TypeError where one is missing, given twice or unknown."""
+    if len(values) > len(names):
+        raise TypeError(f"{made} has {len(names)} fields; {len(values)} values are given")
+    fields = dict(zip(names, values, strict=False))
+    for name, value in named.items():
+        if name in fields or name not in names:
+            raise TypeError(f"{made} has no such field, or has it already: {name}")
+        fields[name] = value
+    if missing := [name for name in names if name not in fields and name not in defaults]:
+        raise TypeError(f"{made} lacks {', '.join(missing)}")
+    return tuple(fields[name] if name in fields else _made(defaults[name]) for name in names)
+
+
+def _made(default: object) -> object:
+    return default.factory() if isinstance(default, _Fresh) else default
+
+
+def _by_fields(names: tuple[str, ...]) -> dict[str, Any]:
+    """The methods that compare, show and pickle a value by its fields."""
+    fields: Any = attrgetter(*names) if len(names) > 1 else lambda value: (getattr(value, names[0]),)
+
+    def equal(self: object, other: object) -> bool:
+        return fields(self) == fields(other) if type(self) is type(other) else NotImplemented
+
+    def shown(self: object) -> str:
+        parts = (f"{name}={field!r}" for name, field in zip(names, fields(self), strict=True))
+        return f"{type(self).__qualname__}({', '.join(parts)})"
+
+    return {
+        "__eq__": equal,
+        "__hash__": lambda self: hash(fields(self)),
+        "__repr__": shown,
+        "__reduce__": lambda self: (type(self), fields(self)),
+    }
+
+
+def _refuse(self: object, name: str, *value: object) -> None:
+    raise AttributeError(f"{type(self).__qualname__} is a value, so its {name} cannot change; use replace")

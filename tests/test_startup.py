@@ -1,0 +1,171 @@
+"""What every run pays before it does anything: classes, regular expressions, imports."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import subprocess
+import sys
+
+import pytest
+
+from krm_merge.startup import fresh, frozen, pattern, replace
+
+HEAVY = ("ast", "click", "ctypes", "dataclasses", "inspect", "pydantic", "rich", "ruamel", "subprocess", "tempfile")
+"""What costs milliseconds to import, and is not needed to merge one Kptfile."""
+
+
+@frozen
+class Point:
+    """A place."""
+
+    x: int
+    y: int = 0
+    names: list[str] = fresh(factory=list)
+
+    @property
+    def sum(self) -> int:
+        return self.x + self.y
+
+
+@frozen
+class Same:
+    x: int
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+def test_a_frozen_class_holds_its_fields() -> None:
+    point = Point(1, names=["a"])
+    assert (point.x, point.y, point.names, point.sum) == (1, 0, ["a"], 1)
+    assert Point(1).names is not Point(1).names
+    assert repr(point) == "Point(x=1, y=0, names=['a'])"
+    assert Point.__doc__ == "A place."
+    match point:
+        case Point(x, y):
+            assert (x, y) == (1, 0)
+
+
+def test_frozen_classes_compare_by_their_fields_unless_they_say_otherwise() -> None:
+    assert Point(1, 2) == Point(1, y=2)
+    assert Point(1, 2) != Point(2, 1)
+    other: object = (1, 0, [])
+    assert Point(1) != other
+    assert hash(frozenset({Point(1, 2, ())})) == hash(frozenset({Point(1, 2, ())}))  # type: ignore[arg-type]
+    assert Same(1) != Same(1)
+
+
+def test_values_are_replaced_copied_and_pickled() -> None:
+    point = Point(1, 2, ["a"])
+    assert replace(point, y=3) == Point(1, 3, ["a"])
+    assert copy.deepcopy(point) == point
+    assert pickle.loads(pickle.dumps(point)) == point
+
+
+@pytest.mark.parametrize("name", ["x", "other"])
+def test_a_value_does_not_change(name: str) -> None:
+    point = Point(1)
+    with pytest.raises(AttributeError, match=f"its {name} cannot change"):
+        setattr(point, name, 2)
+    with pytest.raises(AttributeError, match="its x cannot change"):
+        del point.x
+
+
+@pytest.mark.parametrize(
+    ("values", "named", "problem"),
+    [
+        ((), {}, "Point lacks x"),
+        ((1, 2, [], 4), {}, "Point has 3 fields; 4 values are given"),
+        ((1,), {"x": 2}, "or has it already: x"),
+        ((1,), {"z": 2}, "no such field, or has it already: z"),
+        ((1, 2, []), {"z": 2}, "no such field, or has it already: z"),
+    ],
+)
+def test_wrong_fields_are_refused(values: tuple[object, ...], named: dict[str, object], problem: str) -> None:
+    with pytest.raises(TypeError, match=problem):
+        Point(*values, **named)  # type: ignore[arg-type]
+
+
+def test_a_pattern_is_compiled_when_it_is_used() -> None:
+    broken = pattern("(")
+    with pytest.raises(re.error):
+        broken.match("")
+    digits = pattern(rb"\d+")
+    assert digits.findall(b"1 a 23") == [b"1", b"23"]
+    assert digits.pattern == rb"\d+"
+
+
+ONE_KPTFILE = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: kpt.dev/v1
+  kind: Kptfile
+  metadata:
+    name: shop
+  pipeline:
+    mutators:
+    - image: gcr.io/kpt-fn/set-labels:v0.1.0 # ours
+      configMap: {app: shop, tier: "web"}
+    - image: gcr.io/kpt-fn/set-namespace:v0.1.0
+      configMap:
+        namespace: here
+functionConfig:
+  apiVersion: fn.kpt.dev/v1alpha1
+  kind: MergePackage
+  metadata:
+    name: merge
+  original: |
+    apiVersion: kpt.dev/v1
+    kind: Kptfile
+    metadata:
+      name: shop
+    pipeline:
+      mutators:
+      - image: gcr.io/kpt-fn/set-labels:v0.1.0
+        configMap: {app: shop}
+  upstream: |
+    apiVersion: kpt.dev/v1
+    kind: Kptfile
+    metadata:
+      name: shop
+    pipeline:
+      mutators:
+      - image: gcr.io/kpt-fn/set-labels:v0.2.0
+        configMap: {app: store}
+      - image: gcr.io/kpt-fn/set-annotations:v0.1.0 # new
+        configMap:
+          contact: "it's me"
+"""
+
+
+def run(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, input=ONE_KPTFILE, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+
+
+def test_one_kptfile_needs_no_heavy_imports() -> None:
+    code = f"""
+import io, sys
+from krm_merge.functions import dispatch
+from krm_merge.krm.program import run
+out = io.BytesIO()
+run(dispatch, [], stdout=out)
+assert b"set-labels:v0.2.0" in out.getvalue(), out.getvalue()
+print(sorted(set({HEAVY!r}) & set(sys.modules)))
+"""
+    assert run(code) == "[]\n"
+
+
+def test_importing_compiles_no_regular_expression() -> None:
+    code = """
+import re
+compiled = []
+compile = re.compile
+re.compile = lambda *arguments: compiled.append(arguments) or compile(*arguments)
+import krm_merge.functions.merge_package
+print(compiled)
+"""
+    assert run(code) == "[]\n"
