@@ -171,6 +171,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
+def start(arguments: Sequence[str], store: Path) -> subprocess.Popen[bytes]:
+    """A git that answers what it reads until its stdin is closed. Raises GitError where there is no git."""
+    command = ["git", "--git-dir", str(store), *arguments]
+    pipe, silent = subprocess.PIPE, subprocess.DEVNULL
+    try:
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=silent, env=_environment(alone=False))
+    except FileNotFoundError:
+        raise GitError("the program git is not on PATH; install it") from None
+
+
 def complaint(stderr: bytes) -> str:
     """The first line in which git says what went wrong."""
     lines = stderr.decode(errors="replace").strip().splitlines()

@@ -5,13 +5,18 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT, git
+from krm_merge import git_program
+from krm_merge.git_program import GitError
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted
+from krm_merge.packages.git_objects import GitObjects
 from krm_merge.packages.tree import File, Tree
 from packages.repositories import Repository, Text, write
 
@@ -292,6 +297,69 @@ class TestTree:
         for entry in store(tmp_path).iterdir():
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         assert texts(repositories.tree(str(upstream.path), "/", commit)) == {"a": b"1\n"}
+
+
+class Calls:
+    """Which commands of git are run, one for each process that is started."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.commands: list[str] = []
+        run, start = git_program.run, git_program.start
+
+        def counted_run(arguments: Sequence[str], *more: Any, **named: Any) -> subprocess.CompletedProcess[bytes]:
+            self.commands.append(
+                next(word for word in arguments if word in ("fetch", "init", "ls-remote", "read-tree"))
+            )
+            return run(arguments, *more, **named)
+
+        def counted_start(arguments: Sequence[str], store: Path) -> subprocess.Popen[bytes]:
+            self.commands.append(arguments[0])
+            return start(arguments, store)
+
+        monkeypatch.setattr(git_program, "run", counted_run)
+        monkeypatch.setattr(git_program, "start", counted_start)
+
+
+class TestProcesses:
+    @pytest.fixture
+    def commits(self, upstream: Repository) -> list[str]:
+        return [upstream.commit({"pkg/a": f"{number}\n"}) for number in range(2)]
+
+    def trees(self, repositories: GitRepositories, upstream: Repository, commits: list[str]) -> list[dict[str, bytes]]:
+        repositories.fetch(f"file://{upstream.path}", commits)
+        return [texts(repositories.tree(f"file://{upstream.path}", "pkg", commit)) for commit in commits]
+
+    def test_both_commits_are_fetched_by_one_process_and_read_by_another(
+        self, upstream: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commits: list[str]
+    ) -> None:
+        calls = Calls(monkeypatch)
+        expected = [{"a": b"0\n"}, {"a": b"1\n"}]
+        assert self.trees(GitRepositories(tmp_path / "cache"), upstream, commits) == expected
+        assert calls.commands == ["init", "cat-file", "fetch"]
+        calls.commands.clear()
+        assert self.trees(GitRepositories(tmp_path / "cache"), upstream, commits) == expected
+        assert calls.commands == ["cat-file"]
+
+    def test_a_commit_that_cannot_be_fetched_does_not_keep_the_other_away(
+        self, upstream: Repository, repositories: GitRepositories, commits: list[str]
+    ) -> None:
+        repositories.fetch(str(upstream.path), [ABSENT, commits[0]])
+        assert texts(repositories.tree(str(upstream.path), "pkg", commits[0])) == {"a": b"0\n"}
+        with pytest.raises(PackageError, match=f"has no commit {ABSENT}"):
+            repositories.tree(str(upstream.path), "pkg", ABSENT)
+
+    def test_more_objects_than_a_pipe_takes_names(self, upstream: Repository, repositories: GitRepositories) -> None:
+        files: dict[str, Text | None] = {f"{number % 40}/{number}": f"{number}\n" for number in range(2000)}
+        commit = upstream.commit(files)
+        found = texts(repositories.tree(str(upstream.path), "/", commit))
+        assert found == {path: str(text).encode() for path, text in files.items()}
+        listed = git(upstream.path, "ls-tree", "-r", "--name-only", commit).splitlines()
+        assert list(found) == listed
+
+    def test_a_git_that_ended_is_an_error(self, upstream: Repository, tmp_path: Path) -> None:
+        objects = GitObjects(upstream.path / "none")
+        with pytest.raises(GitError, match="ended before it answered"):
+            objects.read([ABSENT])
 
 
 def test_the_cache_is_where_the_environment_says(upstream: Repository, tmp_path: Path) -> None:

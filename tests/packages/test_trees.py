@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -213,6 +214,9 @@ class Endless:
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         return Version(ref, "1" * 40)
+
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        pass
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         own = FOLLOWS.format(name="sub", repo="up", commit="0" * 40)

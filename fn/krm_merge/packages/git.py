@@ -8,23 +8,26 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join, normpath
 
 from krm_merge import git_program
-from krm_merge.git_program import GitError, GitTimeout, blobs, complaint
+from krm_merge.git_program import GitError, GitTimeout, complaint
 from krm_merge.harmless import quoted, without_credentials
 from krm_merge.packages.directory import PackageError, UnavailableError, read_file, reason
-from krm_merge.packages.tree import File, Mode, Tree, leads_out
+from krm_merge.packages.git_objects import GitObject, GitObjects, TreeEntry
+from krm_merge.packages.tree import File, Tree, leads_out
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_MODES: dict[bytes, Mode] = {b"100644": "file", b"100755": "executable", b"120000": "link"}
 _ATTRIBUTES = ".gitattributes"
+# The cache holds a few commits: there is nothing to tidy up.
+# Progress is a sign of life: git is stopped where it is silent for too long.
+_FETCH = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "fetch", "--progress", "--no-tags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class GitRepositories:
         """Keeps the copies in `cache`, by default in the user's cache directory."""
         self._cache = cache or cache_directory()
         self._blobs: dict[str, bytes] = {}
+        self._objects: dict[Path, GitObjects] = {}
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit of a ref: a tag of the package (`directory/ref`), a tag, a branch or a whole commit id, as in kpt.
@@ -64,6 +68,19 @@ class GitRepositories:
         )
         raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {about}")
 
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        """Fetches commits together; one that cannot be fetched so is fetched alone by `tree`, which says what is wrong.
+
+        Raises PackageError where there can be no cache.
+        """
+        _check_address(repository)
+        wanted = list(dict.fromkeys(commit for commit in commits if _COMMIT.fullmatch(commit)))
+        with self._opened(repository) as (store, objects):
+            missing = [commit for commit, there in zip(wanted, _has(objects, wanted), strict=True) if not there]
+            if len(missing) > 1:
+                with suppress(GitError):
+                    git_program.output([*_FETCH, "--depth=1", repository, *missing], store)
+
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit. Raises PackageError."""
         _check_address(repository)
@@ -71,12 +88,20 @@ class GitRepositories:
             raise PackageError(
                 f"{quoted(commit) or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
             )
+        with self._opened(repository) as (store, objects):
+            if _has(objects, [commit]) != [True]:
+                _fetch(store, objects, repository, commit)
+            return self._read(store, objects, repository, directory, commit)
+
+    @contextmanager
+    def _opened(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
+        """The copy of a repository, for this program alone as long as it is used."""
         store = self._store(repository)
         with _locked(store):
             if not (store / "HEAD").is_file():
                 _git(["init", "--quiet", "--bare", str(store)], about=f"{store}: no cache can be made")
-            self._fetch(store, repository, commit)
-            return self._read(store, repository, directory, commit)
+                self._objects.pop(store, None)
+            yield store, self._objects.setdefault(store, GitObjects(store))
 
     def _store(self, repository: str) -> Path:
         store = self._cache / "git" / hashlib.sha256(repository.encode()).hexdigest()[:32]
@@ -86,52 +111,36 @@ class GitRepositories:
             raise PackageError(f"{store}: {reason(error)}; set {CACHE_VARIABLE} to another directory") from None
         return store
 
-    def _fetch(self, store: Path, repository: str, commit: str) -> None:
-        if _has(store, commit):
-            return
-        fetch = ["-c", "gc.auto=0", "fetch", "--progress", "--no-tags"]
-        missing = f"{repository}: the commit {commit} cannot be fetched"
-        try:
-            _git([*fetch, "--depth=1", repository, commit], store, about=missing)
-            return
-        except UnavailableError:
-            raise
-        except PackageError:
-            # Not every server gives a commit by its id: then with all branches and tags, and their history.
-            everything = ["+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*"]
-            _git([*fetch, repository, *everything], store, about=missing)
-        if not _has(store, commit):
-            raise PackageError(f"{repository} has no commit {commit}")
-
-    def _read(self, store: Path, repository: str, directory: str, commit: str) -> Tree:
+    def _read(self, store: Path, objects: GitObjects, repository: str, directory: str, commit: str) -> Tree:
         folder = _folder(directory)
-        about = f"{repository}: there is no directory {folder or '/'} at {commit}"
-        listing = _git(["ls-tree", "-r", "-z", "--full-tree", f"{commit}:{folder}"], store, about=about)
-        found: dict[str, tuple[Mode, str]] = {}
-        for line in listing.split(b"\0"):
-            head, _, path = line.partition(b"\t")
-            if path and (mode := _MODES.get(head[:6])) is not None:  # a submodule is no file
-                name = os.fsdecode(path)
-                if leads_out(name):
-                    raise PackageError(f"{repository} has the file {name!r} at {commit}, which no package may have")
-                found[name] = (mode, head.split()[2].decode())
-        wanted = {name: path for path, (_, name) in found.items() if name not in self._blobs}
-        if _has_attributes(store, commit, folder, found):
-            return self._converted(store, commit, folder, found)
-        names = "".join(f"{name}\n" for name in wanted).encode()
-        self._blobs |= zip(wanted, blobs(_git(["cat-file", "--batch"], store, names)), strict=True)
-        return {path: File(self._blobs[name], mode) for path, (mode, name) in found.items()}
+        parents = folder.split("/") if folder else []
+        above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))]
+        root, *attributes = _found(objects, [f"{commit}:{path}" for path in (folder, *above)])
+        if root is None or root.kind != "tree":
+            raise PackageError(f"{repository}: there is no directory {folder or '/'} at {commit}")
+        files = _files(objects, root)
+        for file in files:
+            if leads_out(file.path):
+                raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
+        if any(attributes) or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
+            return self._converted(store, commit, folder, files)
+        wanted = list(dict.fromkeys(file.name for file in files if file.name not in self._blobs))
+        for name, blob in zip(wanted, _found(objects, wanted), strict=True):
+            if blob is None:
+                raise PackageError(f"{store} lacks an object of {repository}; remove that directory")
+            self._blobs[name] = blob.data
+        return {file.path: File(self._blobs[file.name], file.mode) for file in files}
 
-    def _converted(self, store: Path, commit: str, folder: str, found: dict[str, tuple[Mode, str]]) -> Tree:
+    def _converted(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
         """The files as a checkout writes them, by .gitattributes."""
         with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
             tree = Path(directory, "tree")
             tree.mkdir()
             checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_DIR": str(store), "GIT_WORK_TREE": str(tree)}
             _git(["read-tree", commit], environment=checkout)
-            names = b"".join(os.fsencode(join(folder, path)) + b"\0" for path in found)
+            names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
             _git(["checkout-index", "--quiet", "-z", "--stdin"], None, names, environment=checkout)
-            return {path: read_file(tree / folder / path, mode) for path, (mode, _) in found.items()}
+            return {file.path: read_file(tree / folder / file.path, file.mode) for file in files}
 
 
 def uncommitted(package: Path) -> list[str]:
@@ -173,16 +182,37 @@ def _folder(directory: str) -> str:
     return "" if folder == "." else folder
 
 
-def _has(store: Path, commit: str) -> bool:
-    return git_program.run(["cat-file", "-e", f"{commit}^{{commit}}"], store).returncode == 0
+def _fetch(store: Path, objects: GitObjects, repository: str, commit: str) -> None:
+    missing = f"{repository}: the commit {commit} cannot be fetched"
+    try:
+        _git([*_FETCH, "--depth=1", repository, commit], store, about=missing)
+        return
+    except UnavailableError:
+        raise
+    except PackageError:
+        # Not every server gives a commit by its id: then with all branches and tags, and their history.
+        everything = ["+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*"]
+        _git([*_FETCH, repository, *everything], store, about=missing)
+    if _has(objects, [commit]) != [True]:
+        raise PackageError(f"{repository} has no commit {commit}")
 
 
-def _has_attributes(store: Path, commit: str, folder: str, found: dict[str, tuple[Mode, str]]) -> bool:
-    if any(path.rpartition("/")[2] == _ATTRIBUTES for path in found):
-        return True
-    parents = folder.split("/")
-    above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))] if folder else []
-    return bool(above) and bool(_git(["ls-tree", "--full-tree", commit, "--", *above], store))
+def _has(objects: GitObjects, commits: Sequence[str]) -> list[bool]:
+    return [one is not None for one in _found(objects, [f"{commit}^{{commit}}" for commit in commits])]
+
+
+def _found(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | None]:
+    try:
+        return objects.read(expressions)
+    except GitError as error:
+        raise PackageError(str(error)) from None
+
+
+def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
+    try:
+        return list(objects.files(root))
+    except GitError as error:
+        raise PackageError(str(error)) from None
 
 
 @contextmanager

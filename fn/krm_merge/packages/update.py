@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from posixpath import dirname, join, normpath
 from typing import Protocol
@@ -26,6 +26,10 @@ class Repositories(Protocol):
         """The commit that a ref names now."""
         ...
 
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        """Prepares for `tree` of several commits: fetched together they take less time."""
+        ...
+
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit."""
         ...
@@ -46,6 +50,10 @@ class RememberedRepositories:
         if key not in self._versions:
             self._versions[key] = self._repositories.resolve(*key)
         return self._versions[key]
+
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        """Prepares for `tree` of several commits."""
+        self._repositories.fetch(repository, commits)
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit."""
@@ -130,6 +138,8 @@ class _Run:
         version = self.repositories.resolve(upstream.repository, upstream.directory, ref)
         after = Lock(upstream.repository, upstream.directory, version.ref, version.commit)
         self._refuse_cycle(folder, after, file)
+        if lock is not None and lock.repository == upstream.repository:
+            self.repositories.fetch(upstream.repository, [version.commit, lock.commit])
         theirs = self.repositories.tree(upstream.repository, upstream.directory, version.commit)
         before = _original(self.repositories, lock, file)
         if lock is None:
