@@ -196,7 +196,7 @@ class TestUpdate:
             (["{package}/folder"], {}, ["has no Kptfile; name the directory of a package"]),
             (["{package}@v2"], {"PATH": "/nowhere"}, ["git is not on PATH; install it"]),
             (["{package}@v2", "--diff"], {"PATH": "/nowhere"}, ["git is not on PATH; install it"]),
-            (["{package}@v9", "--output=json"], {}, ["has no tag or branch v9"]),
+            (["{package}@v9", "--dry-run"], {}, ["has no tag or branch v9"]),
             (["{package}@v2"], {CACHE_VARIABLE: "/dev/null"}, [f"set {CACHE_VARIABLE} to another directory"]),
         ],
     )

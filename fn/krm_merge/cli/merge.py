@@ -13,12 +13,15 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
-from krm_merge.cli.show import as_json, opened_journal, say, show_conflicts_left, show_results, summary
+from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
+from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.packages.directory import Directory, PackageError, read_file
 from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.side import path_of
 from krm_merge.packages.tree import Changed, Changes, File, Tree
 from krm_merge.packages.write import write_file, write_tree
+from krm_merge.report.forms import as_json
+from krm_merge.report.record import SIDES, RecordedSide
 
 STDIN = STDOUT = Path("-")
 
@@ -36,7 +39,8 @@ Writer: TypeAlias = Callable[[Tree, Changes], None]
 @options.rules
 @options.function_identity
 @options.quiet
-@options.output
+@options.form
+@options.reports
 def command(
     original: Path,
     upstream: Path,
@@ -49,6 +53,7 @@ def command(
     function_identity: str,
     quiet: bool,
     form: str,
+    reports: tuple[Path, ...],
 ) -> None:
     """Merge what changed from ORIGINAL to UPSTREAM into LOCAL: three directories, or three files.
 
@@ -65,19 +70,31 @@ def command(
     places = (original, upstream, local)
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
         raise click.UsageError("only one file can be -, and none that is to be written in place")
-    choices = MergeChoices.of(on_conflict, function_identity, rules_file)
-    with _destination(local, target, in_place) as write:
+    with errors_as_json(form, str(local)):
+        choices = MergeChoices.of(on_conflict, function_identity, rules_file)
+    with errors_as_json(form, str(local)), _destination(local, target, in_place) as write:
         trees = _read(places)
         outcome = choices.merge(lambda merger: merge_trees(*trees, merger), trees[2])
         merged, changes = outcome.merged, outcome.changes
         choices.warn_of_idle_rules(merged)
         refused = bool(merged.results.errors)
+        report = report_of(
+            merged,
+            [merged.decided],
+            choices,
+            trees[2],
+            changes,
+            package=str(local),
+            sides={name: RecordedSide(str(place)) for name, place in zip(SIDES[:3], places, strict=True)},
+            with_contexts=shows_contexts(reports),
+        )
+        write_reports(report, reports)
         if (with_diff or write is None) and form == "text" and not refused:
             show_diff(trees[2], changes)
         if write is not None and not refused:
             write(trees[2], changes)
     if form == "json":
-        click.echo(as_json(trees[2], changes, merged.results))
+        click.echo(as_json(report), nl=False)
     else:
         show_results(merged.results, quiet=quiet)
         if not quiet:

@@ -91,6 +91,11 @@ class MergeChoices:
         changes, places, binary = marked_changes(local, ours.changes, theirs.changes, size)
         return Conflicts(ours, changes, places, binary)
 
+    @property
+    def policy(self) -> Policy:
+        """The policy that conflicts are settled by; between markers it is the one of what is not left open."""
+        return Policy("upstream" if self.on_conflict == "markers" else self.on_conflict, self.rules.rules)
+
     def warn_of_idle_rules(self, merged: Merged) -> None:
         """Adds a warning for each rule that matches nothing."""
         for number in range(len(self.rules.rules)):

@@ -6,6 +6,17 @@ from pathlib import Path
 
 import click
 
+from krm_merge.report.forms import FORMS
+
+
+def _checked_reports(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+    for file in files:
+        if file.suffix not in FORMS:
+            known = ", ".join(FORMS)
+            raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {known}")
+    return files
+
+
 _WINNERS = ["upstream", "local", "fail"]
 _WINS = "Who wins where both sides changed a value; with fail every conflict is an error and no file changes"
 
@@ -34,6 +45,22 @@ function_identity = click.option(
 )
 show_diff = click.option("--diff", "with_diff", is_flag=True, help="Print the difference to local.")
 quiet = click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
+form = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json prints what was decided as one MergeReport on stdout, errors too.",
+)
+reports = click.option(
+    "--report",
+    "reports",
+    type=click.Path(path_type=Path, dir_okay=False),
+    multiple=True,
+    callback=_checked_reports,
+    help=f"Write what was decided to this file, too; its suffix says in which form: {', '.join(FORMS)}. Repeatable.",
+)
 output = click.option(
     "--output",
     "form",

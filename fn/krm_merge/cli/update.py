@@ -13,12 +13,16 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.diff import show_diff
 from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
-from krm_merge.cli.show import as_json, opened_journal, say, show_conflicts_left, show_results, summary
+from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
+from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
+from krm_merge.report.forms import as_json
+from krm_merge.report.record import SIDES, RecordedSide
+from krm_merge.text.values import Value
 
 _SHOWN = 5
 
@@ -33,7 +37,8 @@ _SHOWN = 5
 @options.show_diff
 @click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
 @options.quiet
-@options.output
+@options.form
+@options.reports
 def command(
     package: str,
     strategy: str | None,
@@ -45,6 +50,7 @@ def command(
     allow_dirty: bool,
     quiet: bool,
     form: str,
+    reports: tuple[Path, ...],
 ) -> None:
     """Update the package in the directory PKG to the version REF of its upstream.
 
@@ -57,10 +63,11 @@ def command(
     """
     directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
     place = Path(directory or ".")
-    if not place.is_dir():
-        raise PackageError(f"{place}: there is no such directory")
-    choices = MergeChoices.of(on_conflict, function_identity, rules_file)
-    with opened_journal(place) as journal:
+    with errors_as_json(form, str(place)):
+        if not place.is_dir():
+            raise PackageError(f"{place}: there is no such directory")
+        choices = MergeChoices.of(on_conflict, function_identity, rules_file)
+    with errors_as_json(form, str(place)), opened_journal(place) as journal:
         # What was just completed is not committed yet.
         careful = not allow_dirty and not dry_run and journal.recovered != "completed"
         if careful and (dirty := uncommitted(place)):
@@ -78,21 +85,42 @@ def command(
             outcome = choices.merge(merged, local)
         done = replace(outcome.merged, changes=dict(outcome.changes))
         choices.warn_of_idle_rules(done)
+        report = report_of(
+            done,
+            done.decided,
+            choices,
+            local,
+            done.changes,
+            package=str(place),
+            sides=_sides(done, place),
+            packages=[_version(updated) for updated in done.packages],
+            with_contexts=shows_contexts(reports),
+        )
+        write_reports(report, reports)
         if with_diff and form == "text":
             show_diff(local, done.changes)
         if done.changes and not dry_run:
             journal.commit(done.changes, local)
-    _show(local, done, quiet=quiet, form=form, dry_run=dry_run)
+    if form == "json":
+        click.echo(as_json(report), nl=False)
+    else:
+        _show(local, done, quiet=quiet, dry_run=dry_run)
     show_conflicts_left(outcome.marked, outcome.binary)
     if done.results.errors or outcome.are_left:
         sys.exit(1)
 
 
-def _show(local: Directory, done: Update, *, quiet: bool, form: str, dry_run: bool) -> None:
-    if form == "json":
-        packages = [_version(updated) for updated in done.packages]
-        click.echo(as_json(local, done.changes, done.results, packages=packages))
-        return
+def _sides(done: Update, place: Path) -> dict[str, RecordedSide]:
+    """The versions of the package itself; none where it was refused before they were known."""
+    sides = {"local": RecordedSide(str(place))}
+    for updated in done.packages[:1]:
+        if updated.before is not None:
+            sides["original"] = RecordedSide(updated.before.ref, updated.before.commit)
+        sides["upstream"] = RecordedSide(updated.after.ref, updated.after.commit)
+    return {name: sides[name] for name in SIDES if name in sides}
+
+
+def _show(local: Directory, done: Update, *, quiet: bool, dry_run: bool) -> None:
     show_results(done.results, quiet=quiet)
     if done.results.errors:
         say("refused; nothing was changed")
@@ -108,7 +136,7 @@ def _show(local: Directory, done: Update, *, quiet: bool, form: str, dry_run: bo
     say(f"{said}; nothing was changed: --dry-run" if dry_run and done.changes else said, on_stdout=True)
 
 
-def _version(updated: Updated) -> dict[str, object]:
+def _version(updated: Updated) -> dict[str, Value]:
     before = updated.before
     return {
         "path": updated.folder or ".",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.merge.package import ListKeys
 from krm_merge.merge.policy import Rule
 from krm_merge.text.nodes import Mapping, TextError
@@ -11,7 +12,7 @@ from krm_merge.text.reader import read
 from krm_merge.text.values import to_value
 
 
-class RulesError(ValueError):
+class RulesError(KrmMergeError, ValueError):
     """A file of rules that cannot be used; the message names every field that is wrong."""
 
 

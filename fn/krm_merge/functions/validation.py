@@ -62,8 +62,8 @@ def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
     return "data." if kind is not None and key_text(kind) == "ConfigMap" else "", _file_of(config)
 
 
-def rules_of(models: Iterable[RuleModel]) -> tuple[Rule, ...]:
-    """The user's exceptions from the policy."""
+def rules_of(models: Iterable[RuleModel], file: str = "") -> tuple[Rule, ...]:
+    """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig."""
     return tuple(
         Rule(
             group=rule.group,
@@ -73,8 +73,9 @@ def rules_of(models: Iterable[RuleModel]) -> tuple[Rule, ...]:
             path=parse_path(rule.path) if rule.path is not None else None,
             on_conflict=rule.onConflict,
             on_delete=rule.onDelete,
+            place=f"{file} rules[{number}]".strip(),
         )
-        for rule in models
+        for number, rule in enumerate(models)
     )
 
 

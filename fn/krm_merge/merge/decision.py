@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.merge.nature import Nature, nature_of
+from krm_merge.merge.resolution import Resolution
 from krm_merge.startup import frozen
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import Comments
@@ -79,6 +81,7 @@ class Decision:
 
     `told` says that the decision is worth a result of its own; the others are summed up. A decision without edits
     leaves local as it is. `merged` is None where nothing stands. `discarded_comments` went with a value that lost.
+    `resolution` is the choice that settled a conflict.
     """
 
     rule: str
@@ -93,6 +96,37 @@ class Decision:
     merged: Node | None = None
     edits: tuple[Edit, ...] = ()
     discarded_comments: DiscardedComments | None = None
+    resolution: Resolution | None = None
+
+    @property
+    def nature(self) -> Nature:
+        """What kind of place it is about."""
+        if self.resolution is not None:
+            return self.resolution.nature
+        one_side = self.upstream is None or self.local is None
+        added_twice = self.original is None and not one_side and self.side == "both"
+        return nature_of(self.rule, self.path, added_twice=added_twice, one_side=one_side)
+
+    @property
+    def is_conflict(self) -> bool:
+        """Whether both sides wanted something here."""
+        return self.severity != "info"
+
+
+@frozen
+class FileDecision:
+    """What was decided on a file that is merged as a whole or by lines; each side is its content, None without it."""
+
+    path: str
+    rule: str
+    message: str
+    side: Side
+    severity: Severity = "info"
+    original: bytes | None = None
+    upstream: bytes | None = None
+    local: bytes | None = None
+    merged: bytes | None = None
+    resolution: Resolution | None = None
 
     @property
     def is_conflict(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.merge.diff import matching_blocks
-from krm_merge.merge.sequence import is_between, merge_sequences
+from krm_merge.merge.sequence import Chosen, choose_in_sequences, is_between, merge_sequences
 from krm_merge.startup import frozen, pattern
 
 Winner: TypeAlias = Literal["upstream", "local"]
@@ -69,6 +69,25 @@ def merge_plain_text(original: str, upstream: str, local: str, winner: Winner) -
         return stable
     again = _merged_as_git(original, upstream, stable.text, winner)
     return stable if again.conflicts or again.text == stable.text else None
+
+
+def choose_lines(original: str, upstream: str, local: str, chosen: Chosen) -> str | None:
+    """Merges by lines with this choice wherever both changed the same ones.
+
+    None where merging again would change the result, or where all three are JSON and the result would not be.
+    """
+    before, theirs = _LINE.findall(original), _LINE.findall(upstream)
+
+    def made(local: str) -> str:
+        ours = _LINE.findall(local)
+        lines = {"original": before, "upstream": theirs, "local": ours}
+        runs = choose_in_sequences(before, theirs, ours, chosen)
+        return _joined([line for run in runs for line in lines[run.side][run.start : run.stop]])
+
+    text = made(local)
+    if made(text) != text or (all(map(_is_json, (original, upstream, local))) and not _is_json(text)):
+        return None
+    return text
 
 
 def merge_added_text(upstream: str, local: str, winner: Winner) -> MergedText:

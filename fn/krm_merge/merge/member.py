@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from posixpath import basename
 from typing import Literal, TypeAlias
 
-from krm_merge.merge.decision import Decision
+from krm_merge.merge.decision import Decision, FileDecision
 from krm_merge.merge.policy import Subject
 from krm_merge.startup import frozen
 from krm_merge.text.nodes import Mapping, Node, Scalar
@@ -86,6 +86,18 @@ class Outcome:
     def roots(self) -> list[Mapping]:
         """The resource on the sides that have it."""
         return [member.root for member in (self.original, self.upstream, self.local) if member is not None]
+
+
+@frozen
+class Decided:
+    """All decisions of one merge: on resources, and on files that are merged as such. `folder` is where it was."""
+
+    outcomes: Sequence[Outcome] = ()
+    files: Sequence[FileDecision] = ()
+    folder: str = ""
+
+
+NOTHING_DECIDED = Decided()
 
 
 def subject_of(root: Mapping) -> Subject:

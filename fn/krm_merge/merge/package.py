@@ -56,7 +56,7 @@ class PackageSide(Protocol):
 
 
 @frozen
-class MergedPackage:
+class PackageOutcomes:
     """What becomes of the Kptfiles of a package, and of all else."""
 
     folders: Folders
@@ -79,7 +79,7 @@ class PackageMerger:
     of_branches: bool = False
     list_keys: tuple[ListKeys, ...] = ()
 
-    def run(self, original: PackageSide, upstream: PackageSide, local: PackageSide) -> MergedPackage:
+    def run(self, original: PackageSide, upstream: PackageSide, local: PackageSide) -> PackageOutcomes:
         """Decides what becomes of every resource; nothing is written."""
         sides = (original, upstream, local)
         kptfiles = self.kptfiles(*(side.kptfiles() for side in sides))
@@ -87,7 +87,7 @@ class PackageMerger:
         folders = Folders([o for o in kptfiles if o.member.place not in broken], self.policy, map(dirname, broken))
         documents = [side.resources(folders) for side in sides]
         if not any(documents[:2]):
-            return MergedPackage(folders, [])
+            return PackageOutcomes(folders, [])
         # A Kptfile alone is merged at every render: it does not pay for these imports.
         from krm_merge.merge.narrow import narrow
         from krm_merge.merge.resources import Paths, match_resources
@@ -97,7 +97,7 @@ class PackageMerger:
         schemas = Schemas(lambda: definitions_in(document for side in documents for document in side))
         paths = [side.paths for side in sides if side.paths is not None]
         matched = match_resources(*narrow(*documents), folders, Paths(*paths) if len(paths) == len(sides) else None)
-        return MergedPackage(folders, self._resources(matched, folders, schemas.of))
+        return PackageOutcomes(folders, self._resources(matched, folders, schemas.of))
 
     def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
         """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath, covers
 from krm_merge.merge.decision import Severity
+from krm_merge.merge.resolution import NO_RESOLUTIONS, Resolution, Resolutions, SubjectKey
 from krm_merge.startup import frozen
 
 OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
@@ -14,7 +15,10 @@ OnDelete: TypeAlias = Literal["upstream", "local"]
 
 @frozen
 class Rule:
-    """Narrows the policy to part of the package. Fields that are None match everything."""
+    """Narrows the policy to part of the package. Fields that are None match everything.
+
+    `place` says where the rule is written.
+    """
 
     group: str | None = None
     kind: str | None = None
@@ -23,6 +27,7 @@ class Rule:
     path: FieldPath | None = None
     on_conflict: OnConflict | None = None
     on_delete: OnDelete | None = None
+    place: str = ""
 
     def selects(self, subject: Subject) -> bool:
         """Whether the rule speaks of this resource."""
@@ -46,31 +51,46 @@ class Subject:
     namespace: str
     name: str
 
+    @property
+    def key(self) -> SubjectKey:
+        """The same as a plain tuple."""
+        return self.group, self.kind, self.namespace, self.name
+
 
 @frozen
 class Policy:
     """The policy of one resource: the rules that select it, the first match of a path wins.
 
-    `marks` leaves what no rule decides to people, between conflict markers.
+    `resolutions` are choices on single conflicts, and come first; `subjects` are the names of the resource. `marks`
+    leaves what nothing decides to people, between conflict markers.
     """
 
     on_conflict: OnConflict = "upstream"
     rules: tuple[Rule, ...] = ()
     marks: bool = False
+    resolutions: Resolutions = NO_RESOLUTIONS
+    subjects: tuple[SubjectKey, ...] = ()
 
     def of(self, *subjects: Subject) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
         rules = tuple(rule for rule in self.rules if any(rule.selects(subject) for subject in subjects))
-        return Policy(self.on_conflict, rules, self.marks)
+        keys = tuple(subject.key for subject in subjects) if self.resolutions.all else ()
+        return Policy(self.on_conflict, rules, self.marks, self.resolutions, keys)
+
+    def resolutions_at(self, path: FieldPath) -> list[Resolution]:
+        """The choices that may be for a conflict here."""
+        return self.resolutions.at(self.subjects, path)
 
     def conflict(self, path: FieldPath) -> OnConflict:
         """Who wins a conflict here."""
-        return self._by_rule(path) or self.on_conflict
+        rule = self.rule_on_conflict(path)
+        return self.on_conflict if rule is None or rule.on_conflict is None else rule.on_conflict
 
-    def _by_rule(self, path: FieldPath) -> OnConflict | None:
+    def rule_on_conflict(self, path: FieldPath) -> Rule | None:
+        """The rule that says who wins a conflict here."""
         for rule in self.rules:
             if rule.on_conflict is not None and (rule.path is None or covers(rule.path, path)):
-                return rule.on_conflict
+                return rule
         return None
 
     def severity(self, path: FieldPath) -> Severity:
@@ -84,13 +104,18 @@ class Policy:
         """
         if self.conflict(path) == "fail":
             return f"{what}; refused by onConflict: fail"
-        if self.marks and has_place and self._by_rule(path) is None:
+        if self.marks and has_place and self.rule_on_conflict(path) is None:
             return f"{what}; both are between conflict markers"
         return f"{what}; {kept}"
 
     def delete(self, path: FieldPath) -> OnDelete:
         """Whose deletion or change stands where one side deleted what the other changed (F5)."""
+        rule = self.rule_on_delete(path)
+        return "local" if rule is None or rule.on_delete is None else rule.on_delete
+
+    def rule_on_delete(self, path: FieldPath) -> Rule | None:
+        """The rule that says whose decision is kept where one side deleted what the other changed."""
         for rule in self.rules:
             if rule.on_delete is not None and (rule.path is None or covers(rule.path, path)):
-                return rule.on_delete
-        return "local"
+                return rule
+        return None

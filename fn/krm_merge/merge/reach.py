@@ -8,7 +8,7 @@ from krm_merge.krm.fieldpath import ANY, FieldPath, Step
 from krm_merge.merge.images import image_repository
 from krm_merge.merge.member import Member
 from krm_merge.merge.policy import Rule
-from krm_merge.text.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.nodes import Mapping, Node, Sequence, resolved, text_canonical
 from krm_merge.text.values import key_text
 
 
@@ -23,11 +23,14 @@ def _leads(node: Node, path: FieldPath) -> bool:
     if not path:
         return True
     step, rest = path[0], path[1:]
-    return any(_leads(resolved(child), rest) for child in _children(resolved(node), step))
+    return any(_leads(resolved(child), rest) for child in children_at(resolved(node), step))
 
 
-def _children(node: Node, step: Step) -> list[Node]:
+def children_at(node: Node, step: Step) -> list[Node]:
+    """What is at a step of a path in a node that is no alias."""
     if isinstance(node, Mapping):
+        if isinstance(step, str) and (known := node.fields.get(text_canonical(step))) is not None and step != ANY:
+            return [known.value]
         return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
     if not isinstance(node, Sequence):
         return []

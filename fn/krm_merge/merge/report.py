@@ -10,11 +10,11 @@ from krm_merge.krm.result import ResourceRef, Result, Results
 from krm_merge.merge.decision import Decision
 from krm_merge.merge.losses import losses, shortened
 from krm_merge.merge.member import Member, Outcome
+from krm_merge.merge.secrecy import is_secret
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence
 from krm_merge.text.values import to_value
 
 _SHOWN_CHANGES = 5
-_OPEN_FIELDS = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "labels"))
 _REDACTED = "(redacted)"
 
 
@@ -22,31 +22,30 @@ def report(outcome: Outcome, resource: Resource, results: Results, *, refused: b
     """Reports what became of a resource, and every decision that is worth a result."""
     # What is no resource is named by its file.
     ref = resource.ref if resource.kind else None
+    is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
+    if is_rewritten and (of_text := _decision_on_text(outcome, resource)) is not None:
+        outcome.decisions.append(of_text)
     for result in results_of(outcome.decisions, outcome.member, ref, refused=refused):
         results.add(result)
-    is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
-    if is_rewritten and (of_text := _text_result(outcome, resource, ref)) is not None:
-        results.add(of_text)
     told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
     if told and not refused and not outcome.decisions:
         file, tags = outcome.member.file, {"rule": "R2", "side": "upstream"}
         results.info(f"{resource.ref}: {told}", resource=resource.ref, file=file, tags=tags)
 
 
-def _text_result(outcome: Outcome, resource: Resource, ref: ResourceRef | None) -> Result | None:
+def _decision_on_text(outcome: Outcome, resource: Resource) -> Decision | None:
     """What is said of a resource whose text changed without a change of a field."""
     if any(decision.edits for decision in outcome.decisions):
         return None
     from krm_merge.merge.comments import comments_in
 
-    file, index = outcome.member.file, outcome.member.index
     if outcome.text is not None:
         message, rule = "merged with upstream's by lines, which hold what both sides changed", "H"
     elif Counter(comments_in(resource.source)) != Counter(comments_in(resource.text())):
         message, rule = "comments only, as upstream has them", "V8"
     else:
         message, rule = "layout only, as upstream has it", "W1"
-    return Result("info", f"{ref or file}: {message}", ref, file, index, tags={"rule": rule, "side": "upstream"})
+    return Decision(rule, (), message, "upstream", told=True)
 
 
 def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | None, *, refused: bool) -> list[Result]:
@@ -73,7 +72,7 @@ def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result
         sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
         tags |= {name: as_text(node, secret) for name, node in sides if node is not None}
         values = _values(decision, secret)
-    if decision.discarded_comments is not None:
+    if decision.discarded_comments is not None and not secret:
         lost = " ".join(decision.discarded_comments.lines)
         values += f"; its comment went with it: {lost}"
     # A refused conflict leaves everything as local has it.
@@ -119,8 +118,7 @@ def _thing(path: FieldPath) -> str:
 
 
 def _is_secret(member: Member, decision: Decision) -> bool:
-    # Annotations, too, may hold all of it: kubectl's last-applied-configuration.
-    return member.subject.kind in ("Secret", "SecretList") and decision.path[:2] not in _OPEN_FIELDS
+    return is_secret(member.subject.kind, decision.path, (member.root,))
 
 
 def as_text(node: Node, redacted: bool = False) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final, Literal, TypeAlias
 
 from krm_merge.merge.diff import Block, matching_blocks
 from krm_merge.startup import frozen
@@ -20,6 +20,9 @@ class Run:
     start: int
     stop: int
     clash: Literal["", "inserted", "changed"] = ""
+
+
+Chosen: TypeAlias = Literal["upstream", "local", "original", "upstream-then-local", "local-then-upstream"]
 
 
 def merge_sequences(
@@ -44,7 +47,36 @@ def merge_sequences(
     return [run for run in runs if run.stop > run.start or run.clash]
 
 
+def choose_in_sequences(
+    original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable], chosen: Chosen
+) -> list[Run]:
+    """The runs of the merged sequence with the same choice wherever the sides cannot agree."""
+    runs: list[Run] = []
+    o_from = u_from = l_from = 0
+    for o_at, u_at, l_at, size in anchors(original, upstream, local):
+        before, theirs, ours = (original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at)
+        between = _between(before, theirs, ours, "upstream")
+        if any(run.clash for run in between):
+            between = [_RUNS[side](before, theirs, ours) for side in chosen.split("-then-")]
+            first, second = list(upstream[u_from:u_at]), list(local[l_from:l_at])
+            if (chosen == "upstream-then-local" and second[: len(first)] == first) or (
+                chosen == "local-then-upstream" and second[len(second) - len(first) :] == first
+            ):
+                # Chosen before: local has both already.
+                between = [Run("local", l_from, l_at)]
+        runs += [*between, Run("local", l_at, l_at + size)]
+        o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
+    return [run for run in runs if run.stop > run.start]
+
+
 Stretch: TypeAlias = tuple[Sequence[Hashable], int, int]
+
+
+_RUNS: Final[dict[str, Callable[[Stretch, Stretch, Stretch], Run]]] = {
+    "original": lambda before, theirs, ours: Run("original", *before[1:]),
+    "upstream": lambda before, theirs, ours: Run("upstream", *theirs[1:]),
+    "local": lambda before, theirs, ours: Run("local", *ours[1:]),
+}
 
 
 def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Literal["upstream", "local"]) -> list[Run]:

@@ -336,6 +336,7 @@ class TreeMerge:
                 verdict.node,
                 edits,
                 comments,
+                verdict.resolution,
             )
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.merge.decision import Severity, Side
+from krm_merge.merge.resolution import Resolution
 from krm_merge.startup import frozen
 from krm_merge.text.nodes import Node
 
@@ -16,6 +17,7 @@ class Verdict:
     side: Side = "upstream"
     severity: Severity = "info"
     message: str = ""
+    resolution: Resolution | None = None
 
     @property
     def told(self) -> bool:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import without_credentials
 from krm_merge.packages.tree import File, Mode, belongs
 
 
-class PackageError(Exception):
+class PackageError(KrmMergeError):
     """Why a package cannot be read, fetched or written; says what to do about it. Nothing was changed."""
 
     def __init__(self, message: str) -> None:

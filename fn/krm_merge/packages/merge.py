@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 
 from krm_merge.krm.result import Results
-from krm_merge.merge.member import KPTFILE, Outcome
+from krm_merge.merge.decision import FileDecision
+from krm_merge.merge.member import KPTFILE, NOTHING_DECIDED, Decided, Outcome
 from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
 from krm_merge.packages.other_files import merge_other_file
 from krm_merge.packages.rewrite import Rewrite
 from krm_merge.packages.side import Side, config_paths
 from krm_merge.packages.tree import Changed, Changes, File, Tree, clash, is_kptfile
+from krm_merge.packages.values import MergedFile
 from krm_merge.text.stream import is_empty
 
 
@@ -21,12 +23,13 @@ from krm_merge.text.stream import is_empty
 class MergedTree:
     """What becomes of local's files, and every decision worth telling. Where one is an error, nothing changes.
 
-    `reached` are the numbers of the user's rules that matched something.
+    `reached` are the numbers of the user's rules that matched something, `decided` all that was decided.
     """
 
     changes: Changes
     results: Results
     reached: frozenset[int] = frozenset()
+    decided: Decided = NOTHING_DECIDED
 
 
 def merge_trees(
@@ -63,13 +66,17 @@ def merge_trees(
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
     _tell_of_doubles(resources, results)
+    files: list[FileDecision] = []
     for path in sorted(as_text - closed - tangled):
-        _merge_text(path, sides, merge, changes, results)
+        of_file = _merge_text(path, sides, merge, changes, results)
+        files += of_file.decisions
+        outcomes += [] if of_file.outcome is None else [of_file.outcome]
     for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, tags={"rule": "G", "side": "both"})
     refuse_clash(local, changes, results)
-    return MergedTree({} if results.errors else changes, results, _reached(merge.policy, sides))
+    reached, decided = _reached(merge.policy, sides), Decided(outcomes, files)
+    return MergedTree({} if results.errors else changes, results, reached, decided)
 
 
 def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
@@ -150,7 +157,7 @@ def _inhabited(sides: tuple[Side, Side, Side], resources: Iterable[Outcome]) -> 
 
 def _merge_text(
     path: str, sides: tuple[Side, Side, Side], merge: PackageMerger, changes: dict[str, File | None], results: Results
-) -> None:
+) -> MergedFile:
     before, theirs, ours = (side.tree.get(path) for side in sides)
     broken = [(s.name, s.unreadable[path].reason) for s in sides if path in s.unreadable and s.unreadable[path].broken]
     merged = merge_other_file(path, before, theirs, ours, merge.policy)
@@ -163,3 +170,4 @@ def _merge_text(
         results.add(result)
     if merged.file != ours:
         changes[path] = merged.file
+    return merged

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from posixpath import dirname
 from typing import Final
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
+from krm_merge.merge.decision import FileDecision
 from krm_merge.merge.member import KPTFILE, flaw_of
 from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.kptfile import STRATEGIES, upstream_of
@@ -72,18 +74,24 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger,
         elif path != KPTFILE and (noted := _noted(path, file)) != local.get(path):
             changes[path] = noted
     lost, policy = set(local_changes(original, local)), merge.policy
+    decided: list[FileDecision] = []
     for path, new in changes.items():
         did = "deleted" if new is None else "replaced by upstream's" if path in local else "added, as upstream has it"
+        versions = (original.get(path), upstream.get(path), local.get(path), new)
+        before, theirs, ours, after = (None if file is None else file.data for file in versions)
         if path in lost and path in local:
             # Law F: asked for, but on record.
-            message = policy.story((), "local changed it", f"it is {did}")
+            message, severity = policy.story((), "local changed it", f"it is {did}"), policy.severity(())
             tags = {"rule": "F", "side": "both"}
-            merged.results.add(Result(policy.severity(()), f"{path}: {message}", file=path, tags=tags))
+            merged.results.add(Result(severity, f"{path}: {message}", file=path, tags=tags))
+            decided.append(FileDecision(path, "F", message, "both", severity, before, theirs, ours, after))
         else:
             merged.results.info(f"{path}: {did}", file=path)
+            decided.append(FileDecision(path, "F", did, "upstream", "info", before, theirs, ours, after))
     changes |= merged.changes
     refuse_clash(local, changes, merged.results)
-    return MergedTree({} if merged.results.errors else changes, merged.results)
+    all_decided = replace(merged.decided, files=[*merged.decided.files, *decided])
+    return MergedTree({} if merged.results.errors else changes, merged.results, merged.reached, all_decided)
 
 
 def _without_own_packages(original: Tree, local: Tree) -> Tree:

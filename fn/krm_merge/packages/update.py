@@ -9,7 +9,7 @@ from typing import Protocol
 
 from krm_merge.harmless import quoted
 from krm_merge.krm.result import Result, Results
-from krm_merge.merge.member import KPTFILE
+from krm_merge.merge.member import KPTFILE, Decided
 from krm_merge.merge.package import PackageMerger
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.git import Version
@@ -80,6 +80,7 @@ class Update:
     results: Results = field(default_factory=Results)
     packages: list[Updated] = field(default_factory=list)
     reached: frozenset[int] = frozenset()
+    decided: list[Decided] = field(default_factory=list)
 
 
 def update(
@@ -149,6 +150,7 @@ class _Run:
         for result in merged.results:
             self.done.results.add(_placed(result, folder))
         self.done.reached |= merged.reached
+        self.done.decided.append(replace(merged.decided, folder=folder))
         if merged.results.errors:
             return {}
         changes = dict(merged.changes)

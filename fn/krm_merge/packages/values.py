@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from posixpath import basename
+from typing import NamedTuple
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.carry_out import carry_out
-from krm_merge.merge.decision import Decision
+from krm_merge.merge.decision import Decision, FileDecision
 from krm_merge.merge.document import merge_document
-from krm_merge.merge.member import Member
+from krm_merge.merge.member import Member, Outcome
 from krm_merge.merge.policy import Policy, Subject
 from krm_merge.merge.report import report
 from krm_merge.merge.tree import TreeMerge
@@ -22,13 +22,20 @@ from krm_merge.schema.kustomization import KustomizationSchema
 from krm_merge.text.nodes import Mapping, TextError
 from krm_merge.text.reader import BOM, read, read_all
 
+NO_RESOURCE = Subject("", "", "", "")
+"""What rules and choices know a file by that holds no resource."""
 
-@dataclass(frozen=True, slots=True)
-class MergedFile:
-    """What local has from now on, None where it has no such file, and what there is to say of it."""
+
+class MergedFile(NamedTuple):
+    """What local has from now on, None where it has no such file, and what there is to say of it.
+
+    It was decided as a file, or by the fields of its one document.
+    """
 
     file: File | None
     results: list[Result]
+    decisions: tuple[FileDecision, ...] = ()
+    outcome: Outcome | None = None
 
 
 def merge_values(
@@ -55,7 +62,7 @@ def merge_values(
     if resource.is_changed and not results.errors:
         bom = BOM if local.data.decode().startswith(BOM) else ""
         file = File((bom + resource.text()).encode(), merged_mode(original, upstream, local))
-    return MergedFile(file, list(results))
+    return MergedFile(file, list(results), outcome=outcome)
 
 
 def is_valid(path: str, data: bytes) -> bool:
@@ -76,4 +83,4 @@ def _member(path: str, file: File | None) -> Member | None:
         root = read(file.data.decode("utf-8"))
     except (UnicodeDecodeError, TextError):
         return None
-    return Member(path, Subject("", "", "", ""), root, path) if isinstance(root, Mapping) else None
+    return Member(path, NO_RESOURCE, root, path) if isinstance(root, Mapping) else None

@@ -1,0 +1,66 @@
+"""What was decided as a report: on stdout, and in the files that `--report` names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.merging import MergeChoices, Merged
+from krm_merge.cli.show import counted
+from krm_merge.errors import KrmMergeError
+from krm_merge.krm.result import Result
+from krm_merge.merge.member import Decided
+from krm_merge.packages.tree import Changed, Changes, File, Tree
+from krm_merge.packages.write import write_file
+from krm_merge.report.context import contexts_of
+from krm_merge.report.forms import as_json, rendered
+from krm_merge.report.reading import records_of
+from krm_merge.report.record import Files, MergeReport, RecordedSide
+from krm_merge.text.values import Value
+
+
+def report_of(
+    merged: Merged,
+    decided: Iterable[Decided],
+    choices: MergeChoices,
+    local: Tree,
+    changes: Changes,
+    *,
+    package: str,
+    sides: Mapping[str, RecordedSide],
+    packages: Sequence[Mapping[str, Value]] = (),
+    with_contexts: bool = False,
+) -> MergeReport:
+    """The report of a merge of files; `with_contexts` reads the merged files again for the lines around conflicts."""
+    records = records_of(decided, choices.policy, left_open=choices.on_conflict == "markers")
+    results = [result.to_value() for result in merged.results]
+    after = Changed(local, changes)
+    conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
+    contexts = contexts_of(conflicts, lambda path: after[path].data if path in after else None)
+    return MergeReport(package, sides, records, Files(*counted(local, changes)), results, packages, contexts)
+
+
+def shows_contexts(files: Iterable[Path]) -> bool:
+    """Whether one of the reports shows the lines around conflicts."""
+    return any(file.suffix == ".html" for file in files)
+
+
+def write_reports(report: MergeReport, files: Iterable[Path]) -> None:
+    """Writes the report in each form that a file is named for. Raises PackageError."""
+    for file in files:
+        write_file(file, File(rendered(report, file.suffix).encode()))
+
+
+@contextmanager
+def errors_as_json(form: str, package: str) -> Iterator[None]:
+    """Prints why something could not be done as a report, too, where a program reads the output."""
+    try:
+        yield
+    except KrmMergeError as error:
+        if form == "json":
+            results = [Result("error", str(error)).to_value()]
+            click.echo(as_json(MergeReport(package, results=results)), nl=False)
+        raise

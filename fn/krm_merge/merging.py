@@ -1,0 +1,82 @@
+"""Merging packages from Python: `krm_merge.merge_packages`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.functions.models import MergeRules
+from krm_merge.functions.validation import check, list_keys_of, rules_of
+from krm_merge.merge.package import PackageMerger
+from krm_merge.merge.policy import OnConflict, Policy
+from krm_merge.packages.merge import merge_trees
+from krm_merge.packages.tree import Changed, File, Tree, leads_out
+from krm_merge.report.reading import records_of
+from krm_merge.report.record import DecisionRecord
+
+_CHOICES = {"on_conflict": ("upstream", "local", "fail"), "function_identity": ("document", "smart")}
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPackage:
+    """A merged package.
+
+    `files` are all of its files, `changes` what becomes of local's: the new content by path, None for a file that goes.
+    Where `on_conflict` is "fail" and there are conflicts, nothing changes and their records are open.
+    """
+
+    files: Mapping[str, bytes]
+    changes: Mapping[str, bytes | None]
+    records: Sequence[DecisionRecord]
+
+    @property
+    def has_conflicts(self) -> bool:
+        """Whether both sides changed something and could not both have their way, settled or not."""
+        return any(record.status != "automatic" for record in self.records)
+
+
+def merge_packages(
+    original: Mapping[str, bytes],
+    upstream: Mapping[str, bytes],
+    local: Mapping[str, bytes],
+    *,
+    on_conflict: OnConflict = "upstream",
+    rules: Sequence[Mapping[str, Any]] = (),
+    list_keys: Sequence[Mapping[str, Any]] = (),
+    function_identity: Literal["document", "smart"] = "smart",
+) -> MergedPackage:
+    """Merges what changed from original to upstream into local.
+
+    Each side has the contents of a package's files by path, relative and with slashes. `rules` and `list_keys` are
+    those of a functionConfig, as plain values. Raises KrmMergeError where an argument is wrong or no valid package
+    comes of it; all that is wrong is named at once.
+    """
+    trees = [_tree(name, side) for name, side in (("original", original), ("upstream", upstream), ("local", local))]
+    for name, value in (("on_conflict", on_conflict), ("function_identity", function_identity)):
+        if value not in _CHOICES[name]:
+            raise KrmMergeError(f"{name} is {value!r}; {', '.join(_CHOICES[name])} are known")
+    checked, problems = check(MergeRules, {"rules": [dict(r) for r in rules], "listKeys": [dict(k) for k in list_keys]})
+    if checked is None:
+        raise KrmMergeError("; ".join(f"{path}{problem}" for path, problem in problems))
+    policy = Policy(on_conflict, rules_of(checked.rules))
+    merger = PackageMerger(policy, function_identity == "smart", list_keys=list_keys_of(checked.listKeys))
+    merged = merge_trees(trees[0], trees[1], trees[2], merger)
+    records = records_of([merged.decided], policy)
+    if merged.results.errors and not any(record.status == "open" for record in records):
+        raise KrmMergeError("; ".join(error.message for error in merged.results.errors))
+    return MergedPackage(
+        {path: file.data for path, file in Changed(trees[2], merged.changes).items()},
+        {path: None if file is None else file.data for path, file in merged.changes.items()},
+        records,
+    )
+
+
+def _tree(name: str, side: Mapping[str, bytes]) -> Tree:
+    for path, data in side.items():
+        if leads_out(path):
+            raise KrmMergeError(f"{name}: {path!r} is no path of a file in a package; relative ones are expected")
+        if not isinstance(data, bytes):
+            raise KrmMergeError(f"{name}: {path}: bytes are expected, not {type(data).__name__}")
+    return {path: File(data) for path, data in side.items()}

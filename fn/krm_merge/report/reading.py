@@ -1,0 +1,262 @@
+"""Records, made by reading the decisions of a merge."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence as Several
+from hashlib import sha256
+from math import isfinite
+from posixpath import join
+
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.merge.decision import Decision, FileDecision
+from krm_merge.merge.member import Decided, Member, Outcome
+from krm_merge.merge.nature import Nature
+from krm_merge.merge.policy import Policy
+from krm_merge.merge.resolution import Choice, Content, Resolution, file_content, fingerprint
+from krm_merge.merge.secrecy import is_secret, is_secret_text
+from krm_merge.report.record import DecisionRecord, RecordedResource, SideName, Status
+from krm_merge.report.words import anchor_of
+from krm_merge.text.nodes import Node, Scalar, Sequence, resolved
+from krm_merge.text.values import Value, to_value
+
+_LONGEST_FILE = 100_000
+"""Bytes of a file that a record holds; of a longer one it has size and hash."""
+
+_ADDED = "added, as upstream has it"
+_DELETED = "deleted, as upstream deleted it"
+
+
+def records_of(decided: Iterable[Decided], policy: Policy, *, left_open: bool = False) -> list[DecisionRecord]:
+    """A record for every decision, in the order of the decisions.
+
+    `policy` is the one that was merged under. `left_open` says that conflicts which neither a rule nor a choice settles
+    are left in the files, between markers.
+    """
+    reader = _Reader(policy, left_open)
+    return [record for part in decided for record in reader.records(part)]
+
+
+class _Reader:
+    def __init__(self, policy: Policy, left_open: bool) -> None:
+        self._policy = policy
+        self._left_open = left_open
+        self._seen: Counter[tuple[str, ...]] = Counter()
+
+    def records(self, decided: Decided) -> Iterator[DecisionRecord]:
+        for outcome in decided.outcomes:
+            file = join(decided.folder, outcome.member.place)
+            policy = self._policy.of(*(m.subject for m in _members(outcome).values()))
+            for decision in _decisions(outcome):
+                yield self._record(decision, outcome, file, policy)
+        for of_file in decided.files:
+            yield self._file_record(of_file, join(decided.folder, of_file.path))
+
+    def _record(self, decision: Decision, outcome: Outcome, file: str, policy: Policy) -> DecisionRecord:
+        member = outcome.member
+        secret = is_secret(member.subject.kind, decision.path, outcome.roots)
+        sides = _sides(decision, outcome)
+        contents: dict[SideName, Content] = {
+            name: [] if node is None else [_json_value(to_value(node))] for name, node in sides.items()
+        }
+        rule = policy.rule_on_delete(decision.path) if decision.rule == "F5" else None
+        rule = rule or policy.rule_on_conflict(decision.path)
+        status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
+        if status == "open" and self._left_open and decision.severity != "error":
+            # Both ways are in the file, between markers.
+            del contents["result"]
+        message = decision.message
+        if decision.discarded_comments is not None and not secret:
+            message += f"; its comment went with it: {' '.join(decision.discarded_comments.lines)}"
+        path = format_path(decision.path)
+        nature = decision.nature
+        resource = _resource(member)
+        compared = (contents["original"], contents["upstream"], contents["local"])
+        choices = _choices(decision, sides, secret) if status != "automatic" else ()
+        return DecisionRecord(
+            id=self._id(file, str(resource or ""), path, nature, decision.rule),
+            file=file,
+            resource=resource,
+            path=path,
+            rule=decision.rule,
+            nature=nature,
+            status=status,
+            settled_by=settled_by,
+            message=message,
+            values={} if secret else {name: content[0] for name, content in contents.items() if content},
+            choices=choices,
+            chosen=_chosen(decision.resolution, status, contents, choices),
+            fingerprint=fingerprint(nature, member.subject.kind, decision.path, None if secret else compared),
+            docs=anchor_of(decision.rule),
+            alike=_alike(contents) if secret else None,
+        )
+
+    def _file_record(self, decision: FileDecision, file: str) -> DecisionRecord:
+        data: dict[SideName, bytes | None] = {
+            "original": decision.original,
+            "upstream": decision.upstream,
+            "local": decision.local,
+            "result": decision.local if decision.severity == "error" else decision.merged,
+        }
+        secret = any(content is not None and is_secret_text(content) for content in data.values())
+        contents: dict[SideName, Content] = {
+            name: [] if content is None else [_file_value(content)] for name, content in data.items()
+        }
+        rule = self._policy.of().rule_on_conflict(())
+        status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
+        if status == "open" and self._left_open and decision.severity != "error":
+            del contents["result"]
+        nature: Nature = "file"
+        choices = _choices_of_file(data) if status != "automatic" and not secret else ()
+        compared = [file_content(data[side]) for side in ("original", "upstream", "local")]
+        return DecisionRecord(
+            id=self._id(file, "", "", nature, decision.rule),
+            file=file,
+            resource=None,
+            path="",
+            rule=decision.rule,
+            nature=nature,
+            status=status,
+            settled_by=settled_by,
+            message=decision.message,
+            values={} if secret else {name: content[0] for name, content in contents.items() if content},
+            choices=choices,
+            chosen=_chosen(decision.resolution, status, contents, choices),
+            fingerprint=fingerprint(nature, "", (), None if secret else compared),
+            docs=anchor_of(decision.rule),
+            alike=_alike(contents) if secret else None,
+        )
+
+    def _status(self, decision: Decision | FileDecision, ruled_at: str | None) -> tuple[Status, str]:
+        if decision.resolution is not None:
+            return "settled", f"resolution {decision.resolution.place}".strip()
+        if decision.severity == "error":
+            return "open", ""
+        if not _is_collision(decision):
+            return "automatic", ""
+        if ruled_at is not None:
+            return "settled", f"rule {ruled_at}" if ruled_at != "rule" else ruled_at
+        return ("open", "") if self._left_open else ("settled", "policy")
+
+    def _id(self, *about: str) -> str:
+        self._seen[about] += 1
+        return sha256(json.dumps([*about, self._seen[about]]).encode()).hexdigest()[:12]
+
+
+def _decisions(outcome: Outcome) -> Iterator[Decision]:
+    """The decisions on a resource; that it comes or goes as a whole is one."""
+    yield from outcome.decisions
+    if not outcome.decisions and outcome.fate in ("added", "deleted"):
+        yield Decision("R2", (), _ADDED if outcome.fate == "added" else _DELETED, "upstream")
+
+
+def _is_collision(decision: Decision | FileDecision) -> bool:
+    """Whether both sides wanted something; that only one order of two can be kept is no warning, but it is one."""
+    return decision.is_conflict or (decision.rule == "L4" and decision.side == "both")
+
+
+def _members(outcome: Outcome) -> dict[SideName, Member]:
+    sides: Mapping[SideName, Member | None] = {
+        "original": outcome.original,
+        "upstream": outcome.upstream,
+        "local": outcome.local,
+    }
+    return {name: member for name, member in sides.items() if member is not None}
+
+
+def _sides(decision: Decision, outcome: Outcome) -> dict[SideName, Node | None]:
+    """What each side has at the place of a decision, and what the result has."""
+    if not decision.path and decision.nature == "resource":
+        members = _members(outcome)
+        kept = {"added": outcome.upstream, "deleted": None}.get(outcome.fate, outcome.local)
+        sides: dict[SideName, Node | None] = {
+            name: members[name].root if name in members else None for name in ("original", "upstream", "local")
+        }
+        return sides | {"result": None if kept is None else kept.root}
+    stays = decision.severity == "error"
+    return {
+        "original": decision.original,
+        "upstream": decision.upstream,
+        "local": decision.local,
+        "result": decision.local if stays else decision.merged,
+    }
+
+
+def _resource(member: Member) -> RecordedResource | None:
+    subject = member.subject
+    if not subject.kind:
+        return None
+    node = member.root.get("apiVersion")
+    version = node.text if isinstance(node, Scalar) else ""
+    return RecordedResource(version, subject.kind, subject.namespace, subject.name or member.generate_name)
+
+
+def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool) -> tuple[Choice, ...]:
+    """What may be chosen for a conflict (P4)."""
+    nature = decision.nature
+    if decision.side != "both" or (nature == "resource" and decision.rule != "F5"):
+        return ()
+    both: tuple[Choice, ...] = ("upstream", "local")
+    if secret or nature in ("order", "element", "resource", "alternative"):
+        return both
+    if nature == "sequence" and None in (sides["upstream"], sides["local"]):
+        # One element that the other side replaced: it is kept or not.
+        return both
+    if sides["original"] is not None:
+        both = (*both, "original")
+    lists = all(node is None or isinstance(resolved(node), Sequence) for node in sides.values())
+    if nature == "text" or (nature == "sequence" and lists):
+        both = (*both, "upstream-then-local", "local-then-upstream")
+    return (*both, "value", "recognise") if nature == "functions" else (*both, "value")
+
+
+def _choices_of_file(data: Mapping[SideName, bytes | None]) -> tuple[Choice, ...]:
+    sides = [data["original"], data["upstream"], data["local"]]
+    if any(side is None or b"\0" in side for side in sides):
+        return "upstream", "local"
+    return "upstream", "local", "upstream-then-local", "local-then-upstream"
+
+
+def _chosen(
+    resolution: Resolution | None, status: Status, contents: Mapping[SideName, Content], choices: Several[Choice]
+) -> Choice | None:
+    """What was chosen, by whatever settled it."""
+    if resolution is not None:
+        return resolution.choice
+    if status != "settled":
+        return None
+    for side in ("upstream", "local"):
+        if side in choices and contents.get("result") == contents[side]:
+            return side
+    return None
+
+
+def _alike(contents: Mapping[SideName, Content]) -> dict[SideName, str]:
+    """A letter for each side that has something; sides with the same letter are equal."""
+    letters: dict[str, str] = {}
+    found: dict[SideName, str] = {}
+    for side, content in contents.items():
+        if content:
+            found[side] = letters.setdefault(json.dumps(content, sort_keys=True), "ABCD"[len(letters)])
+    return found
+
+
+def _json_value(value: Value) -> Value:
+    """A value that JSON can hold: numbers that it lacks are texts."""
+    if isinstance(value, dict):
+        return {name: _json_value(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_json_value(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def _file_value(data: bytes) -> Value:
+    """A file as a value: its text, of other and long files size and hash."""
+    if len(data) <= _LONGEST_FILE and b"\0" not in data:
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError:
+            pass
+    return {"bytes": len(data), "sha256": sha256(data).hexdigest()}

@@ -1,0 +1,72 @@
+"""The report as SARIF 2.1.0, for code scanning: one rule for each rule of ours, one result for each conflict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from krm_merge import __version__
+from krm_merge.report.record import DecisionRecord, MergeReport
+from krm_merge.report.words import HOME, NATURES, RULES, address_of, anchor_of
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_MOST_RESULTS = 25_000
+"""GitHub takes no more results of one run."""
+
+
+def render(report: MergeReport) -> str:
+    """The log: what was taken automatically is left out, what no record is about comes last."""
+    conflicts = [*report.with_status("open"), *report.with_status("settled")]
+    results = [*map(_of_record, conflicts), *_of_notices(report)][:_MOST_RESULTS]
+    used = sorted({result["ruleId"] for result in results if "ruleId" in result})
+    driver = {
+        "name": "krm-merge",
+        "version": __version__,
+        "informationUri": HOME,
+        "rules": [_rule(rule) for rule in used],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(rule: str) -> dict[str, Any]:
+    title = RULES.get(rule, rule).replace("`", "")
+    return {"id": rule, "shortDescription": {"text": title}, "helpUri": address_of(anchor_of(rule))}
+
+
+def _of_record(record: DecisionRecord) -> dict[str, Any]:
+    place = " ".join(part for part in (str(record.resource or ""), record.path) if part)
+    text = f"{place or record.file}: {NATURES[record.nature]}: {record.message}"
+    return {
+        "ruleId": record.rule,
+        "level": "error" if record.status == "open" else "warning",
+        "message": {"text": text},
+        "locations": [_location(record.file, place)],
+        "partialFingerprints": {"conflict/v1": record.fingerprint},
+    }
+
+
+def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
+    for result in report.notices():
+        file, tags = result.get("file"), result.get("tags")
+        found: dict[str, Any] = {
+            "level": _LEVELS[str(result["severity"])],
+            "message": {"text": result["message"]},
+        }
+        if isinstance(tags, Mapping) and "rule" in tags:
+            found["ruleId"] = tags["rule"]
+        if isinstance(file, Mapping):
+            found["locations"] = [_location(str(file["path"]), "")]
+        yield found
+
+
+def _location(file: str, place: str) -> dict[str, Any]:
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}}
+    }
+    if place:
+        location["logicalLocations"] = [{"fullyQualifiedName": place}]
+    return location

@@ -1,0 +1,173 @@
+"""Records are made by reading decisions: every nature arises, values of Secrets do not leave."""
+
+from __future__ import annotations
+
+import json
+from typing import get_args
+
+import pytest
+
+from krm_merge import DecisionRecord, MergedPackage, merge_packages
+from krm_merge.merge.nature import Nature
+from krm_merge.report.forms import FORMS, rendered
+from krm_merge.report.record import MergeReport
+
+HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n"
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\npipeline:\n  mutators:\n"
+
+
+def containers(*names_and_images: str) -> str:
+    pairs = (pair.partition("=") for pair in names_and_images)
+    items = "".join(f"      - name: {name}\n        image: {image}\n" for name, _, image in pairs)
+    return DEPLOYMENT + "      containers:\n" + items
+
+
+def functions(*images: str) -> str:
+    return KPTFILE + "".join(f"  - image: {image}\n" for image in images)
+
+
+CASES: dict[Nature, tuple[str, str | None, str | None, str | None]] = {
+    "value": ("c.yaml", HEAD + "data: {a: b}\n", HEAD + "data: {a: c}\n", HEAD + "data: {a: d}\n"),
+    "kind": ("w.yaml", WIDGET + "spec: 1\n", WIDGET + "spec: [2]\n", WIDGET + "spec: {a: 3}\n"),
+    "text": (
+        "c.yaml",
+        HEAD + "data:\n  f: |\n    a\n    b\n    c\n",
+        HEAD + "data:\n  f: |\n    a\n    u\n    c\n",
+        HEAD + "data:\n  f: |\n    a\n    l\n    c\n",
+    ),
+    "order": (
+        "d.yaml",
+        containers("a=a", "b=b", "c=c"),
+        containers("c=c", "b=b", "a=a"),
+        containers("b=b", "a=a", "c=c"),
+    ),
+    "sequence": ("w.yaml", WIDGET + "spec: [a, b]\n", WIDGET + "spec: [a, x, y]\n", WIDGET + "spec: [a, p, q, r]\n"),
+    "element": ("d.yaml", containers("a=a", "b=b"), containers("a=a"), containers("a=a", "b=other")),
+    "resource": ("c.yaml", HEAD + "data: {a: b}\n", None, HEAD + "data: {a: d}\n"),
+    "alternative": (
+        "k",
+        functions("a") + "    configMap: {x: y}\n",
+        functions("a") + "    configMap: {x: z}\n",
+        functions("a") + "    configPath: f.yaml\n",
+    ),
+    "functions": ("k", functions("a:1", "a:2"), functions("a:1", "a:3"), functions("a:1", "a:4")),
+    "file": ("README.md", "a\nb\nc\n", "a\nu\nc\n", "a\nl\nc\n"),
+    "added-twice": ("c.yaml", HEAD + "data: {x: y}\n", HEAD + "data: {x: y, a: c}\n", HEAD + "data: {x: y, a: d}\n"),
+}
+
+
+def merged_case(nature: Nature, **options: object) -> MergedPackage:
+    name, *texts = CASES[nature]
+    sides = [
+        {"keep.txt": b"", **({} if text is None else {"Kptfile" if name == "k" else name: text.encode()})}
+        for text in texts
+    ]
+    if nature == "functions":
+        options["function_identity"] = "document"
+    return merge_packages(sides[0], sides[1], sides[2], **options)  # type: ignore[arg-type]
+
+
+def conflicts(merged: MergedPackage) -> list[DecisionRecord]:
+    return [record for record in merged.records if record.status != "automatic"]
+
+
+def test_there_is_a_case_for_every_nature() -> None:
+    assert set(CASES) == set(get_args(Nature))
+
+
+@pytest.mark.parametrize("nature", CASES)
+def test_every_nature_arises(nature: Nature) -> None:
+    merged = merged_case(nature)
+    assert nature in {record.nature for record in conflicts(merged)}
+    assert all(record.settled_by == "policy" for record in conflicts(merged))
+
+
+@pytest.mark.parametrize("nature", sorted(CASES.keys() - {"order"}))
+def test_refused_conflicts_are_open_and_nothing_changes(nature: Nature) -> None:
+    merged = merged_case(nature, on_conflict="fail")
+    assert merged.has_conflicts
+    assert merged.changes == {}
+    assert nature in {record.nature for record in merged.records if record.status == "open"}
+
+
+def test_a_record_has_what_each_side_has() -> None:
+    (record,) = conflicts(merged_case("value"))
+    value = record.to_value()
+    assert (value["original"], value["upstream"], value["local"], value["result"]) == ("b", "c", "d", "c")
+    assert value["resource"] == {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "", "name": "c"}
+    assert (value["file"], value["path"], value["rule"]) == ("c.yaml", "data.a", "V4")
+    assert value["chosen"] == "upstream"
+    assert value["choices"] == ["upstream", "local", "original", "value"]
+
+
+def test_absence_is_not_null() -> None:
+    sides = [{"c.yaml": (HEAD + data).encode()} for data in ("data: {a: b}\n", "data: {a: null}\n", "data: {}\n")]
+    (record,) = conflicts(merge_packages(*sides))
+    value = record.to_value()
+    assert value["upstream"] is None
+    assert "local" not in value
+
+
+def test_rules_are_named_where_they_settle_a_conflict() -> None:
+    (record,) = conflicts(merged_case("value", rules=[{"kind": "ConfigMap", "onConflict": "local"}]))
+    assert record.settled_by == "rule rules[0]"
+    assert record.values["result"] == "d"
+
+
+def test_the_same_conflict_has_one_fingerprint_whatever_the_names() -> None:
+    def prints(name: str, file: str, local: str = "d") -> list[str]:
+        head = HEAD.replace("name: c", f"name: {name}")
+        sides = [{file: f"{head}data: {{a: {value}}}\n".encode()} for value in ("b", "c", local)]
+        return [record.fingerprint for record in conflicts(merge_packages(*sides))]
+
+    assert prints("c", "c.yaml") == prints("other", "x/y.yaml")
+    assert prints("c", "c.yaml") != prints("c", "c.yaml", "e")
+
+
+def test_ids_are_stable_and_unique() -> None:
+    sides = [{"c.yaml": (HEAD + f"data: {{a: {v}, b: {v}}}\n").encode()} for v in "xyz"]
+    first, second = (merge_packages(*sides).records for _ in range(2))
+    assert [record.id for record in first] == [record.id for record in second]
+    assert len({record.id for record in first}) == len(first) == 2
+
+
+SECRETS = {
+    "a Secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  p: VALUE\n",
+    "of several lines": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  p: |\n    VALUE\n    b\n",
+    "a List": "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: s}\n"
+    "  stringData: {p: VALUE}\n",
+    "a generator": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nsecretGenerator:\n- name: s\n"
+    "  literals: [VALUE]\n",
+    "a text": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: VALUE}\nbroken: [\n",
+    "a comment": "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  p: VALUE # VALUE\n",
+}
+
+
+@pytest.mark.parametrize("text", SECRETS.values(), ids=SECRETS)
+@pytest.mark.parametrize("sides", [("a", "b", "c"), ("a", "b", "a"), ("a", None, "c"), (None, "b", "c")])
+def test_values_of_secrets_do_not_leave(text: str, sides: tuple[str | None, ...]) -> None:
+    hidden = {"a": "hunter2aaa", "b": "hunter2bbb", "c": "hunter2ccc"}
+    trees = [{} if s is None else {"s.yaml": text.replace("VALUE", hidden[s]).encode()} for s in sides]
+    merged = merge_packages(*trees)
+    assert merged.records
+    report = MergeReport(records=merged.records)
+    for suffix in FORMS:
+        assert "hunter2" not in rendered(report, suffix)
+    fingerprints = {record.fingerprint for record in merged.records}
+    others = [{} if s is None else {"s.yaml": text.replace("VALUE", hidden[s] + "x").encode()} for s in sides]
+    assert {record.fingerprint for record in merge_packages(*others).records} == fingerprints
+
+
+def test_records_of_secrets_say_which_sides_are_the_same() -> None:
+    sides = [{"s.yaml": SECRETS["a Secret"].replace("VALUE", value).encode()} for value in "abc"]
+    (record,) = merge_packages(*sides).records
+    assert record.to_value()["alike"] == {"original": "A", "upstream": "B", "local": "C", "result": "B"}
+    assert record.choices == ("upstream", "local")
+
+
+def test_numbers_that_json_lacks_are_texts() -> None:
+    sides = [{"w.yaml": (WIDGET + f"spec: {value}\n").encode()} for value in ("1", ".nan", ".inf")]
+    text = rendered(MergeReport(records=merge_packages(*sides).records), ".json")
+    assert json.loads(text, parse_constant=lambda name: pytest.fail(name))["records"][0]["upstream"] == "nan"
