@@ -109,6 +109,9 @@ def _scores(
             same_name = (old.subject.name, old.generate_name) == (new.subject.name, new.generate_name)
             if not same_name and (old.subject.kind != new.subject.kind or len(candidates) > MOST_CANDIDATES):
                 continue
+            if side == 1 and _lacks_both(rows[at], rows[other]) and old.index != new.index:
+                # Both sides removed the one, and upstream added the other elsewhere: git has it, too (law H).
+                continue
             for row in (at, other):
                 if row not in contents:
                     contents[row] = [_content(member) for member in rows[row] or () if member is not None]
@@ -117,6 +120,11 @@ def _scores(
             # Of several that are alike, one that kept its name is the nearer.
             score = score + same_name if score >= THRESHOLD else 0.0
             yield at, other, score, other in near and _fit_together(rows[at], rows[other])
+
+
+def _lacks_both(old: _Row | None, new: _Row | None) -> bool:
+    """Whether local has neither."""
+    return old is not None and new is not None and old[2] is new[2] is None
 
 
 def _fit_together(old: _Row | None, new: _Row | None) -> bool:

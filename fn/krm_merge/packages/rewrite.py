@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import PurePosixPath
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.carry_out import carry_out
-from krm_merge.merge.member import Member, Outcome
+from krm_merge.merge.member import KPTFILE, Member, Outcome
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.package import is_unchanged
 from krm_merge.merge.presentation import merged_by_lines, notes_in
@@ -76,16 +77,24 @@ class Rewrite:
             carry_out(resource, outcome, results)
             data = resource.text().encode()
             moved = original is not None and upstream.place != original.place == local.place
-            if moved and is_unchanged(outcome):
-                # W1: what local left alone moves as upstream moved it.
+            if moved and (is_unchanged(outcome) or self._package_of(upstream) == self._package_of(local)):
+                # A move by upstream alone is followed as git follows it (law H): with local's edits in one package.
                 plan.edited[local.place, local.index] = None
                 plan.added.setdefault(upstream.place, []).append((upstream, data))
+                message = f"{resource.ref}: moved to {upstream.place}, as upstream moved it"
+                results.info(message, resource=resource.ref, file=local.place, tags={"rule": "R2", "side": "upstream"})
             elif resource.is_changed:
                 plan.edited[local.place, local.index] = data
         elif outcome.fate == "deleted" and local is not None:
             plan.edited[local.place, local.index] = None
         elif outcome.fate == "added" and upstream is not None:
             plan.added.setdefault(upstream.place, []).append((upstream, self._new_document(upstream)))
+
+    def _package_of(self, member: Member) -> str:
+        """The folder of the nearest Kptfile, '' where there is none."""
+        trees = (self.upstream.tree, self.local.tree)
+        folders = map(str, PurePosixPath(member.place).parents)
+        return next((one for one in folders if any(f"{one}/{KPTFILE}" in tree for tree in trees)), "")
 
     def _file(self, path: str, plan: _Plan) -> File | None:
         before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
@@ -99,10 +108,10 @@ class Rewrite:
             return theirs if ours == before and comments_alone else None
         assembled = ours.data if ours is not None and documents == _cut(path, ours) else joined(documents, like.data)
         sides = (_data(before), self._upstream_data(path, plan), _data(ours))
-        if ours != before and self._changes_documents_alone(path, plan):
-            # Their own texts are merged already.
-            return File(assembled, merged_mode(before, theirs, like))
-        return File(self._by_lines(*sides, assembled), merged_mode(before, theirs, like))
+        # Where only documents changed, their own texts are merged already.
+        are_merged = ours != before and self._changes_documents_alone(path, plan)
+        data = assembled if are_merged else self._by_lines(*sides, assembled)
+        return File(_with_upstream_head(data, *sides), merged_mode(before, theirs, like))
 
     def _changes_documents_alone(self, path: str, plan: _Plan) -> bool:
         """Whether all that upstream changed in a file is inside documents that merge each for itself."""
@@ -257,6 +266,22 @@ class _Keys:
         documents = zip(self._known, self._documents, self._texts, strict=True)
         named = [(_name_of(data), text) for known, data, text in documents if known is None]
         return {name: text for name, text in reversed(named) if name is not None}
+
+
+def _with_upstream_head(merged: bytes, original: bytes, upstream: bytes, local: bytes) -> bytes:
+    """The merged file with the head that upstream changed and local did not (V8): it is about the file."""
+    before, theirs, ours, now = (_file_head(data) for data in (original, upstream, local, merged))
+    if before and theirs and theirs != before == ours == now:
+        return merged.replace(before, theirs, 1)
+    return merged
+
+
+def _file_head(data: bytes) -> bytes:
+    """The comments at the head of a file that belong to none of its documents."""
+    documents = cut(data)
+    if len(documents) > 1 and is_empty(documents[0]):
+        return documents[0]
+    return detached_head(documents[0]) if documents else b""
 
 
 def _separated_alike(one: bytes, other: bytes) -> bool:

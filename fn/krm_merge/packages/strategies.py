@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from posixpath import dirname
 from typing import Final
 
@@ -17,6 +16,7 @@ from krm_merge.packages.local_changes import local_changes
 from krm_merge.packages.merge import MergedTree, merge_trees, refuse_clash
 from krm_merge.packages.origin import note_origin
 from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
+from krm_merge.startup import replace
 from krm_merge.text.nodes import Mapping as Node
 from krm_merge.text.nodes import TextError
 from krm_merge.text.reader import read
