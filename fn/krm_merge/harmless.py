@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from krm_merge.startup import pattern
+
 LONGEST_QUOTE: Final = 200
 """Characters of a value that an error quotes."""
 
 HIDDEN: Final = "***"
 
 # C0 but the tab, C1, marks of direction, separators of lines, and bytes of file names that are no UTF-8.
-_UNSAFE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNSAFE_IN_LINES = re.compile(_UNSAFE.pattern.replace("\x0a-\x1f", "\x0b-\x1f"))
+_UNSAFE_CHARACTERS = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+_UNSAFE = pattern(_UNSAFE_CHARACTERS)
+_UNSAFE_IN_LINES = pattern(_UNSAFE_CHARACTERS.replace("\x0a-\x1f", "\x0b-\x1f"))
 _SHORT = {"\n": "\\n", "\r": "\\r"}
-_USER = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*)://([^\s/?#'\"<>]*)@")
-_FIELD = re.compile(r"([?&](?:[\w-]*(?:token|password|secret|signature)|auth|key|sig)=)[^&\s#'\"]+", re.IGNORECASE)
+_USER = pattern(r"([a-zA-Z][a-zA-Z0-9+.-]*)://([^\s/?#'\"<>]*)@")
+_FIELD = pattern(r"([?&](?:[\w-]*(?:token|password|secret|signature)|auth|key|sig)=)[^&\s#'\"]+", re.IGNORECASE)
 _USER_IS_NO_SECRET = ("ssh", "git+ssh", "ssh+git", "sftp", "git")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.member import subject_of
+from krm_merge.startup import pattern
 from krm_merge.text.nodes import Mapping, Sequence, resolved
 
 SECRET = "Secret"
@@ -14,7 +14,7 @@ SECRET_LIST = "SecretList"
 SECRET_GENERATOR = "secretGenerator"
 
 _OPEN_FIELDS = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "labels"))
-_SECRET_TEXT = re.compile(rb"""kind["']?\s*:\s*["']?Secret(List)?\b|\b%s\b""" % SECRET_GENERATOR.encode())
+_SECRET_TEXT = pattern(rb"""kind["']?\s*:\s*["']?Secret(List)?\b|\b%s\b""" % SECRET_GENERATOR.encode())
 
 
 def is_secret(kind: str, path: FieldPath, roots: Iterable[Mapping] = ()) -> bool:

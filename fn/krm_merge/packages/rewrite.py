@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.carry_out import carry_out
-from krm_merge.merge.member import KPTFILE, Member, Outcome
+from krm_merge.merge.member import Member, Outcome
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.package import is_unchanged
 from krm_merge.merge.presentation import merged_by_lines, notes_in
@@ -77,24 +76,22 @@ class Rewrite:
             carry_out(resource, outcome, results)
             data = resource.text().encode()
             moved = original is not None and upstream.place != original.place == local.place
-            if moved and (is_unchanged(outcome) or self._package_of(upstream) == self._package_of(local)):
-                # A move by upstream alone is followed as git follows it (law H): with local's edits in one package.
+            follows = moved and is_unchanged(outcome)
+            if moved:
+                where = "moved" if follows else f"kept in {local.place}, as local changed it; upstream moved it"
+                message = f"{resource.ref}: {where} to {upstream.place}"
+                tags = {"rule": "R2", "side": "upstream"}
+                results.info(message, resource=resource.ref, file=local.place, tags=tags)
+            if follows:
+                # W1: what local left alone moves as upstream moved it.
                 plan.edited[local.place, local.index] = None
                 plan.added.setdefault(upstream.place, []).append((upstream, data))
-                message = f"{resource.ref}: moved to {upstream.place}, as upstream moved it"
-                results.info(message, resource=resource.ref, file=local.place, tags={"rule": "R2", "side": "upstream"})
             elif resource.is_changed:
                 plan.edited[local.place, local.index] = data
         elif outcome.fate == "deleted" and local is not None:
             plan.edited[local.place, local.index] = None
         elif outcome.fate == "added" and upstream is not None:
             plan.added.setdefault(upstream.place, []).append((upstream, self._new_document(upstream)))
-
-    def _package_of(self, member: Member) -> str:
-        """The folder of the nearest Kptfile, '' where there is none."""
-        trees = (self.upstream.tree, self.local.tree)
-        folders = map(str, PurePosixPath(member.place).parents)
-        return next((one for one in folders if any(f"{one}/{KPTFILE}" in tree for tree in trees)), "")
 
     def _file(self, path: str, plan: _Plan) -> File | None:
         before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
