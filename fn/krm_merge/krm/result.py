@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from krm_merge.harmless import lines, without_credentials
+from krm_merge.harmless import without_credentials
 from krm_merge.startup import fresh, frozen
 from krm_merge.text.values import Value
 
@@ -64,9 +64,8 @@ class Result:
     tags: dict[str, str] = fresh(factory=dict)
 
     def __post_init__(self) -> None:
-        """Credentials in URLs stay out of results, and in messages what a terminal would obey: hosts print them."""
-        object.__setattr__(self, "message", lines(self.message))
-        for name, text in (("current", self.current), ("proposed", self.proposed)):
+        """Credentials in URLs stay out of results."""
+        for name, text in (("message", self.message), ("current", self.current), ("proposed", self.proposed)):
             if text is not None:
                 object.__setattr__(self, name, without_credentials(text))
         if any("://" in text for text in self.tags.values()):
