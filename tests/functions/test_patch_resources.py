@@ -514,7 +514,7 @@ def test_what_leaves_no_object_is_refused(patch: str, path: str) -> None:
         ),
         ("- {op: replace, path: /data/none, value: aGlkZGVu}", "can't replace a non-existent object 'none'"),
         ("- {op: test, path: /data/none, value: aGlkZGVu}", "member 'none' not found"),
-        ("- {op: copy, from: /data/none, path: /data/b}", '"path": "/data/b"}: it cannot be carried out'),
+        ("- {op: copy, from: /data/none, path: /data/b}", '"from": "/data/none"}: it cannot be carried out'),
         ("- {op: add, path: /data/password/a/b, value: aGlkZGVu}", "operation 1, "),
         ("- {op: add, path: /a, value: aGlkZGVu}\n- {op: remove, path: /data/zz}", "operation 2, "),
         ("- {op: replace, path: '', value: [aGlkZGVu]}", 'the patch leaves ["(redacted)"] in place'),
@@ -966,6 +966,15 @@ def test_no_two_resources_of_one_identity(items: list[str], patch: str) -> None:
     errors = refused(items, entry)
     assert errors
     assert all("patches[0] makes it" in error and "which would be there 2 times" in error for error in errors)
+
+
+def test_errors_of_json_patches_name_the_field() -> None:
+    """The value comes last: cut off, a long one would take the path along."""
+    patch = "- {value: " + "x" * 300 + ", op: replace, path: /spec/template/spec/containers/7/image}"
+    done = Done([DEPLOYMENT], config_of({"target": {"kind": "Deployment"}, "patch": patch}))
+    (error,) = done.results
+    assert error["field"]["path"] == "spec.template.spec.containers[7].image"
+    assert '"path": "/spec/template/spec/containers/7/image"' in error["message"]
 
 
 def test_a_name_that_another_resource_gives_up_is_free() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.patch.errors import PatchError, shown
 from krm_merge.patch.values import Object
 from krm_merge.text.values import Value
 
+_ORDER = ("op", "path", "from", "value")
 _NEEDED = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}
 
 
@@ -53,7 +55,21 @@ class JsonPatch:
         return result
 
     def _error(self, number: int, error: Exception) -> PatchError:
-        return PatchError(f"operation {number + 1}, {shown(self._operations[number])}: {_in_words(error)}")
+        operation = self._operations[number]
+        assert isinstance(operation, dict)
+        # Where comes before what: a long value is cut off.
+        ordered = {name: operation[name] for name in _ORDER if name in operation} | operation
+        wrong = PatchError(f"operation {number + 1}, {shown(ordered)}: {_in_words(error)}")
+        wrong.path = _field_path(operation.get("path"))
+        return wrong
+
+
+def _field_path(pointer: Value) -> FieldPath:
+    """The field that a JSON pointer names, as results name fields; nothing for what is no pointer."""
+    if not isinstance(pointer, str) or not pointer.startswith("/"):
+        return ()
+    tokens = (token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))
+    return tuple(int(token) if token.isdecimal() and len(token) < 10 else token for token in tokens)
 
 
 def _in_words(error: Exception) -> str:
