@@ -46,7 +46,7 @@ def _insert(merged: list[Key], side: list[Key], *, local_into_upstream: bool) ->
     known = set(merged)
     # Whose elements give way at a gap: those that only the base has, and that this side does not know.
     only_base = known - set(side)
-    # As a ring, since many may come in; None stands before the first key and behind the last.
+    # As a ring, since many may come in; None is before the first key and behind the last.
     following: dict[Key | None, Key | None] = dict(zip([None, *merged], [*merged, None], strict=True))
     before: Key | None = None
     for key in side:
@@ -66,7 +66,7 @@ def _insert(merged: list[Key], side: list[Key], *, local_into_upstream: bool) ->
 
 
 def _last_before(key: Key, following: dict[Key | None, Key | None], passed: set[Key]) -> Key | None:
-    """What a key stands behind, those passed over."""
+    """The key before this one, those passed over."""
     last: Key | None = None
     for one in _in_order(following):
         if one == key:

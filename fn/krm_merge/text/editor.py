@@ -65,7 +65,7 @@ class _Order:
 
 
 _START = 0
-"""In place of a child's id(): what stands before the first one and behind the last."""
+"""In place of a child's id(): the place before the first one and behind the last."""
 
 
 class Editor:

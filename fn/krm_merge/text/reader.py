@@ -297,7 +297,7 @@ def _check_size(key: Node) -> None:
         elif nodes > MAX_KEY_NODES:
             problem = f"of more than {MAX_KEY_NODES} nodes"
         elif any(isinstance(node, Alias) and (depth > 1 or not isinstance(node.target, Scalar)) for node in level):
-            # What it stands for would count, and may hold further aliases.
+            # Its value would count, and may hold further aliases.
             problem = "with an alias inside"
         level = list(_below(level))
     if problem:

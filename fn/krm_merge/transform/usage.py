@@ -63,6 +63,6 @@ def _all() -> Iterator[tuple[int, int, int]]:
     for name in names:
         if name.isdecimal():
             with suppress(OSError, ValueError, IndexError):
-                # The name of the program stands in brackets and may hold anything.
+                # The name of the program is in brackets and may hold anything.
                 fields = (_PROCESSES / name / "stat").read_text(errors="replace").rpartition(")")[2].split()
                 yield int(name), int(fields[1]), int(fields[21]) * page
