@@ -69,7 +69,6 @@ PLAN_SCHEMA = {
         (
             "repository",
             "sourceBranch",
-            "targetBranch",
             "components",
             "group",
             "state",
@@ -80,7 +79,7 @@ PLAN_SCHEMA = {
         repository=text("URL of the dependants' repository.", minLength=1),
         number=number("The pull request, where it is open."),
         sourceBranch=text("The branch that carries the digests.", minLength=1),
-        targetBranch=text("The branch that it is for.", minLength=1),
+        targetBranch=text("The branch that it is for; without it the default branch.", minLength=1),
         application=text("The Application of the dependants."),
         components=listed(
             "The dependants: one, or several that share a branch.",

@@ -70,6 +70,7 @@ class FakeRepository:
     branches: dict[str, tuple[str, list[str]]] = field(default_factory=lambda: {"main": ("0" * 40, [])})
     """Their commits, and the files in which they differ from main."""
     pulls: list[Pull] = field(default_factory=list)
+    drafts: bool = True
 
     def refresh(self) -> None:
         """Comes before each request."""
@@ -191,6 +192,8 @@ class FakeGitHub:
         raise Refusal(404, {"message": "Not Found"})
 
     def _create(self, name: str, repository: FakeRepository, asked: Json) -> Pull:
+        if asked["draft"] and not repository.drafts:
+            raise Refusal(422, {"message": "Draft pull requests are not supported in this repository."})
         source, target = asked["head"], asked["base"]
         for place, branch in (("head", source), ("base", target)):
             if branch not in repository.branches:

@@ -13,8 +13,10 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import say, show_results
+from krm_merge.components.apply.credentials import credentials_for
 from krm_merge.components.apply.execution import carry_out
 from krm_merge.components.apply.observation import observed
+from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.fields import UnreadableError
 from krm_merge.components.plan.plan_file import Order, read_order
@@ -57,8 +59,9 @@ _api = click.option(
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_forge
 @_api
+@click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
 @options.quiet
-def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, quiet: bool) -> None:
+def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, ok_to_test: bool, quiet: bool) -> None:
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
     Doing it again changes nothing. The exit code is 1 where a plan cannot be carried out; the others are.
@@ -67,17 +70,16 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, quiet: b
     orders = [order for place in plans for order in _orders(place, results)]
     if not orders and not results.errors:
         say(f"there is no {KIND}: nothing to do")
-    repositories: dict[str, Repository] = {}
+    places: dict[str, tuple[Repository, RepositoryPullRequests]] = {}
     for order in orders:
         try:
-            repository = repositories.get(order.repository) or _repository(order.repository)
-            repositories[order.repository] = repository
-            its_forge = _forge_of(order.repository, forge, github_api)
+            repository, pull_requests = places.get(order.repository) or _place(order.repository, forge, github_api)
         except (GitError, ForgeError) as error:
             results.error(f"{order.name}: {error}")
             continue
+        places[order.repository] = repository, pull_requests
         note(f"{order.name} was carried out at least in part, and the next run completes it")
-        for step in carry_out(order, repository, its_forge):
+        for step in carry_out(order, repository, pull_requests, ok_to_test=ok_to_test):
             getattr(results, step.severity)(step.message, tags={"rule": step.rule})
     show_results(results, quiet=quiet, done=True)
     if results.errors:
@@ -103,7 +105,8 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: 
         # It shall be the same repository wherever it is read.
         url = str(Path(given).resolve()) if _is_relative(given) else given
         try:
-            for one in observed(bare_address(url), _repository(url), _forge_of(url, forge, github_api)):
+            its_forge = _forge_of(url, forge, github_api)
+            for one in observed(bare_address(url), _repository(url, its_forge.git_token(url)), its_forge):
                 name = pull_request_name(one)
                 root = from_value(pull_request_resource(one, name, namespace))
                 assert isinstance(root, Mapping)
@@ -140,11 +143,16 @@ def _orders(place: Path, results: Results) -> Iterator[Order]:
                 results.error(f"{file}: {item.ref}: {error}")
 
 
-def _repository(url: str) -> Repository:
+def _place(url: str, forge: str, api: str) -> tuple[Repository, RepositoryPullRequests]:
+    its_forge = _forge_of(url, forge, api)
+    return _repository(url, its_forge.git_token(url)), RepositoryPullRequests(its_forge, url)
+
+
+def _repository(url: str, token: str) -> Repository:
     name = same_repository(str(Path(url).resolve()) if _is_relative(url) else url)
     # Readable, and one for each.
     folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
-    return Repository.opened(url, cache_directory() / "components" / folder)
+    return Repository.opened(url, cache_directory() / "components" / folder, credentials_for(url, token))
 
 
 def _forge_of(url: str, forge: str, api: str) -> Forge:

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.github_answers import number_at, object_of, pull_request_of, text_at, unexpected
 from krm_merge.forges.github_http import API, Asked, Http, Patience, Refused, checked_address
-from krm_merge.forges.interface import ForgeError, ForgePullRequest
+from krm_merge.forges.interface import DraftsRefusedError, ForgeError, ForgePullRequest
 
 _PAGE: Final = 100
 _MOST_FILES: Final = 3000  # GitHub lists no more of a pull request
@@ -45,17 +45,52 @@ class GitHub:
         is_enterprise = self._api.endswith("/api/v3")
         api_host = address.hostname or ""
         self._host = host.lower() or (api_host if is_enterprise else api_host.removeprefix("api."))
-        self._http = Http(token.strip(), address, patience or Patience(), sleep, clock)
+        self._token = token.strip()
+        self._http = Http(self._token, address, patience or Patience(), sleep, clock)
         self._graphql = f"{self._api.removesuffix('/v3') if is_enterprise else self._api}/graphql"
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All pull requests, by number. The source branch of one from a fork is `owner:branch`."""
+        return self._listed(repository, {"state": "all"}, "listing the pull requests")
+
+    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """Those that are open, by number."""
+        return self._listed(repository, {"state": "open"}, "listing the open pull requests")
+
+    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
+        """Those from one branch of the repository, in whatever state, by number."""
+        owner = self._name(repository).partition("/")[0]
+        query = {"state": "all", "head": f"{owner}:{branch}"}
+        # GitHub takes a filter that it does not understand for none.
+        found = self._listed(repository, query, f"listing the pull requests of {branch}")
+        return [pull for pull in found if pull.source_branch == branch]
+
+    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
+        """The one of a number, None where there is none."""
         name = self._name(repository)
-        about = f"{name}: listing the pull requests"
+        about = f"{name}: reading pull request #{number}"
+        try:
+            return pull_request_of(self._pull(name, number, about), about)
+        except Refused as refused:
+            if refused.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    def _listed(self, repository: str, query: Mapping[str, str], what: str) -> list[ForgePullRequest]:
+        name = self._name(repository)
+        about = f"{name}: {what}"
         # New ones come last, so that pages do not move while they are read.
-        query = {"state": "all", "sort": "created", "direction": "asc"}
+        query = {**query, "sort": "created", "direction": "asc"}
         found = [pull_request_of(each, about) for each in self._pages(f"{name}/pulls", query, about)]
         return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
+
+    def git_token(self, repository: str) -> str:
+        """The token, of a repository of this host alone: any other would learn it."""
+        try:
+            self._name(repository)
+        except ForgeError:
+            return ""
+        return self._token
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes; of a renamed file both."""
@@ -93,7 +128,7 @@ class GitHub:
         except Refused as refused:
             found = existing() if refused.status == HTTPStatus.UNPROCESSABLE_ENTITY else None
             if found is None:
-                raise
+                raise _without_drafts(refused) if draft else refused from None
         return pull_request_of(found, about)
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
@@ -114,7 +149,10 @@ class GitHub:
 
         variables = {"id": text_at(pull, "node_id", about)}
         payload = {"query": _DRAFT if draft else _READY, "variables": variables}
-        self._http.send(Asked("POST", self._graphql, about, payload), done)
+        try:
+            self._http.send(Asked("POST", self._graphql, about, payload), done)
+        except Refused as refused:
+            raise _without_drafts(refused) if draft else refused from None
 
     def close(self, repository: str, number: int) -> None:
         """Closes a pull request without merging it."""
@@ -166,3 +204,9 @@ class GitHub:
     def _patch(self, repository: str, number: int, what: str, payload: Mapping[str, Any]) -> None:
         name = self._name(repository)
         self._http.send(Asked("PATCH", self._url(f"{name}/pulls/{number}"), f"{name}: {what}", payload))
+
+
+def _without_drafts(refused: Refused) -> ForgeError:
+    """The refusal, as that of a repository without drafts where it says so: GitHub has no code for it."""
+    said = str(refused)
+    return DraftsRefusedError(said) if "draft" in said.lower() and "not supported" in said.lower() else refused

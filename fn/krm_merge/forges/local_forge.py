@@ -30,6 +30,22 @@ class LocalForge:
         branches = place.branches()
         return [place.current(record, branches).pull for record in place.read()]
 
+    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """Those that are open, by number."""
+        return [pull for pull in self.pull_requests(repository) if pull.state == "open"]
+
+    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
+        """Those from one branch, in whatever state, by number."""
+        return [pull for pull in self.pull_requests(repository) if pull.source_branch == branch]
+
+    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
+        """The one of a number, None where there is none."""
+        return next((pull for pull in self.pull_requests(repository) if pull.number == number), None)
+
+    def git_token(self, repository: str) -> str:
+        """Nothing: these repositories are files."""
+        return ""
+
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes, or changed when it was closed; of a renamed file both."""
         place = BareRepository.at(repository)

@@ -223,3 +223,17 @@ def test_a_branch_that_is_not_there(world: World, capsys: pytest.CaptureFixture[
     world.plan("parent", "child")
     assert world.apply() == 1
     assert "has no branch main; name the branch that the Component is built from" in capsys.readouterr().err
+
+
+def test_the_default_branch_is_that_of_the_repository(world: World) -> None:
+    """C12: where a Component names no branch, its repository does."""
+    world.git("--git-dir", world.url("child"), "branch", "-m", "main", "trunk")
+    assert world.git("--git-dir", world.url("child"), "symbolic-ref", "HEAD") == "refs/heads/trunk"
+    place = world.package / "components/child.yaml"
+    place.write_text(place.read_text().replace("revision: main", "revision: HEAD"))
+    (plan,) = world.go_on("parent", "child")
+    assert "targetBranch" not in plan
+    (own,) = world.pulls("child")
+    assert (own.source_branch, own.target_branch) == ("update/child", "trunk")
+    (plan,) = world.plan("parent", "child")
+    assert (plan["targetBranch"], "actions" in plan) == ("trunk", False)

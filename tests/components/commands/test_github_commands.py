@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -13,11 +15,13 @@ from components.world import World, digest
 from e2e.hosts import git
 from forges.fake_github import FakeGitHub, FakeRepository, Fault, Pull
 from krm_merge.cli.app import main
+from krm_merge.components.apply.credentials import NO_CREDENTIALS, Credentials, credentials_for
 from krm_merge.forges.github import GitHub
 from krm_merge.forges.github_http import Patience
 from krm_merge.forges.interface import ForgePullRequest
 from krm_merge.forges.local_merge import How, Identity, Merge
 from krm_merge.forges.local_repository import BareRepository
+from krm_merge.git_program import run
 
 TOKEN = "s3cret-t0ken"
 OWNER = "https://127.0.0.1/acme/"
@@ -273,7 +277,9 @@ def test_one_repository_that_fails(parent: GitHubWorld, capsys: pytest.CaptureFi
     # Tried again at once, as the server says.
     world.server.faults += [Fault(500, {"Retry-After": "0"}, path="/acme/child/")] * Patience().attempts
     assert world.apply() == 1
-    message = "child.update: acme/child: listing the pull requests: GitHub fails with 500, 5 times; try again later"
+    message = (
+        "child.update: acme/child: listing the open pull requests: GitHub fails with 500, 5 times; try again later"
+    )
     assert message in capsys.readouterr().err
     assert world.server.faults == []
     assert (world.branches("child"), world.pulls("child")) == ({"main"}, [])
@@ -281,3 +287,77 @@ def test_one_repository_that_fails(parent: GitHubWorld, capsys: pytest.CaptureFi
     assert world.apply() == 0
     assert [pull.source_branch for pull in world.pulls("child")] == ["update/child"]
     assert len(world.pulls("sibling")) == 1
+
+
+def test_requests_do_not_grow_with_history(parent: GitHubWorld) -> None:
+    """C13: old pull requests are not listed, neither where nothing is to be done nor where something is."""
+    world = parent
+    repository = world.on_server("child")
+    repository.pulls += [Pull(n, f"old{n}", "main", "old", "", False, "f" * 40, [], "closed") for n in range(1, 251)]
+    world.go_on("parent", "child")
+    assert [pull.number for pull in world.pulls("child") if pull.state == "open"] == [251]
+    world.plan("parent", "child")
+    world.server.seen.clear()
+    assert world.apply() == 0
+    assert len(world.server.seen) == 1
+    world.build("parent", "parent", "2", 1)
+    world.plan("parent", "child")
+    world.server.seen.clear()
+    assert world.apply() == 0
+    assert [seen.method for seen in world.server.seen] == ["GET", "PATCH"]
+
+
+def test_a_repository_without_drafts(parent: GitHubWorld) -> None:
+    """C13, R27: an ordinary pull request waits by its title, until it need not."""
+    world = parent
+    world.on_server("child").drafts = False
+    world.go_on("parent", "child")
+    (own,) = world.pulls("child")
+    assert (own.draft, own.title) == (False, "[waits] Update parent in child (update)")
+    before = world.heads()
+    (plan,) = world.plan("parent", "child")
+    assert "actions" not in plan
+    assert world.apply() == 0
+    assert world.heads() == before
+    world.build("parent", "parent", "2", 1)
+    world.go_on("parent", "child")
+    assert world.pulls("child")[0].title == "[waits] Update parent in child (update)"
+    commit = world.merge("parent", 1)
+    world.build("parent", "parent", "9", 1, commit=commit, event="push", branch="main")
+    world.go_on("parent", "child")
+    (own,) = world.pulls("child")
+    assert (own.draft, own.title) == (False, "Update parent in child (update)")
+    assert not world.server.asked("POST", "/graphql")
+
+
+def test_builds_are_asked_for(parent: GitHubWorld) -> None:
+    """C13: Pipelines as Code builds what a program pushed when somebody says so, once for each push."""
+    world = parent
+    world.plan("parent", "child")
+    for _ in range(2):
+        assert main(["components", "apply", str(world.package), "--ok-to-test", *world.forge_options]) == 0
+    assert world.on_server("child").pulls[0].comments == ["/ok-to-test"]
+
+
+def filled(url: str, credentials: Credentials) -> str:
+    """What git finds for a repository."""
+    address = urlsplit(url)
+    asked = f"protocol={address.scheme}\nhost={address.netloc}\n\n".encode()
+    alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ASKPASS": "/bin/false"}
+    found = run(
+        [*credentials.options, "credential", "fill"], data=asked, environment={**credentials.environment, **alone}
+    )
+    return found.stdout.decode()
+
+
+def test_git_gets_the_token_of_the_forge() -> None:
+    """C13: of the forge's host alone, and over https alone; never as an argument."""
+    forge = GitHub(TOKEN)
+    url = "https://github.com/acme/app.git"
+    credentials = credentials_for(url, forge.git_token(url))
+    assert f"username=x-access-token\npassword={TOKEN}\n" in filled(url, credentials)
+    assert TOKEN not in "".join(credentials.options)
+    assert TOKEN not in filled("https://evil.example.com/acme/app", credentials)
+    assert forge.git_token("https://evil.example.com/acme/app") == ""
+    for other in ("http://github.com/acme/app", "git@github.com:acme/app.git", "https://me@github.com/acme/app"):
+        assert credentials_for(other, TOKEN) == NO_CREDENTIALS

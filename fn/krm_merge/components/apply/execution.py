@@ -7,9 +7,10 @@ undone the next one does.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import TRAILER, Conflict, Entry, Repository
 from krm_merge.components.apply.synthetic_commits import NotCopied, copied_before, with_copy, without_copy
 from krm_merge.components.digests.replacement import (
@@ -23,7 +24,7 @@ from krm_merge.components.digests.replacement import (
 from krm_merge.components.graph.groups import branch_names, is_possible
 from krm_merge.components.plan.description import NOTHING_LEFT, closed_description, is_described, told_by, with_block
 from krm_merge.components.plan.plan_file import Edit, Order
-from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest
+from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git_program import GitError
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
@@ -49,9 +50,15 @@ class _Stopped(Exception):
         self.severity: Severity = severity
 
 
-def carry_out(order: Order, repository: Repository, forge: Forge) -> list[Step]:
-    """Makes branch and pull request what the plan says; tells what it did, and what kept it from going on."""
-    run = _Run(order, repository, forge)
+def carry_out(
+    order: Order, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
+) -> list[Step]:
+    """Makes branch and pull request what the plan says; reports what it did, and what kept it from going on.
+
+    `ok_to_test` asks Pipelines as Code to build what was pushed, which it does not do for everybody.
+    """
+    base = order.base or repository.default_branch
+    run = _Run(replace(order, base=base), repository, pull_requests, ok_to_test)
     try:
         run.carry_out()
     except _Stopped as stop:
@@ -64,10 +71,13 @@ def carry_out(order: Order, repository: Repository, forge: Forge) -> list[Step]:
 class _Run:
     """One plan being carried out."""
 
-    def __init__(self, order: Order, repository: Repository, forge: Forge) -> None:
+    def __init__(
+        self, order: Order, repository: Repository, pull_requests: RepositoryPullRequests, ok_to_test: bool
+    ) -> None:
         self._order = order
         self._git = repository
-        self._forge = forge
+        self._pulls = pull_requests
+        self._ok_to_test = ok_to_test
         self.steps: list[Step] = []
         self._is_fit = True
         """Whether the branch holds nothing that it should not."""
@@ -83,31 +93,35 @@ class _Run:
     def carry_out(self) -> None:
         """Does what there is to do."""
         order = self._order
-        pulls = self._forge.pull_requests(order.repository)
-        own = next((one for one in pulls if self._is_own(one)), None)
+        own = next((one for one in self._pulls.open if self._is_own(one)), None)
         if order.closed:
             if own is not None:
                 self._close(own, order.closed, order.description)
             return
         if own is None:
-            self._check_whether_over(pulls)
+            self._check_its_number()
         base = self._git.branches.get(order.base, "")
         if not base:
             remedy = "name the branch that the Component is built from in spec.source.git.revision"
             raise _Stopped("C4", f"{order.repository} has no branch {order.base}; {remedy}")
-        branch = own.source_branch if own is not None else self._free_branch(pulls, base)
+        branch = own.source_branch if own is not None else self._free_branch(base)
         here = self._git.branches.get(branch, "")
         self._git.fetch(base, here)
-        commit = self._with_digests(self._start(branch, base, here, pulls, is_new=own is None))
+        commit = self._with_digests(self._start(branch, base, here, is_new=own is None))
         if self._changes_nothing(commit, base):
             commit = self._for_target(commit, base, branch)
         if commit == base:
             self._leave(own)
             return
+        if own is None:
+            self._check_whether_over()
         if commit != here:
             self._git.push(commit, branch)
             self.tell("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
-        self._settle(own, branch)
+        settled = self._settle(own, branch)
+        if self._ok_to_test and commit != here:
+            self._pulls.comment(settled, "/ok-to-test")
+            self.tell("info", "C13", f"asked for a build of #{settled.number} with /ok-to-test")
 
     def _leave(self, own: ForgePullRequest | None) -> None:
         """Where there is nothing to push: the base pushed to its branch would count as a merge."""
@@ -134,19 +148,26 @@ class _Run:
         preferred, other = branch_names(order.group, order.branch[len(order.group) + 1 :])
         return [order.branch, *([other] if order.branch == preferred else [])]
 
-    def _check_whether_over(self, pulls: Iterable[ForgePullRequest]) -> None:
-        """A pull request that came to an end since it was planned is not opened again."""
-        order = self._order
-        for one in pulls:
-            was_closed = one.state == "closed" and one.source_branch in self._spellings()
-            if one.number == order.number or (was_closed and is_described(one.body, order.description)):
-                state = "changed" if one.state == "open" else one.state
-                raise _Stopped("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
+    def _check_its_number(self) -> None:
+        """One that is not as it was planned is not carried out."""
+        if self._order.number and (one := self._pulls.find(self._order.number)) is not None:
+            self._stop_for(one)
 
-    def _free_branch(self, pulls: Iterable[ForgePullRequest], base: str) -> str:
+    def _check_whether_over(self) -> None:
+        """A pull request that was closed since it was planned is not opened again."""
+        for branch in self._spellings():
+            for one in self._pulls.ended_from(branch):
+                if one.state == "closed" and is_described(one.body, self._order.description):
+                    self._stop_for(one)
+
+    def _stop_for(self, one: ForgePullRequest) -> None:
+        state = "changed" if one.state == "open" else one.state
+        raise _Stopped("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
+
+    def _free_branch(self, base: str) -> str:
         """The branch to write: none of somebody else, and one that git can have beside the others."""
         order = self._order
-        taken = {one.source_branch for one in pulls if one.state == "open"}
+        taken = {one.source_branch for one in self._pulls.open}
         for branch in self._spellings():
             here = self._git.branches.get(branch, "")
             if branch in taken:
@@ -164,7 +185,7 @@ class _Run:
 
     # ---- the branch --------------------------------------------------------------------------------------------
 
-    def _start(self, branch: str, base: str, here: str, pulls: Iterable[ForgePullRequest], *, is_new: bool) -> str:
+    def _start(self, branch: str, base: str, here: str, *, is_new: bool) -> str:
         """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
         if not here:
             return self._made_anew(base)
@@ -186,7 +207,7 @@ class _Run:
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
             self.tell("warning", "R23", message)
         try:
-            return self._with_copies(self._without_copies(here, base, pulls), base)
+            return self._with_copies(self._without_copies(here, base), base)
         except NotCopied as problem:
             if is_ours:
                 return self._made_anew(base)
@@ -226,14 +247,16 @@ class _Run:
             commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._order.contexts)
         return commit
 
-    def _without_copies(self, commit: str, base: str, pulls: Iterable[ForgePullRequest]) -> str:
+    def _without_copies(self, commit: str, base: str) -> str:
         """Without what was copied of pull requests that it is not for any more; what was merged may stay."""
         git, order = self._git, self._order
-        by_number = {str(one.number): one for one in pulls if one.state != "merged"}
         wanted = {copy.pull_request for copy in order.copies}
         for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
-            one = by_number.get(name.rpartition("#")[2])
-            if one is None or name in wanted:
+            number = name.rpartition("#")[2]
+            if name in wanted or not number.isdecimal():
+                continue
+            one = self._pulls.find(int(number))
+            if one is None or one.state == "merged":
                 continue
             target = git.branches.get(one.target_branch) or base
             try:
@@ -304,30 +327,28 @@ class _Run:
     # ---- the pull request --------------------------------------------------------------------------------------
 
     def _close(self, own: ForgePullRequest, reason: str, description: str) -> None:
-        order = self._order
-        self._describe(own, own.title, description)
-        self._forge.close(order.repository, own.number)
-        self._forge.comment(order.repository, own.number, f"Closed: {reason}.")
+        self._pulls.close(self._describe(own, own.title, description), f"Closed: {reason}.")
         self.tell("info", "C4", f"closed #{own.number}: {reason}")
 
-    def _settle(self, own: ForgePullRequest | None, branch: str) -> None:
+    def _settle(self, own: ForgePullRequest | None, branch: str) -> ForgePullRequest:
         order = self._order
         if own is None:
-            made = self._forge.create(
-                order.repository, branch, order.base, order.title, order.description, draft=order.draft
-            )
-            self.tell("info", "R21", f"opened #{made.number}{' as a draft' if order.draft else ''}")
-            return
-        self._describe(own, order.title, order.description)
+            made, is_titled = self._pulls.create(branch, order.base, order.title, order.description, draft=order.draft)
+            how = ", which waits by its title: the repository has no drafts" if is_titled else " as a draft"
+            self.tell("info", "R21", f"opened #{made.number}{how if order.draft else ''}")
+            return made
+        own = self._describe(own, order.title, order.description)
         draft = order.draft or not self._is_fit
         if own.draft != draft:
-            self._forge.set_draft(order.repository, own.number, draft=draft)
+            own = self._pulls.set_draft(own, draft=draft)
             self.tell("info", "R30", f"#{own.number} {'is a draft again' if draft else 'left draft'}")
+        return own
 
-    def _describe(self, own: ForgePullRequest, title: str, description: str) -> None:
-        if own.title != title or not is_described(own.body, description):
-            self._forge.edit(self._order.repository, own.number, title, with_block(own.body, description))
-            self.tell("info", "R23", f"described #{own.number} anew")
+    def _describe(self, own: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
+        if own.title == title and is_described(own.body, description):
+            return own
+        self.tell("info", "R23", f"described #{own.number} anew")
+        return self._pulls.edit(own, title, with_block(own.body, description))
 
 
 def _may_be_of(edit: Edit, data: bytes) -> bool:

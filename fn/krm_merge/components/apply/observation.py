@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from krm_merge.components.apply.pull_requests import as_draft
 from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.plan.description import told_by
@@ -13,7 +14,7 @@ from krm_merge.forges.interface import Forge, ForgePullRequest
 def observed(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
     """The pull requests of a repository, by number. Raises GitError and ForgeError."""
     branches = tuple(sorted(repository.branches))
-    for one in forge.pull_requests(url):
+    for one in map(as_draft, forge.pull_requests(url)):
         yield PullRequest(
             "",
             url,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from krm_merge.components.apply.credentials import NO_CREDENTIALS, Credentials
 from krm_merge.git_program import GitError, blobs, complaint, output, run
 
 NAME = "krm-merge"
@@ -50,41 +51,54 @@ class Repository:
 
     url: str
     store: Path
+    credentials: Credentials = NO_CREDENTIALS
     _branches: dict[str, str] = field(default_factory=dict)
+    _default_branch: str = ""
 
     @classmethod
-    def opened(cls, url: str, store: Path) -> Repository:
+    def opened(cls, url: str, store: Path, credentials: Credentials = NO_CREDENTIALS) -> Repository:
         """The repository with its branches as they are now. Raises GitError."""
         if url.startswith("-"):
             raise GitError(f"{url} is no address of a git repository")
         store.mkdir(parents=True, exist_ok=True)
         if not (store / "HEAD").is_file():
             output(["init", "--quiet", "--bare", str(store)])
-        opened = cls(url, store)
+        opened = cls(url, store, credentials)
         opened.refresh()
         return opened
 
     def refresh(self) -> None:
         """Looks again which branches there are. Raises GitError."""
-        listed = output(["ls-remote", "--quiet", "--heads", "--end-of-options", self.url]).decode().splitlines()
-        self._branches = {
-            name.removeprefix(_HEADS): commit for commit, _, name in (line.partition("\t") for line in listed)
-        }
+        asked = ["ls-remote", "--quiet", "--symref", "--end-of-options", self.url, "HEAD", f"{_HEADS}*"]
+        listed = (
+            output([*self.credentials.options, *asked], environment=self.credentials.environment).decode().splitlines()
+        )
+        found = [(what, name) for what, _, name in (line.partition("\t") for line in listed)]
+        self._branches = {name.removeprefix(_HEADS): what for what, name in found if name.startswith(_HEADS)}
+        heads = [what.removeprefix(f"ref: {_HEADS}") for what, name in found if name == "HEAD" and " " in what]
+        self._default_branch = heads[0] if heads else "main"
 
     @property
     def branches(self) -> Mapping[str, str]:
         """The commits of all branches."""
         return self._branches
 
+    @property
+    def default_branch(self) -> str:
+        """The branch that the repository itself calls its own (C12)."""
+        return self._default_branch
+
     def fetch(self, *commits: str) -> None:
         """Fetches commits with their history, those that are missing. Raises GitError."""
         missing = [commit for commit in dict.fromkeys(commits) if commit and not self.has(commit)]
         if not missing:
             return
-        fetch = ["-c", "gc.auto=0", "fetch", "--progress", "--no-tags", "--end-of-options", self.url]
-        if run([*fetch, *missing], self.store).returncode != 0:
+        options = ["-c", "gc.auto=0", *self.credentials.options]
+        fetch = [*options, "fetch", "--progress", "--no-tags", "--end-of-options", self.url]
+        if run([*fetch, *missing], self.store, environment=self.credentials.environment).returncode != 0:
             # Not every server gives commits by their ids.
-            output([*fetch, "+refs/heads/*:refs/remote/heads/*", "+refs/pull/*/head:refs/remote/pull/*"], self.store)
+            everything = ["+refs/heads/*:refs/remote/heads/*", "+refs/pull/*/head:refs/remote/pull/*"]
+            output([*fetch, *everything], self.store, environment=self.credentials.environment)
         for commit in missing:
             if not self.has(commit):
                 raise GitError(f"{self.url} has no commit {commit}")
@@ -223,9 +237,8 @@ class Repository:
         """Makes a branch this commit, if it is still as it was seen. Raises GitError."""
         seen = self._branches.get(branch, "")
         lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
-        done = run(
-            ["push", "--progress", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"], self.store
-        )
+        push = ["push", "--progress", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"]
+        done = run([*self.credentials.options, *push], self.store, environment=self.credentials.environment)
         if done.returncode != 0:
             refused = _REFUSED.search(done.stderr)
             why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)

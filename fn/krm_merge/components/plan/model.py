@@ -55,8 +55,8 @@ class Target:
 
     @property
     def branch(self) -> str:
-        """The branch that they are built from."""
-        return self.dependants[0].branch or "main"
+        """The branch that they are built from, '' for the default branch of the repository (C12)."""
+        return self.dependants[0].branch
 
     @property
     def contexts(self) -> tuple[str, ...]:

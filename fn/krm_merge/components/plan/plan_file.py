@@ -70,7 +70,9 @@ class Order:
 def read_order(value: Value) -> Order:
     """A plan from its resource. Raises UnreadableError with all that is wrong."""
     fields = Fields(value)
-    branch, base = _branch(fields, "spec", "sourceBranch"), _branch(fields, "spec", "targetBranch")
+    branch, base = _branch(fields, "spec", "sourceBranch"), ""
+    if fields.at("spec", "targetBranch") is not None:
+        base = _branch(fields, "spec", "targetBranch")
     if branch and branch == base:
         fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
     fields.needed("spec", "state")

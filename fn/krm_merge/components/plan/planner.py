@@ -193,7 +193,7 @@ class _Planner:
 
     def _branch(self, target: Target, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)
-        taken = {target.branch}
+        taken = {target.branch or "main"}
         for one in self._planning.history.of_repository(target.repository):
             taken |= {*(one.branches or ()), one.target_branch}
             if one.state == "open":
