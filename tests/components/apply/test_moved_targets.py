@@ -20,7 +20,8 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     for name, letter in (("op1", "1"), ("op2", "2")):
         made.repository(name, {"a": "a\n"})
         made.component(name, name)
-        made.build(name, name, letter, event="push", commit=letter * 40)
+        made.commit(name, f"for-{name}", {"a": "b\n"})
+        made.merged(name, name, made.open(name, f"for-{name}"), letter, "merge")
     made.component("bundle", "bundle", "op1", "op2", at="b")
     made.go_on("op1", "op2", "bundle")
     return made
@@ -31,14 +32,14 @@ def dockerfile(op1: str, op2: str) -> str:
 
 
 def head(world: World) -> str:
-    return world.git("--git-dir", world.url("bundle"), "rev-parse", "component-update-op2/bundle")
+    return world.git("--git-dir", world.url("bundle"), "rev-parse", "for-op2/bundle")
 
 
 def test_a_branch_that_conflicts_is_made_anew(world: World) -> None:
     """What merges was in the way of each other: the one that is left can be merged, too."""
     world.merge("bundle", 1)
     world.go_on("op1", "op2", "bundle")
-    assert world.subjects("bundle", "component-update-op2/bundle") == [f"Update op2 to {digest('2')[:19]}"]
+    assert world.subjects("bundle", "for-op2/bundle") == [f"Update op2 to {digest('2')[:19]}"]
     world.build("op2", "op2", "3", event="push", commit="3" * 40)
     world.go_on("op1", "op2", "bundle")
     world.merge("bundle", 2)
@@ -55,12 +56,12 @@ def test_a_branch_that_merges_is_left_alone(world: World) -> None:
 
 def test_a_branch_of_people_that_conflicts_is_told(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     """R23, C4: it is theirs to rebase."""
-    before = world.commit("bundle", "component-update-op2/bundle", {"README": "mine\n"})
+    before = world.commit("bundle", "for-op2/bundle", {"README": "mine\n"})
     world.merge("bundle", 1)
     world.go_on("op1", "op2", "bundle")
     assert head(world) == before
     message = (
-        "people added commits to component-update-op2/bundle: it is not rebased and conflicts with main "
+        "people added commits to for-op2/bundle: it is not rebased and conflicts with main "
         "(Dockerfile was changed on both sides); rebase it by hand"
     )
     assert message in capsys.readouterr().err

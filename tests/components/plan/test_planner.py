@@ -812,10 +812,13 @@ def another_group_brought_it(made: Observations) -> None:
     made.step()
     made.merged("parent", 1, "8")
     made.merged("parent", number, "9")
+    for own in (1, 2):  # else one would be closed at once (C12)
+        made.edit("child", own, user_commits=True)
     assert [one.partition(" [")[0] for one in made.step()[0]] == [
         "other/child ready parent=9",
         "up/child ready parent=9",
     ]
+    made.edit("child", 1, user_commits=False)
     made.merged("child", 2, "d")
     assert made.step() == (["up/child closed  [close]"], "R22")
     assert "Closed: child#2 brought all that it brings." in made.pulls["child", 1].description

@@ -112,7 +112,11 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The pull request of one target and group. `own` is it as observed; `closed` says why it shall not be."""
+    """The pull request of one target and group. `own` is it as observed; `closed` says why it shall not be.
+
+    `is_remembered` says that its target had the digests when the last one was closed: `apply` alone sees whether it
+    still has.
+    """
 
     target: Target
     group: str
@@ -128,6 +132,7 @@ class Plan:
     description: str = ""
     own: PullRequest | None = None
     closed: str = ""
+    is_remembered: bool = False
 
     @property
     def state(self) -> Literal["open", "closed"]:

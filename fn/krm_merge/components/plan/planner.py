@@ -13,7 +13,7 @@ from krm_merge.components.graph.groups import branch_for
 from krm_merge.components.graph.incomplete_components import incomplete
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Key
+from krm_merge.components.konflux.model import Key, PullRequest
 from krm_merge.components.plan.actions import actions, tell_why
 from krm_merge.components.plan.chosen_digests import desired_digests, digest_edit
 from krm_merge.components.plan.description import description_of
@@ -78,6 +78,7 @@ class _Planner:
 
     def plan_target(self, target: Target) -> None:
         """The plans of one target, by group."""
+        start = len(self.plans)
         own = Own(self._planning, target)
         groups = triggers_by_group(self._planning, target, own)
         for group in sorted(groups.keys() | own.by_group.keys()):
@@ -87,13 +88,35 @@ class _Planner:
                 self._plan_group(target, group, triggers, own)
             elif ours.open is not None:
                 self._orphan(target, group, ours.open)
+        plans = self.plans[start:]
+        del self.plans[start:]
+        self._without_duplicates(target, plans)
+
+    def _without_duplicates(self, target: Target, plans: Sequence[Plan]) -> None:
+        """C12: of plans that wait for nothing, those stay whose digests no other one brings, too."""
+        kept: list[Plan] = []
+        for one in sorted(plans, key=_precedence):
+            same = next((other for other in kept if _brings_all(other, one)), None)
+            if same is None:
+                kept.append(one)
+                self.plans.append(one)
+                if one.actions != ("close",) and not one.is_remembered:
+                    tell_why(self._planning, one)
+                continue
+            name = named(same.own) if same.own is not None else f"the pull request from {same.branch}"
+            reason = f"{name} brings the same"
+            if one.own is not None:
+                self._close(target, one.group, one.triggers, one.own, "C12", reason)
+            else:
+                message = f"{target}: no pull request from {one.branch}: {reason}"
+                self._planning.tell("info", "C12", message, target.key)
 
     def close_all(self, target: Target) -> None:
         """Closes the pull requests to a dependant that is deleted (R5)."""
         for group, ours in Own(self._planning, target).by_group.items():
             for one in ours.ones:
                 if one.is_open:
-                    self._close(target, group, (), one, "R5", f"{target} is deleted")
+                    self._close(target, group, (), one.pull_request, "R5", f"{target} is deleted")
 
     def _plan_group(self, target: Target, group: str, triggers: list[Trigger], own: Own) -> None:
         ours = own.of_group(group)
@@ -104,7 +127,7 @@ class _Planner:
             return
         end = end_of(self._planning, triggers, desired, own, ours.open)
         if end is not None:
-            self._close(target, group, triggers, ours.open, *end)
+            self._close(target, group, triggers, ours.open.pull_request, *end)
         else:
             self._open(target, group, triggers, desired, own, ours.open)
 
@@ -112,16 +135,15 @@ class _Planner:
         """A pull request of ours that nothing triggers any more (R6, R5)."""
         gone = self._planning.graph.gone(target.key.namespace)
         if open_one.told.digests and open_one.told.digests.keys() <= gone:
-            self._close(target, group, (), open_one, "R5", "its dependencies are deleted")
+            self._close(target, group, (), open_one.pull_request, "R5", "its dependencies are deleted")
         else:
             name = named(open_one.pull_request)
             message = f"{target}: nothing triggers {name} any more; it is left open for you to decide"
             self._planning.tell("warning", "R6", message, target.key)
 
     def _close(
-        self, target: Target, group: str, triggers: Sequence[Trigger], own: Remembered, rule: str, reason: str
+        self, target: Target, group: str, triggers: Sequence[Trigger], one: PullRequest, rule: str, reason: str
     ) -> None:
-        one = own.pull_request
         self._planning.tell("info", rule, f"{target}: {named(one)} is closed: {reason}", target.key)
         self._planning.closing.add(one.id)
         title, description = description_of(target, group, triggers, (), (), (), reason)
@@ -183,13 +205,11 @@ class _Planner:
         )
         had = had_before(own.of_group(group), desired)
         if had is not None:
-            self.plans.append(made)
+            self.plans.append(replace(made, is_remembered=True))
             message = f"{had.pull_request.target_branch} had what {named(had.pull_request)} brings, which was closed"
             planning.tell("info", "R22", f"{target}: {message}; apply opens another if it was taken back", target.key)
             return
-        made = replace(made, actions=tuple(actions(made, open_one.told if open_one is not None else None)))
-        self.plans.append(made)
-        tell_why(planning, made)
+        self.plans.append(replace(made, actions=tuple(actions(made, open_one.told if open_one is not None else None))))
 
     def _branch(self, target: Target, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)
@@ -234,3 +254,25 @@ class _Planner:
             )
             if paths:
                 yield Synthetic(pull_request, paths)
+
+
+def _precedence(one: Plan) -> tuple[bool, bool, int, bool, int, str]:
+    """Which plan is kept of several that bring the same: one with commits of people, the larger, the older."""
+    own = one.own
+    return (
+        bool(one.closed),
+        own is None or not own.user_commits,
+        -len(one.digests),
+        own is None,
+        own.number if own is not None else 0,
+        one.group,
+    )
+
+
+def _brings_all(one: Plan, other: Plan) -> bool:
+    """Whether one brings all that another one does, and neither waits for anything."""
+    is_ready = all(not plan.closed and not plan.draft and not plan.synthetic and plan.digests for plan in (one, other))
+    if not is_ready or (other.own is not None and other.own.user_commits) or one.is_remembered:
+        return False
+    brought = {edit.component: edit.digest for edit in one.digests}
+    return one.base == other.base and all(brought.get(edit.component) == edit.digest for edit in other.digests)

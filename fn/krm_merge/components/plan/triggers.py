@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from krm_merge.components.konflux.history import latest
-from krm_merge.components.konflux.model import Build, Component, Outcome, PullRequest
+from krm_merge.components.konflux.model import Build, Component, Key, Outcome, PullRequest
 from krm_merge.components.plan.description import Told, reference
 from krm_merge.components.plan.model import Target, Trigger, TriggerState
 from krm_merge.components.plan.our_pull_requests import Own
 from krm_merge.components.plan.planning import Planning, named
 
 _NOTHING = Told({}, {}, {})
+_OF_PUSHES = "component-update-"
+"""What the group of pushes begins with; the name of a dependency follows."""
 _WHY_UNBUILT: Mapping[Outcome, str] = {
     "failed": "failed",
     "running": "has not finished",
@@ -27,12 +29,10 @@ def triggers_by_group(planning: Planning, target: Target, own: Own) -> dict[str,
     for key in sorted(above):
         if not planning.history.image_names(key):
             continue  # no file could name it
-        dependency = planning.graph.components[key]
-        for group, trigger in (
-            *_of_pull_requests(planning, target, own, dependency),
-            *_of_pushes(planning, own, dependency),
-        ):
+        for group, trigger in _of_pull_requests(planning, target, own, planning.graph.components[key]):
             groups.setdefault(group, []).append(trigger)
+    for group, trigger in _of_pushes(planning, own, sorted(above)):
+        groups.setdefault(group, []).append(trigger)
     return groups
 
 
@@ -102,15 +102,47 @@ def _last_promoted(planning: Planning, dependency: Component, one: PullRequest) 
     return max(promoted.started if promoted is not None else "", dependency.promoted)
 
 
-def _of_pushes(planning: Planning, own: Own, dependency: Component) -> Iterator[tuple[str, Trigger]]:
-    """I12: nobody's branch gives these a name."""
-    promoted = planning.history.promoted(dependency.key)
-    group = f"component-update-{dependency.key.name}"
-    digest = planning.history.promoted_digest(dependency.key)
-    if (digest and own.of_group(group).open) or (
-        promoted is not None and (not _is_of_merge(planning, promoted) or _is_built_again(planning, own, promoted))
-    ):
-        yield group, Trigger(dependency.key, None, "done", digest)
+def _of_pushes(planning: Planning, own: Own, above: Sequence[Key]) -> Iterator[tuple[str, Trigger]]:
+    """What pushes without a pull request bring: nobody's branch gives these a name (I12).
+
+    All that is new comes in one (C12): with the pull request that is open already, else in one of its own.
+    """
+    is_open = next((group for group, ours in sorted(own.by_group.items()) if _is_of_pushes(group) and ours.open), "")
+    found: list[tuple[str, Trigger]] = []
+    new: list[Trigger] = []
+    for key in above:
+        digest, promoted = planning.history.promoted_digest(key), planning.history.promoted(key)
+        if not digest or not planning.history.image_names(key):
+            continue
+        trigger = Trigger(key, None, "done", digest)
+        ours = own.of_group(is_open).open
+        if ours is not None and (key.name in ours.told.digests or is_open == f"{_OF_PUSHES}{key.name}"):
+            found.append((is_open, trigger))
+        elif promoted is not None and _is_news(planning, own, promoted):
+            before = _ended_with(own, trigger)
+            if before:
+                found.append((before, trigger))
+            else:
+                new.append(trigger)
+    group = is_open or (f"{_OF_PUSHES}{new[0].component.name}" if new else "")
+    yield from sorted([*found, *((group, one) for one in new)], key=lambda pair: pair[1].component)
+
+
+def _is_of_pushes(group: str) -> bool:
+    return group.startswith(_OF_PUSHES)
+
+
+def _ended_with(own: Own, trigger: Trigger) -> str:
+    """The group of a pull request that brought what was pushed and is merged or closed, '' for none."""
+    for group, ours in sorted(own.by_group.items()):
+        if _is_of_pushes(group) and any(one.names(trigger) for one in ours.ended):
+            return group
+    return ""
+
+
+def _is_news(planning: Planning, own: Own, build: Build) -> bool:
+    """Whether what was pushed comes with no pull request of the dependency, or not for the first time."""
+    return not _is_of_merge(planning, build) or _is_built_again(planning, own, build)
 
 
 def _is_of_merge(planning: Planning, build: Build) -> bool:
