@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from krm_merge.components.konflux.fields import EXPECTED_DIGEST, UnreadableError, items, text
@@ -23,8 +23,9 @@ from krm_merge.components.plan.resources import KIND, PULL_REQUEST
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.merge.member import flaw_of
+from krm_merge.text.nodes import Mapping, Sequence
 
-_OF_KONFLUX = frozenset(("IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
+_OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
 _GROUP_OF = {"Repository": "pipelinesascode.tekton.dev"}
 _KINDS = frozenset(
     (
@@ -53,6 +54,11 @@ class ComponentItems:
     definitions: list[Resource] = field(default_factory=list)
     others: dict[str, list[Resource]] = field(default_factory=dict)
     admissions: list[Admission] = field(default_factory=list)
+    listed: list[Resource] = field(default_factory=list)
+
+    def is_listed(self, item: Resource) -> bool:
+        """Whether it is an item of a List, which is not edited."""
+        return any(one is item for one in self.listed) if self.listed else False
 
     @property
     def names(self) -> set[str]:
@@ -73,11 +79,8 @@ class ComponentItems:
 def read_items(resources: Iterable[Resource], results: Results) -> ComponentItems:
     """Reads what tells of components; what cannot be read is reported."""
     found = ComponentItems()
-    for item in resources:
+    for item in _unpacked(resources, found):
         try:
-            if item.kind == "List":
-                message = f"{item.file or 'an item'}: a List is not looked into; write its items as documents"
-                results.error(message, file=item.file)
             if item.kind not in _KINDS:
                 continue
             if flaw := flaw_of(item.root):
@@ -95,6 +98,20 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
     return found
 
 
+def _unpacked(resources: Iterable[Resource], found: ComponentItems) -> Iterator[Resource]:
+    """The resources, in place of a List (`kubectl get -o yaml`) its items, which can be read but not edited (C10)."""
+    for item in resources:
+        if item.kind != "List" or item.api_version != "v1":
+            yield item
+            continue
+        listed = item.root.get("items")
+        for node in listed.items if isinstance(listed, Sequence) else ():
+            if isinstance(node, Mapping):
+                one = Resource.from_tree(node, item.file, item.index)
+                found.listed.append(one)
+                yield one
+
+
 def _read(item: Resource, found: ComponentItems, results: Results) -> None:
     group, value = item.api_version.rpartition("/")[0], item.value
     match item.kind:
@@ -105,6 +122,9 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
                 raise UnreadableError(f"{places} are of one Component; take one of them out", "metadata.name")
             found.components[component.key] = component
             found.resources[component.key] = item
+            if len(versions := items(value, "spec", "source", "versions")) > 1:
+                message = f"the first of {len(versions)} versions is read; give each of the others a Component"
+                _warn(item, "spec.source.versions", message, "C10", component.key, results)
             for path, written in misspelt(value):
                 message = f"this is not read; what it depends on is written {written}"
                 _warn(item, path, message, "R1", component.key, results)

@@ -38,11 +38,14 @@ _RELEASE = "release.appstudio.openshift.io/auto-release"
 
 def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, config: PlanComponentUpdates) -> None:
     """Edits the items; reports what there is to tell."""
-    emit, edits = config.emit, ValueEdits(resource_list.results)
+    emit, edits = config.emit, ValueEdits(resource_list.results, found.is_listed)
     take_out_deleted(found, graph, edits)
     if emit.buildNudgesRef:
         write_nudges(found, graph, edits)
-    new = write_nudge_configs(found, graph, edits) if emit.nudgeConfig else []
+    new = []
+    if emit.buildNudgesRef or emit.nudgeConfig:
+        # C10: where there is a NudgeConfig, Konflux obeys it alone.
+        new = write_nudge_configs(found, graph, edits, emit.nudgeMode, missing=emit.nudgeConfig)
     if emit.contexts:
         _repositories(found, graph, edits)
         _scenarios(found, graph, edits)
@@ -181,9 +184,24 @@ def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterat
     """The items of a kind whose application has Components here."""
     known = applications(graph)
     for item in found.others.get(kind, ()):
-        application = known.get((item.namespace, text(item.value, "spec", "application")))
+        group = text(item.value, "spec", "componentGroup")
+        if group:
+            application = _of_group(item.namespace, group, found, graph)
+        else:
+            application = known.get((item.namespace, text(item.value, "spec", "application")))
         if application is not None:
             yield item, application
+
+
+def _of_group(namespace: str, name: str, found: ComponentItems, graph: Graph) -> Application | None:
+    """The Components of a ComponentGroup, which need not be of one application; None where it is not in the package."""
+    for group in found.others.get("ComponentGroup", ()):
+        if (group.namespace, group.name) == (namespace, name):
+            named = sorted({text(one, "name") for one in items(group.value, "spec", "components")})
+            keys = [key for each in named if (key := Key(namespace, each)) in graph.components]
+            tested = tuple(key.name for key in keys if graph.is_tested(key))
+            return Application(tested, tuple(key.name for key in keys if not graph.is_tested(key)))
+    return None
 
 
 def _replaced_contexts(item: Resource) -> list[str] | None:

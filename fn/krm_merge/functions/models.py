@@ -269,7 +269,10 @@ class EmitModel(_Strict):
     """What `configure` writes."""
 
     buildNudgesRef: bool = Field(True, description="`build-nudges-ref` on dependencies.")
-    nudgeConfig: bool = Field(False, description="A NudgeConfig instead.")
+    nudgeConfig: bool = Field(False, description="A NudgeConfig for each namespace; one that is there is kept up.")
+    nudgeMode: Literal["immediate", "validated"] = Field(
+        "immediate", description="When Konflux nudges, of edges that `configure` adds to a NudgeConfig."
+    )
     contexts: bool = Field(True, description="`spec.context` of Repositories, contexts of IntegrationTestScenarios.")
     releasePlans: bool = Field(True, description="The annotation of ReleasePlans that keeps dependencies from release.")
     celGuards: bool = Field(True, description="on-cel-expression of the PipelineRuns in .tekton.")

@@ -38,6 +38,10 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     tell(findings, items, results)
     if results.errors:
         return
+    if config.mode != "configure":
+        from krm_merge.functions.configure_nudges import tell_ignored_nudges
+
+        tell_ignored_nudges(items, results)
     if config.mode == "validate":
         tell(incomplete(graph, _history(items, graph)), items, results)
         return

@@ -98,7 +98,7 @@ def _promote(found: ComponentItems, simulation: Simulation, history: History) ->
         item = found.resources[key]
         # Else only the Component itself says what is promoted.
         is_built = history.promoted(key) is not None
-        if at(item.value, "status", "lastPromotedImage") != image and is_built:
+        if at(item.value, "status", "lastPromotedImage") != image and is_built and not found.is_listed(item):
             item.set("status.lastPromotedImage", image)
 
 

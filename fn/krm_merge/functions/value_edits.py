@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from krm_merge.functions.text_styles import in_style_of
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results, Severity
@@ -18,9 +20,10 @@ ANNOTATIONS = ("metadata", "annotations")
 class ValueEdits:
     """The values of items with the edits made so far, and what there is to tell of them."""
 
-    def __init__(self, results: Results) -> None:
-        """Nothing is edited yet."""
+    def __init__(self, results: Results, is_read_only: Callable[[Resource], bool] = lambda item: False) -> None:
+        """Nothing is edited yet. What is read only is reported in place of an edit."""
         self.results = results
+        self._is_read_only = is_read_only
         self._edited: dict[int, tuple[Resource, Object, Object]] = {}
         self._texts: dict[tuple[int, tuple[str, ...]], str] = {}
 
@@ -59,10 +62,14 @@ class ValueEdits:
     def carry_out(self) -> None:
         """Edits the texts."""
         for item, before, now in self._edited.values():
-            if now is not before:
+            if now is not before and self._is_read_only(item):
+                self.tell(item, "warning", "C10", "it is in a List, which is not edited; write it as a document")
+            elif now is not before:
                 item.change(before, now, lambda path: _KEYS.get(path, ()))
         for (of, path), text in self._texts.items():
             item = self._edited[of][0]
+            if self._is_read_only(item):
+                continue
             entry = _entry(item, path)
             if entry is not None and (written := in_style_of(entry.value, text)) is not None:
                 item.editor.replace(entry, written)
