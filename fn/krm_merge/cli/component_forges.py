@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.fields import UnreadableError
 from krm_merge.components.plan.plan_file import Order, read_order
 from krm_merge.components.plan.resources import KIND, pull_request_name, pull_request_resource
+from krm_merge.components.plan.summary import View, as_page, as_text, as_value, summarized
 from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError
@@ -82,6 +84,23 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, ok_to_te
         for step in carry_out(order, repository, pull_requests, ok_to_test=ok_to_test):
             getattr(results, step.severity)(step.message, tags={"rule": step.rule})
     show_results(results, quiet=quiet, done=True)
+    if results.errors:
+        sys.exit(1)
+
+
+@click.command("summary")
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", show_default=True)
+def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
+    """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what."""
+    results = Results()
+    found = summarized(order for place in plans for order in _orders(place, results))
+    show_results(results, quiet=True)
+    if form == "json":
+        click.echo(json.dumps(as_value(found), indent=2))
+    else:
+        click.echo(as_page(found) if form == "html" else as_text(found, by), nl=False)
     if results.errors:
         sys.exit(1)
 

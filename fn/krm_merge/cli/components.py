@@ -44,6 +44,7 @@ def command() -> None:
 
 command.add_command(component_forges.apply_command)
 command.add_command(component_forges.observe_command)
+command.add_command(component_forges.summary_command)
 command.add_command(local_pull_requests.command)
 
 

@@ -65,6 +65,9 @@ class Order:
     copies: tuple[Copy, ...]
     edits: tuple[Edit, ...]
     policy: DigestPolicy = field(default_factory=DigestPolicy)
+    dependants: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    """What it waits for, as people read it."""
 
 
 def read_order(value: Value) -> Order:
@@ -109,6 +112,8 @@ def read_order(value: Value) -> Order:
         tuple(copies),
         tuple(edits),
         _policy(fields),
+        tuple(fields.text(*one, "name") for one in components),
+        tuple(dict.fromkeys(_wait(fields, one) for one in fields.maps("spec", "waitingFor"))),
     )
     fields.check()
     return order
@@ -141,6 +146,13 @@ def _edit(fields: Fields, at: Place) -> Edit:
         new,
         _digests(fields, *at, "manifests"),
     )
+
+
+def _wait(fields: Fields, at: Place) -> str:
+    what, component = fields.text(*at, "pullRequest"), fields.text(*at, "component")
+    if fields.text(*at, "until") == "mergeBuild":
+        return f"the build of {component} after {what or 'its push'}"
+    return f"the merge of {what}"
 
 
 def _policy(fields: Fields) -> DigestPolicy:
