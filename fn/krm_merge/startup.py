@@ -90,8 +90,11 @@ def _initializer(made: type, names: tuple[str, ...], defaults: dict[str, object]
     size = len(names)
 
     def initialize(self: object, *values: object, **named: object) -> None:
-        if named or len(values) != size:
-            values = _completed(made.__name__, names, values, named, defaults)
+        if len(values) != size or named:
+            rest = [named.pop(name, defaults.get(name, _ABSENT)) for name in names[len(values) :]]
+            if named or _ABSENT in rest or len(values) > size:
+                raise TypeError(_problem(made.__name__, names, values, named, rest))
+            values = (*values, *[one.factory() if type(one) is _Fresh else one for one in rest])
         # Setters give None, so this is a loop over all of them, three times as fast as one that is written out.
         any(map(call, setters, repeat(self), values))
 
@@ -106,24 +109,19 @@ def _initializer(made: type, names: tuple[str, ...], defaults: dict[str, object]
     return initialize_and_finish
 
 
-def _completed(
-    made: str, names: tuple[str, ...], values: tuple[object, ...], named: dict[str, object], defaults: dict[str, object]
-) -> tuple[object, ...]:
-    """The values of all fields. Raises TypeError where one is missing, given twice or unknown."""
+_ABSENT = object()
+
+
+def _problem(
+    made: str, names: tuple[str, ...], values: tuple[object, ...], wrong: dict[str, object], rest: list[object]
+) -> str:
+    """What is wrong with the fields that a value is made with."""
     if len(values) > len(names):
-        raise TypeError(f"{made} has {len(names)} fields; {len(values)} values are given")
-    fields = dict(zip(names, values, strict=False))
-    for name, value in named.items():
-        if name in fields or name not in names:
-            raise TypeError(f"{made} has no such field, or has it already: {name}")
-        fields[name] = value
-    if missing := [name for name in names if name not in fields and name not in defaults]:
-        raise TypeError(f"{made} lacks {', '.join(missing)}")
-    return tuple(fields[name] if name in fields else _made(defaults[name]) for name in names)
-
-
-def _made(default: object) -> object:
-    return default.factory() if isinstance(default, _Fresh) else default
+        return f"{made} has {len(names)} fields; {len(values)} values are given"
+    if wrong:
+        return f"{made} has no such field, or has it already: {', '.join(wrong)}"
+    missing = [name for name, one in zip(names[len(values) :], rest, strict=True) if one is _ABSENT]
+    return f"{made} lacks {', '.join(missing)}"
 
 
 def _by_fields(names: tuple[str, ...]) -> dict[str, Any]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from krm_merge.merge import renames
 from krm_merge.merge.folders import Folders
+from krm_merge.merge.likeness import likeness
 from krm_merge.merge.member import Member, subject_of
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.renames import moved_files
 from krm_merge.merge.resources import match_resources
-from krm_merge.text.nodes import Mapping
+from krm_merge.text.nodes import Mapping, Node
 from krm_merge.text.reader import read
 
 CONTENT = {"x": "a: 1, b: 2, c: 3, d: 4", "y": "a: 1, b: 2, c: 3, d: 5", "z": "q: 7, r: 8"}
@@ -119,3 +121,17 @@ def test_a_file_that_still_has_something_else_did_not_move() -> None:
 def test_a_file_that_the_third_side_has_beside_the_new_one_did_not_move() -> None:
     original, after = side("f:A/a"), side("g:A/a")
     assert moved_files(original, after, {"f"}, {"g"}, {"f", "g"}) == {}
+
+
+def test_files_with_other_resources_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[Node, Node]] = []
+
+    def counted(first: Node, second: Node) -> float:
+        compared.append((first, second))
+        return likeness(first, second)
+
+    monkeypatch.setattr(renames, "likeness", counted)
+    before, now = (side(" ".join(f"{place}{at}:A/a{at}" for at in range(20))) for place in ("f", "g"))
+    old, new = ({m.place for m in members} for members in (before, now))
+    assert moved_files(before, now, old, new, old) == {f"g{at}": f"f{at}" for at in range(20)}
+    assert len(compared) == 20

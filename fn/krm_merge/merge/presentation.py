@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from krm_merge.krm.resource import ID_ANNOTATIONS
 from krm_merge.merge.comments import MERGE_COMMENT, comments_in
 from krm_merge.merge.lines import merge_lines
 from krm_merge.merge.member import Decide
@@ -19,7 +20,7 @@ from krm_merge.merge.sequence import merge_sequences
 from krm_merge.startup import frozen, pattern, replace
 from krm_merge.text.align import aligned
 from krm_merge.text.layout import CannotEdit, Comments, source_of
-from krm_merge.text.nodes import Canonical, Child, Mapping, Node, TextError
+from krm_merge.text.nodes import Canonical, Child, Mapping, Node, TextError, text_canonical
 from krm_merge.text.reader import read
 
 _LINE = pattern(r"[^\n]*\n|[^\n]+")
@@ -67,7 +68,7 @@ class Presentation:
         `edit` gives local's text with the edits that were decided. Merging original and upstream with the result gives
         the result again (law D).
         """
-        text = self._by_lines()
+        text = None if self._keeps_ids() else self._by_lines()
         if text is not None:
             return text
         text = self._with_comments(edit())
@@ -86,6 +87,14 @@ class Presentation:
         again = Presentation(versions, self._wanted)
         by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
+
+    def _keeps_ids(self) -> bool:
+        """Whether lines would keep what the document loses: kpt's annotations for its own use, local's alone (W3)."""
+        lost = _annotations(self._versions.local.canonical) - _annotations(self._wanted)
+        return any(
+            text_canonical(name) in lost and name not in self._original and name not in self._upstream
+            for name in ID_ANNOTATIONS
+        )
 
     def _by_lines(self) -> str | None:
         """The merge by lines, if it means what was decided, and has no comment that local has there already."""
@@ -202,6 +211,15 @@ def _together(original: int, upstream: int, local: int) -> int:
     """How often something is there after both sides' changes; what both did alike is done once."""
     theirs, ours = upstream - original, local - original
     return original + (max(theirs, ours, key=abs) if theirs * ours > 0 else theirs + ours)
+
+
+def _annotations(document: Canonical) -> set[Canonical]:
+    """The names of the annotations of a document."""
+    value = document
+    for name in ("metadata", "annotations"):
+        fields = value[-1] if value[0] == "map" and isinstance(value[-1], frozenset) else ()
+        value = next((inner for key, inner in fields if key == text_canonical(name)), ("null",))
+    return {key for key, _ in value[-1]} if isinstance(value[-1], frozenset) else set()
 
 
 def _unordered(canonical: Canonical) -> Canonical:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -15,6 +14,7 @@ Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
 """A resource in original, upstream and local."""
 
 _Row: TypeAlias = list[Member | None]
+_Label: TypeAlias = tuple[str, str, str]
 _Thing = TypeVar("_Thing")
 
 MOST_CANDIDATES = 100
@@ -43,15 +43,15 @@ def moved_files(
         return {}
 
     def alike(old: list[Member], path: list[Member]) -> float:
-        if Counter(map(_label, old)) != Counter(map(_label, path)):
-            return 0.0
-        pairs = zip(sorted(old, key=_label), sorted(path, key=_label), strict=True)
-        return sum(likeness(a.root, b.root) for a, b in pairs) / len(old)
+        return sum(likeness(a.root, b.root) for a, b in zip(old, path, strict=True)) / len(old)
 
+    by_labels: dict[tuple[_Label, ...], list[str]] = {}
+    for path, members in new.items():
+        by_labels.setdefault(tuple(map(_label, members)), []).append(path)
     scores = (
-        (old, path, alike(gone[old], new[path]))
-        for old in gone
-        for path in new
+        (old, path, alike(members, new[path]))
+        for old, members in gone.items()
+        for path in by_labels.get(tuple(map(_label, members)), ())
         if old not in elsewhere or path not in elsewhere
     )
     return {path: old for old, path in _best_pairs(scores)}
@@ -160,13 +160,14 @@ def _best_pairs(scores: Iterable[tuple[_Thing, _Thing, float]]) -> list[tuple[_T
 
 
 def _by_file(members: Iterable[Member]) -> dict[str, list[Member]]:
+    """The resources of each file, by kind and name."""
     files: dict[str, list[Member]] = {}
-    for member in members:
+    for member in sorted(members, key=_label):
         files.setdefault(member.place, []).append(member)
     return files
 
 
-def _label(member: Member) -> tuple[str, str, str]:
+def _label(member: Member) -> _Label:
     return member.subject.group, member.subject.kind, member.subject.name or member.generate_name
 
 
