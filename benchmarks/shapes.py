@@ -134,6 +134,28 @@ SHAPES = {
 }
 
 
+def growing(kind: str, size: int) -> Shape:
+    """One resource with a collection of this size, of which upstream changes a tenth, local another."""
+
+    def written(number: int, state: State) -> str:
+        values = [state.tag if at % 10 == 0 else str(state.replicas) if at % 10 == 5 else "0" for at in range(size)]
+        lines = "".join(GROWING[kind].format(at=at, value=value) for at, value in enumerate(values))
+        return small(number, state) + f"{kind}:\n{lines}"
+
+    return Shape(written, percent=100)
+
+
+GROWING = {
+    "fields": "  field-{at}: value-{value}\n",
+    "comments": "  # about {at}\n  field-{at}: value-{value} # {value}\n",
+    "named": "- name: item-{at}\n  value: {value}\n",
+    "texts": "- text-{at}-{value}\n",
+    "unnamed": "- first: {at}\n  second: {value}\n",
+    "flow": "- {{first: {at}, second: {value}}}\n",
+}
+"""The lines of an element of a collection of each kind."""
+
+
 def package(shape: Shape, resources: int) -> Iterator[str]:
     """A ResourceList with this many resources beside the Kptfile."""
     yield HEAD

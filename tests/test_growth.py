@@ -1,0 +1,61 @@
+"""Work grows with the size of a package, not faster: in every shape that its resources may have.
+
+Work is counted in calls of functions, those of libraries too: the same number in every run. Seconds are for
+`make bench`.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import sys
+from itertools import pairwise
+
+import pytest
+from benchmarks.shapes import GROWING, SHAPES, growing, package
+
+from krm_merge.functions import process
+
+MOST = 1.2
+"""The exponent of growth that is allowed: 1 is in proportion, 2 four times the work for twice the size."""
+
+
+def calls(data: bytes) -> int:
+    """How many functions a merge calls."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    # Where a collection falls depends on what ran before.
+    gc.disable()
+    sys.setprofile(counted)
+    try:
+        outcome = process(data)
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    assert outcome.exit_code == 0, outcome.message
+    return count
+
+
+def exponent(inputs: list[str]) -> float:
+    """By which power of the size the work grows, of inputs that double twice; what every run costs does not count."""
+    # The first run imports and compiles.
+    calls(inputs[0].encode())
+    work = [calls(text.encode()) for text in inputs]
+    first, second = (more - less for less, more in pairwise(work))
+    return math.log2(second / first)
+
+
+@pytest.mark.parametrize("name", [name for name in SHAPES if name != "few-large"])
+def test_work_grows_with_the_number_of_resources(name: str) -> None:
+    shape = SHAPES[name]
+    smallest = 100 if shape.percent < 100 else 10
+    assert exponent(["".join(package(shape, smallest * times)) for times in (1, 2, 4)]) < MOST
+
+
+@pytest.mark.parametrize("kind", GROWING)
+def test_work_grows_with_the_size_of_one_resource(kind: str) -> None:
+    assert exponent(["".join(package(growing(kind, size), 1)) for size in (200, 400, 800)]) < MOST
