@@ -12,7 +12,19 @@ import pytest
 
 from krm_merge.startup import fresh, frozen, pattern, replace
 
-HEAVY = ("ast", "click", "ctypes", "dataclasses", "inspect", "pydantic", "rich", "ruamel", "subprocess", "tempfile")
+HEAVY = (
+    "ast",
+    "click",
+    "ctypes",
+    "dataclasses",
+    "inspect",
+    "pickle",
+    "pydantic",
+    "rich",
+    "ruamel",
+    "subprocess",
+    "tempfile",
+)
 """What costs milliseconds to import, and is not needed to merge one Kptfile."""
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from benchmarks.shapes import SHAPES, package
 
 from kptfiles import resource_list
 from krm_merge.functions import process
+from krm_merge.krm import parallel
 from krm_merge.text.nodes import Mapping
 from krm_merge.text.reader import read
 from krm_merge.text.values import to_value
@@ -188,3 +191,19 @@ def test_comments_alone_come_from_upstream(value: str, ids: str) -> None:
     assert f"\n    a: {value} # why\n" in output
     assert "/id: '1'" not in output
     assert "ConfigMap x: comments only" in output
+
+
+@pytest.mark.parametrize("refused", [False, True])
+@pytest.mark.parametrize("shape", ["all-in-conflict", "many-small", "mixed"])
+def test_all_processors_give_what_one_gives(shape: str, refused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = "".join(package(replace(SHAPES[shape], percent=100, conflict=True), 16)).encode()
+    if refused:
+        data += b"  onConflict: fail\n"
+    monkeypatch.setattr(parallel, "_processors", lambda: 3)
+    outcomes = []
+    for worth_it in (10**9, 2):
+        monkeypatch.setattr(parallel, "WORTH_IT", worth_it)
+        outcomes.append(process(data))
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0].exit_code == int(refused), outcomes[0].message
+    assert outcomes[0].output.count(b"\n- message: ") >= 16

@@ -6,24 +6,20 @@ Original and upstream come from the functionConfig, local is the items.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from posixpath import join
 
 from krm_merge.functions.config import read_settings
 from krm_merge.functions.document_indexes import DocumentIndexes
+from krm_merge.functions.merged_items import MergedItem, merged_items
 from krm_merge.functions.places import new_resource
 from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, read_sides
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.carry_out import carry_out
 from krm_merge.merge.member import Outcome
 from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.reach import reaches
 from krm_merge.merge.report import report
-from krm_merge.startup import pattern
-
-_SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
 
 
 def merge_package(resource_list: ResourceList) -> None:
@@ -47,8 +43,10 @@ def merge_package(resource_list: ResourceList) -> None:
     refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
     added = [] if refused else [outcome for outcome in outcomes if outcome.fate == "added"]
     indexes = DocumentIndexes(resource_list, sides, outcomes) if added else None
+    merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
+    merged_by_id = dict(zip(map(id, merging), merged_items(sides, merging), strict=True))
     for outcome in outcomes:
-        _carry_out(resource_list, sides, outcome, indexes, refused=refused)
+        _carry_out(resource_list, sides, outcome, indexes, merged_by_id.get(id(outcome)), refused=refused)
     _tell_of_idle_rules(resource_list, sides, settings.policy)
     _tell_if_declared(resource_list)
 
@@ -78,11 +76,23 @@ def _inhabited(sides: Sides, resources: list[Outcome]) -> Iterator[str]:
 
 
 def _carry_out(
-    resource_list: ResourceList, sides: Sides, outcome: Outcome, indexes: DocumentIndexes | None, *, refused: bool
+    resource_list: ResourceList,
+    sides: Sides,
+    outcome: Outcome,
+    indexes: DocumentIndexes | None,
+    merged: MergedItem | None,
+    *,
+    refused: bool,
 ) -> None:
     """Changes the list as decided, unless something in the package is refused, and reports it."""
     member = outcome.member
     resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
+    if merged is not None:
+        if merged.data is not None:
+            resource.settle(merged.data)
+        for result in merged.results:
+            resource_list.results.add(result)
+        return
     if not refused:
         if outcome.fate == "added":
             assert indexes is not None
@@ -90,16 +100,7 @@ def _carry_out(
             resource_list.items.append(resource)
         elif outcome.fate == "deleted":
             resource_list.items.remove(resource)
-        elif outcome.fate == "merged":
-            carry_out(resource, outcome, resource_list.results, fit=partial(_fitted, resource.column))
     report(outcome, resource, resource_list.results, refused=refused)
-
-
-def _fitted(column: int, document: str) -> str:
-    """The text of a document in the lines of an item whose fields stand at a column."""
-    text = _SEPARATORS.sub("", document.replace("\r\n", "\n"), count=1)
-    lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
-    return "\n".join(lines) + "\n"
 
 
 def _tell_of_idle_rules(resource_list: ResourceList, sides: Sides, policy: Policy) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
-import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
@@ -29,6 +27,9 @@ def in_parallel(work: Callable[[Sequence[Item]], Done], items: Sequence[Item]) -
         return [work(items)]
     size = -(-len(items) // processes)
     parts = [items[at : at + size] for at in range(0, len(items), size)]
+    # Only here are they worth their time: every run imports this module.
+    import pickle
+
     children = [_start(work, part) for part in parts[1:]]
     try:
         done = [work(parts[0])]
@@ -56,6 +57,8 @@ def _answer(child: int, pipe: int) -> bytes | None:
 
 def _start(work: Callable[[Sequence[Item]], Done], part: Sequence[Item]) -> tuple[int, int] | None:
     """A process that does a part, and the pipe that it writes to; None where there can be no more processes."""
+    import pickle
+
     reader, writer = os.pipe()
     parent = os.getpid()
     try:
@@ -81,8 +84,8 @@ def _start(work: Callable[[Sequence[Item]], Done], part: Sequence[Item]) -> tupl
 
 def _end_with(parent: int) -> None:
     """Lets this process be ended with its parent: nobody waits for its answer then. Linux only."""
-    # Only here is it worth its time.
     import ctypes
+    import signal
 
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
