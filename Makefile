@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test fuzz demo lint format image lock docs bench bench-update clean
+.PHONY: help setup test fuzz demo lint format image lock docs bench bench-shapes bench-update clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ bench: $(STAMP) ## Measure start-up time, run time and memory
 	$(WITH_PATH) $(BIN)/python -m benchmarks.patch
 	$(WITH_PATH) $(BIN)/python -m benchmarks.transform
 	$(WITH_PATH) $(BIN)/python -m benchmarks.components
+
+bench-shapes: $(STAMP) ## Measure merges of whole packages of every shape and size
+	$(WITH_PATH) $(BIN)/python -m benchmarks.whole
 
 bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some minutes
 	$(WITH_PATH) $(BIN)/python -m benchmarks.update

@@ -1,0 +1,149 @@
+"""Measures merges of whole packages of every shape and size. `make bench-shapes` runs it, README.md explains."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.measuring import (
+    PROGRAM,
+    Command,
+    Run,
+    alternate,
+    load,
+    machine,
+    median,
+    present,
+    program,
+    rounds,
+    table,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+SINK = "kpt fn sink"
+SHAPES = (
+    "mixed",
+    "block",
+    "unchanged",
+    "tenth-edited",
+    "all-edited",
+    "all-in-conflict",
+    "flow-metadata",
+    "json",
+    "backslashes",
+    "many-small",
+    "few-large",
+)
+"""Those of benchmarks.shapes, which is not imported: a child's peak counts from its parent's size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A ResourceList of a shape, about so many megabytes with all three versions."""
+
+    shape: str
+    megabytes: int
+    directory: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.shape}-{self.megabytes}"
+
+    def write(self) -> None:
+        """Writes the input, in a process of its own."""
+        command = [sys.executable, "-m", "benchmarks.shapes", self.shape, str(self.megabytes)]
+        with self._input.open("wb") as file:
+            subprocess.run(command, cwd=ROOT, stdout=file, check=True)
+
+    def commands(self, path: str, runs: int, *, beside_kpt: bool) -> list[Command]:
+        """krm-merge, and kpt writing the items of the same list into files."""
+        own = [Command(self.name, PROGRAM, [path], runs, self._input, self.directory / "output")]
+        if beside_kpt:
+            sink = self.directory / "sink"
+            argv = ["kpt", "fn", "sink", str(sink)]
+            remove = lambda: shutil.rmtree(sink, ignore_errors=True)  # noqa: E731 - a name for what is passed on
+            own.append(Command(self.name, SINK, argv, runs, self._input, self.directory / "said", None, remove))
+        return own
+
+    @property
+    def _input(self) -> Path:
+        return self.directory / f"{self.name}.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The numbers of one shape: of each size CPU time and peak; how the time grows; its ratio to that of kpt."""
+
+    shape: str
+    cpu_s: list[float]
+    peak_mb: list[float]
+    exponent: float | None
+    to_kpt: float | None
+
+
+def row(shape: str, sizes: list[int], runs: dict[str, dict[str, list[Run]]]) -> Row:
+    """The numbers of one shape; the exponent of growth is that from the smallest to the largest size."""
+    own = [runs[f"{shape}-{size}"][PROGRAM] for size in sizes]
+    cpu = [median([run.cpu_ms for run in one]) / 1000 for one in own]
+    exponent = math.log(cpu[-1] / cpu[0]) / math.log(sizes[-1] / sizes[0]) if len(sizes) > 1 else None
+    other = runs[f"{shape}-{sizes[-1]}"].get(SINK)
+    to_kpt = median(rounds(own[-1], other, "cpu_ms")) if other else None
+    return Row(shape, cpu, [max(run.peak_mb for run in one) for one in own], exponent, to_kpt)
+
+
+def report(rows: list[Row], sizes: list[int], before: float) -> str:
+    """All numbers as markdown."""
+    head = ["shape"]
+    for size in sizes:
+        head += [f"{size} MB: CPU, s", "peak, MB"]
+    lines = []
+    for one in rows:
+        numbers = [
+            text for cpu, peak in zip(one.cpu_s, one.peak_mb, strict=True) for text in (f"{cpu:.2f}", f"{peak:.0f}")
+        ]
+        exponent = "" if one.exponent is None else f"{one.exponent:.2f}"
+        lines.append([one.shape, *numbers, exponent, "" if one.to_kpt is None else f"{one.to_kpt:.2f}"])
+    return machine(before) + "\n" + table([*head, "exponent", f"CPU to `{SINK}`"], lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Measures merges of whole packages of every shape.")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each case")
+    parser.add_argument("--megabytes", default="1,10", help="sizes of the lists, all three versions together")
+    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--json", action="store_true", help="print JSON instead of markdown")
+    arguments = parser.parse_args()
+    if (path := program()) is None:
+        return 2
+    sizes = [int(size) for size in arguments.megabytes.split(",")]
+    shapes = arguments.shapes.split(",")
+    before, beside_kpt = load(), present("kpt")
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
+        try:
+            for shape in shapes:
+                commands = []
+                for size in sizes:
+                    case = Case(shape, size, Path(directory))
+                    case.write()
+                    commands += case.commands(path, arguments.runs, beside_kpt=beside_kpt)
+                rows.append(row(shape, sizes, alternate(commands)))
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            print(error, file=sys.stderr)
+            return 1
+    if arguments.json:
+        print(json.dumps({"load": [before, load()], "megabytes": sizes, "shapes": [asdict(one) for one in rows]}))
+    else:
+        print(report(rows, sizes, before), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
