@@ -72,6 +72,9 @@ class TreeMerge:
         present = sides.present
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
+        if len(present) == 3 and same(sides.original, sides.upstream) and same(sides.original, sides.local):
+            # Nothing to decide, however much is inside.
+            return Verdict(sides.local, side="local")
         if all(isinstance(node, Mapping) for node in present):
             return self._mapping(path, sides)
         if all(isinstance(node, Sequence) for node in present):
