@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from krm_merge.errors import KrmMergeError
+from krm_merge.functions.merge_policy import combined, policy_in, policy_of
 from krm_merge.functions.models import MergeRules
 from krm_merge.functions.validation import check, list_keys_of, rules_of
 from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import OnConflict, Policy
+from krm_merge.merge.policy import OnConflict
 from krm_merge.packages.merge import merge_trees
-from krm_merge.packages.tree import Changed, File, Tree, leads_out
+from krm_merge.packages.tree import Changed, File, Tree, holds_resources, leads_out
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import DecisionRecord
 
@@ -46,12 +47,15 @@ def merge_packages(
     rules: Sequence[Mapping[str, Any]] = (),
     list_keys: Sequence[Mapping[str, Any]] = (),
     function_identity: Literal["document", "smart"] = "smart",
+    policy: Mapping[str, Any] | None = None,
 ) -> MergedPackage:
     """Merges what changed from original to upstream into local.
 
     Each side has the contents of a package's files by path, relative and with slashes. `rules` and `list_keys` are
-    those of a functionConfig, as plain values. Raises KrmMergeError where an argument is wrong or no valid package
-    comes of it; all that is wrong is named at once.
+    those of a functionConfig, as plain values. `policy` is a MergePolicy as a plain value, by default the one that
+    local has in its own folder: its choices come first, its `onConflict` counts unless `on_conflict` is another than
+    "upstream". Raises KrmMergeError where an argument is wrong or no valid package comes of it; all that is wrong is
+    named at once.
     """
     trees = [_tree(name, side) for name, side in (("original", original), ("upstream", upstream), ("local", local))]
     for name, value in (("on_conflict", on_conflict), ("function_identity", function_identity)):
@@ -60,10 +64,12 @@ def merge_packages(
     checked, problems = check(MergeRules, {"rules": [dict(r) for r in rules], "listKeys": [dict(k) for k in list_keys]})
     if checked is None:
         raise KrmMergeError("; ".join(f"{path}{problem}" for path, problem in problems))
-    policy = Policy(on_conflict, rules_of(checked.rules))
-    merger = PackageMerger(policy, function_identity == "smart", list_keys=list_keys_of(checked.listKeys))
+    own = [(path, file.data) for path, file in trees[2].items() if "/" not in path and holds_resources(path)]
+    package = policy_in(own) if policy is None else policy_of(dict(policy), "policy")
+    obeyed = combined(None if on_conflict == "upstream" else on_conflict, rules_of(checked.rules), package)
+    merger = PackageMerger(obeyed, function_identity == "smart", list_keys=list_keys_of(checked.listKeys))
     merged = merge_trees(trees[0], trees[1], trees[2], merger)
-    records = records_of([merged.decided], policy)
+    records = records_of([merged.decided], obeyed)
     if merged.results.errors and not any(record.status == "open" for record in records):
         raise KrmMergeError("; ".join(error.message for error in merged.results.errors))
     return MergedPackage(

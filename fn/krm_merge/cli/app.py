@@ -13,9 +13,10 @@ import click
 
 from krm_merge import interrupts, standard_output
 from krm_merge.cli.show import say
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line, lines
 from krm_merge.internal_error import internal_error
-from krm_merge.packages.directory import PackageError, UnavailableError
+from krm_merge.packages.directory import UnavailableError
 from krm_merge.packages.written import noted
 
 UNAVAILABLE = 3
@@ -23,6 +24,7 @@ UNAVAILABLE = 3
 COMMANDS = {
     "merge": "Merge three versions of a package or of a file.",
     "update": "Update a package from the git repository that its Kptfile names.",
+    "policy": "Show, check and tidy up how a package wants its conflicts settled.",
     "config": "Write the functionConfig that updates a package with kpt fn eval.",
     "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",
     "transform": "Run plugins over resources and settle their conflicts by priorities.",
@@ -103,7 +105,7 @@ def main(arguments: list[str]) -> int:
         except (interrupts.Interrupted, click.Abort):
             say(f"interrupted; {_so_far(notes)}")
             return interrupts.EXIT_CODE
-        except PackageError as error:
+        except KrmMergeError as error:
             label = click.style("error", fg="red", bold=True)
             click.echo(f"{label} {line(str(error))}", err=True, color=color)
             return UNAVAILABLE if isinstance(error, UnavailableError) else 1

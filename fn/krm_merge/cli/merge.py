@@ -11,7 +11,7 @@ from typing import TypeAlias
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.diff import show_diff
+from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
@@ -48,7 +48,7 @@ def command(
     target: Path | None,
     in_place: bool,
     with_diff: bool,
-    on_conflict: OnConflictOrMarkers,
+    on_conflict: OnConflictOrMarkers | None,
     rules_file: Path | None,
     function_identity: str,
     quiet: bool,
@@ -74,9 +74,11 @@ def command(
         choices = MergeChoices.of(on_conflict, function_identity, rules_file)
     with errors_as_json(form, str(local)), _destination(local, target, in_place) as write:
         trees = _read(places)
+        choices = choices.obeying(trees[2])
         outcome = choices.merge(lambda merger: merge_trees(*trees, merger), trees[2])
         merged, changes = outcome.merged, outcome.changes
         choices.warn_of_idle_rules(merged)
+        choices.tell_of_stale_choices(merged, [merged.decided])
         refused = bool(merged.results.errors)
         report = report_of(
             merged,

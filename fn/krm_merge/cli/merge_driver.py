@@ -11,12 +11,14 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.show import say, show_results
+from krm_merge.functions.merge_policy import FILE
 from krm_merge.krm.result import Results
+from krm_merge.merge.member import KPTFILE
 from krm_merge.packages.conflict_markers import MARKER_SIZE
 from krm_merge.packages.directory import read_file
 from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.side import path_of
-from krm_merge.packages.tree import File
+from krm_merge.packages.tree import File, Tree
 from krm_merge.packages.write import write_file
 from krm_merge.startup import replace
 
@@ -41,9 +43,8 @@ What both branches changed stands between git's conflict markers, and the exit c
 @click.option(
     "--on-conflict",
     type=click.Choice(["markers", "upstream", "local", "fail"]),
-    default="markers",
-    show_default=True,
-    help="What becomes of conflicts; upstream is THEIRS, local is OURS.",
+    help="What becomes of conflicts; upstream is THEIRS, local is OURS. "
+    "Without it, what the package's MergePolicy says, else markers.",
 )
 @options.rules
 @click.option("--marker-size", type=click.IntRange(min=1), default=MARKER_SIZE, show_default=True, help="git's %L.")
@@ -52,7 +53,7 @@ def command(
     ours: Path,
     theirs: Path,
     name: str,
-    on_conflict: Literal["markers", "upstream", "local", "fail"],
+    on_conflict: Literal["markers", "upstream", "local", "fail"] | None,
     rules_file: Path | None,
     marker_size: int,
 ) -> None:
@@ -60,10 +61,11 @@ def command(
     files = [read_file(place) for place in (base, ours, theirs)]
     path = path_of(Path(name or ours).name, files[1])
     original, local, upstream = ({path: file} if file.data else {} for file in files)
-    choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True)
+    choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
+    choices = choices.obeying(_policy_around(Path(name)) if name else {})
     done = choices.merge(lambda merger: merge_trees(original, upstream, local, merger), local, marker_size)
     results = done.merged.results
-    if on_conflict != "markers":
+    if choices.on_conflict != "markers":
         show_results(_under_name(results, name), quiet=True)
     elif done.are_left:
         places = "one place" if done.marked == 1 else f"{done.marked} places"
@@ -78,6 +80,18 @@ def command(
     write_file(ours, file if file is not None else File(b"", files[1].mode))
     if done.are_left:
         sys.exit(1)
+
+
+def _policy_around(file: Path) -> Tree:
+    """The MergePolicy of the package that a file is in, as the working tree has it; git calls the driver at its top."""
+    if file.is_absolute() or ".." in file.parts:
+        return {}
+    for folder in file.parents:
+        if (folder / FILE).is_file():
+            return {FILE: read_file(folder / FILE)}
+        if (folder / KPTFILE).is_file():
+            break
+    return {}
 
 
 def _under_name(results: Results, name: str) -> Results:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
+from krm_merge.functions.merge_policy import (
+    FILE,
+    NO_POLICY,
+    PackagePolicy,
+    combined,
+    policy_in,
+    stale,
+    stale_message,
+)
 from krm_merge.functions.rules_file import RulesError, RulesFile, read_rules
 from krm_merge.krm.result import Results
+from krm_merge.merge.member import Decided
 from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import OnConflict, Policy, Rule
+from krm_merge.merge.policy import OnDelete, Policy, Rule
 from krm_merge.packages.conflict_markers import MARKER_SIZE, marked_changes
 from krm_merge.packages.directory import PackageError, read_file
-from krm_merge.packages.tree import Changes, Tree
+from krm_merge.packages.tree import Changes, Tree, holds_resources
+from krm_merge.startup import replace
 
 OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
 Winner: TypeAlias = Literal["upstream", "local"]
@@ -44,31 +55,47 @@ SomeMerge = TypeVar("SomeMerge", bound=Merged)
 
 @dataclass(frozen=True, slots=True)
 class MergeChoices:
-    """What the user chose: what becomes of conflicts, how functions are recognised, and exceptions."""
+    """What the user chose: what becomes of conflicts, how functions are recognised, and exceptions.
 
-    on_conflict: OnConflictOrMarkers
+    Where nothing was `asked` for, it is as the `package` says, or else as `otherwise`.
+    """
+
+    asked: OnConflictOrMarkers | None
     smart: bool
     rules: RulesFile = field(default_factory=RulesFile)
     rules_file: Path | None = None
     of_branches: bool = False
+    otherwise: OnConflictOrMarkers = "upstream"
+    package: PackagePolicy = NO_POLICY
 
     @classmethod
     def of(
         cls,
-        on_conflict: OnConflictOrMarkers,
+        on_conflict: OnConflictOrMarkers | None,
         function_identity: str,
         rules_file: Path | None,
         *,
         of_branches: bool = False,
+        otherwise: OnConflictOrMarkers = "upstream",
     ) -> MergeChoices:
         """From the options of a command. Raises PackageError where the file of rules cannot be used."""
         rules = RulesFile() if rules_file is None else _read_rules(rules_file)
-        return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches)
+        return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches, otherwise)
+
+    def obeying(self, local: Tree) -> MergeChoices:
+        """The same with the MergePolicy that local has in its own folder (P1). Raises KrmMergeError."""
+        paths = sorted((path for path in local if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
+        return replace(self, package=policy_in((path, local[path].data) for path in paths))
+
+    @property
+    def on_conflict(self) -> OnConflictOrMarkers:
+        """What becomes of conflicts that nothing else settles."""
+        return self.asked or self.package.on_conflict or self.otherwise
 
     def merger(self) -> PackageMerger:
         """The merge under the chosen policy; not for markers."""
         assert self.on_conflict != "markers"
-        return self._merger(self.on_conflict, self.rules.rules)
+        return self._merger(self.policy)
 
     def merge(
         self, run: Callable[[PackageMerger], SomeMerge], local: Tree, size: int = MARKER_SIZE
@@ -81,10 +108,7 @@ class MergeChoices:
             merged = run(self.merger())
             return Conflicts(merged, merged.changes)
         # Whoever wins has its way in what was deleted, too: between markers both ways are shown.
-        ours, theirs = (
-            run(self._merger(side, (*self.rules.rules, Rule(on_delete=side)), marks=True))
-            for side in ("local", "upstream")
-        )
+        ours, theirs = (run(self._merger(self._won_by(side))) for side in ("local", "upstream"))
         if ours.results.errors or theirs.results.errors:
             refused = ours if ours.results.errors else theirs
             return Conflicts(refused, {})
@@ -94,7 +118,17 @@ class MergeChoices:
     @property
     def policy(self) -> Policy:
         """The policy that conflicts are settled by; between markers it is the one of what is not left open."""
-        return Policy("upstream" if self.on_conflict == "markers" else self.on_conflict, self.rules.rules)
+        if self.on_conflict == "markers":
+            return self._won_by(None)
+        asked = None if self.asked == "markers" else self.asked
+        return combined(asked, self.rules.rules, self.package)
+
+    def _won_by(self, side: OnDelete | None) -> Policy:
+        """Between markers: this side has its way wherever neither a rule nor a choice says otherwise."""
+        package = replace(self.package, rules=()) if self.asked == "markers" else self.package
+        policy = combined(None, self.rules.rules, package)
+        rules = policy.rules if side is None else (*policy.rules, Rule(on_delete=side))
+        return replace(policy, on_conflict=side or "upstream", rules=rules, marks=side is not None)
 
     def warn_of_idle_rules(self, merged: Merged) -> None:
         """Adds a warning for each rule that matches nothing."""
@@ -105,8 +139,14 @@ class MergeChoices:
                 )
                 merged.results.warning(message, path=f"rules[{number}]")
 
-    def _merger(self, on_conflict: OnConflict, rules: tuple[Rule, ...], *, marks: bool = False) -> PackageMerger:
-        policy = Policy(on_conflict, rules, marks)
+    def tell_of_stale_choices(self, merged: Merged, decided: Iterable[Decided]) -> None:
+        """Adds an info result for each resolution of the package that fitted nowhere (P5)."""
+        parts = list(decided)
+        if any(part.outcomes or part.files for part in parts):
+            for resolution in stale(self.package, parts):
+                merged.results.info(stale_message(resolution), file=self.package.file)
+
+    def _merger(self, policy: Policy) -> PackageMerger:
         return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys)
 
 
@@ -128,7 +168,7 @@ class Conflicts(Generic[SomeMerge]):
 def _read_rules(place: Path) -> RulesFile:
     data = sys.stdin.buffer.read() if str(place) == "-" else read_file(place).data
     try:
-        return read_rules(data.decode("utf-8"))
+        return read_rules(data.decode("utf-8"), place.name)
     except UnicodeDecodeError:
         raise PackageError(f"{place}: not UTF-8; save the file as UTF-8") from None
     except RulesError as error:

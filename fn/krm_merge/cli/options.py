@@ -26,9 +26,8 @@ on_conflict = click.option(
 on_conflict_or_markers = click.option(
     "--on-conflict",
     type=click.Choice([*_WINNERS, "markers"]),
-    default="upstream",
-    show_default=True,
-    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers.",
+    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. "
+    "Without it, what the package's MergePolicy says, else upstream.",
 )
 rules = click.option(
     "--rules",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import Documents
+from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.show import show_results
 from krm_merge.functions.patch_jobs import THE_NAME, Job, Jobs, labelled
 from krm_merge.functions.patching import IS_LIST, Patcher, is_list, report

@@ -16,8 +16,8 @@ from click.core import ParameterSource
 
 from krm_merge.cli import options
 from krm_merge.cli.crane_files import crane_files
-from krm_merge.cli.diff import show_diff
 from krm_merge.cli.documents import Documents, configured, with_document
+from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
 from krm_merge.functions.new_resources import New, existing_in, strongest_of, tell_added, tell_existing
 from krm_merge.functions.transform_config import (

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.diff import show_diff
+from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
@@ -42,7 +42,7 @@ _SHOWN = 5
 def command(
     package: str,
     strategy: str | None,
-    on_conflict: OnConflictOrMarkers,
+    on_conflict: OnConflictOrMarkers | None,
     rules_file: Path | None,
     function_identity: str,
     dry_run: bool,
@@ -77,6 +77,7 @@ def command(
                 "--allow-dirty"
             )
         local, repositories = Directory(place), RememberedRepositories(GitRepositories())
+        choices = choices.obeying(local)
 
         def merged(merger: PackageMerger) -> Update:
             return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
@@ -85,6 +86,7 @@ def command(
             outcome = choices.merge(merged, local)
         done = replace(outcome.merged, changes=dict(outcome.changes))
         choices.warn_of_idle_rules(done)
+        choices.tell_of_stale_choices(done, done.decided)
         report = report_of(
             done,
             done.decided,

@@ -26,13 +26,17 @@ _CHOICES = {
 
 @frozen
 class Settings:
-    """What the functionConfig says. `original` and `upstream` are nodes of it, None where it lacks them."""
+    """What the functionConfig says. `original` and `upstream` are nodes of it, None where it lacks them.
+
+    `is_policy_given` says that it names a policy for conflicts itself.
+    """
 
     original: Node | None = None
     upstream: Node | None = None
     policy: Policy = Policy()
     list_keys: tuple[ListKeys, ...] = ()
     smart: bool = False
+    is_policy_given: bool = False
 
 
 def read_settings(resource_list: ResourceList) -> Settings:
@@ -82,7 +86,7 @@ def _choice(fields: dict[str, Node], name: str) -> str:
 def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> Settings:
     smart = _choice(fields, "functionIdentity") == "smart"
     original, upstream = (None if _is_null(fields.get(name)) else fields[name] for name in _PACKAGES)
-    return Settings(original, upstream, policy, list_keys, smart)
+    return Settings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
 
 
 def _is_null(node: Node | None) -> bool:

@@ -7,19 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from posixpath import join
+from typing import TYPE_CHECKING
 
-from krm_merge.functions.config import read_settings
+from krm_merge.functions.config import Settings, read_settings
 from krm_merge.functions.document_indexes import DocumentIndexes
 from krm_merge.functions.merged_items import MergedItem, merged_items
-from krm_merge.functions.places import new_resource
+from krm_merge.functions.places import new_resource, place_of, root_package
 from krm_merge.functions.sides import FORMS, Sides, has_tagged_items, read_sides
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.member import Outcome
+from krm_merge.merge.member import Decided, Outcome
 from krm_merge.merge.package import PackageMerger
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.reach import reaches
 from krm_merge.merge.report import report
+
+if TYPE_CHECKING:
+    from krm_merge.functions.merge_policy import PackagePolicy
+
+_MERGE_POLICY = b"MergePolicy"
 
 
 def merge_package(resource_list: ResourceList) -> None:
@@ -30,7 +36,10 @@ def merge_package(resource_list: ResourceList) -> None:
     sides = read_sides(resource_list, settings)
     if sides is None:
         return
-    merger = PackageMerger(settings.policy, smart=settings.smart, list_keys=settings.list_keys)
+    package, policy = _policy_of(resource_list, settings)
+    if policy is None:
+        return
+    merger = PackageMerger(policy, smart=settings.smart, list_keys=settings.list_keys)
     if sides.has_whole_packages and not sides.local.others:
         # With selectors only Kptfiles may be present: then nothing else is merged, added or deleted.
         resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
@@ -48,6 +57,11 @@ def merge_package(resource_list: ResourceList) -> None:
     for outcome in outcomes:
         _carry_out(resource_list, sides, outcome, indexes, merged_by_id.get(id(outcome)), refused=refused)
     _tell_of_idle_rules(resource_list, sides, settings.policy)
+    if package is not None:
+        from krm_merge.functions.merge_policy import stale, stale_message
+
+        for resolution in stale(package, [Decided(outcomes)]):
+            resource_list.results.info(stale_message(resolution), file=package.file)
     _tell_if_declared(resource_list)
 
 
@@ -66,6 +80,28 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     else:
         resource_list.results.info(f"functionConfig: nothing to merge and no items; {FORMS}")
     return True
+
+
+def _policy_of(resource_list: ResourceList, settings: Settings) -> tuple[PackagePolicy | None, Policy | None]:
+    """The package's own MergePolicy, if it has one, and the policy with it (P3); no policy where that is wrong."""
+    items = [item for item in resource_list.items if _MERGE_POLICY in item.slice.data]
+    if not items:
+        return None, settings.policy
+    from krm_merge.errors import KrmMergeError
+    from krm_merge.functions.merge_policy import NO_POLICY, combined, is_policy, read_policy
+
+    root = root_package(resource_list)
+    places = ((place_of(item.annotations, root) or "", item) for item in items)
+    found = [(place, item.root) for place, item in places if "/" not in place and is_policy(item.root)]
+    try:
+        if len(found) > 1:
+            raise KrmMergeError(f"{found[1][0]}: a second MergePolicy; the package has one in {found[0][0]}, keep one")
+        package = read_policy(found[0][0] or "MergePolicy", found[0][1]) if found else NO_POLICY
+    except KrmMergeError as error:
+        resource_list.results.error(str(error), file=found[0][0] or None)
+        return None, None
+    asked = settings.policy.on_conflict if settings.is_policy_given else None
+    return package, combined(asked, settings.policy.rules, package)
 
 
 def _inhabited(sides: Sides, resources: list[Outcome]) -> Iterator[str]:

@@ -24,8 +24,11 @@ class RulesFile:
     list_keys: tuple[ListKeys, ...] = ()
 
 
-def read_rules(text: str) -> RulesFile:
-    """Reads `rules` and `listKeys`; a whole MergePackage may hold them, too. Raises RulesError."""
+def read_rules(text: str, file: str = "") -> RulesFile:
+    """Reads `rules` and `listKeys`; a whole MergePackage may hold them, too. Raises RulesError.
+
+    `file` is what rules are named by where they settle a conflict.
+    """
     from krm_merge.functions.models import MergeRules
     from krm_merge.functions.validation import check, list_keys_of, rules_of
 
@@ -43,4 +46,4 @@ def read_rules(text: str) -> RulesFile:
     told += [f"{name} is not a field of it; known are rules and listKeys" for name in unknown]
     if model is None or told:
         raise RulesError("; ".join(told))
-    return RulesFile(rules_of(model.rules), list_keys_of(model.listKeys))
+    return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys))

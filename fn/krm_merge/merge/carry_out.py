@@ -116,6 +116,8 @@ def _settled_by_now(outcome: Outcome, text: str, root: Mapping | None) -> str | 
         return None
     if not any(decision.severity == "warning" for decision in outcome.decisions):
         return None
+    if any(decision.resolution for decision in outcome.decisions):
+        return None
     from krm_merge.merge.by_lines import settled_by_lines
 
     now = root if root is not None else _read(text)

@@ -13,7 +13,9 @@ def merge_document(original: Member | None, upstream: Member, local: Member, dec
     Kptfile, whose functions and alternatives are one value whatever lines say.
     """
     decisions = decide(local.root)
-    if original is not None and not local.is_kptfile and any(map(is_doubtful, decisions)):
+    # What somebody chose is not settled once more by lines (P3).
+    by_lines = original is not None and not local.is_kptfile and not any(decision.resolution for decision in decisions)
+    if original is not None and by_lines and any(map(is_doubtful, decisions)):
         # Hardly any document comes here, and one that does not needs none of this.
         from krm_merge.merge.by_lines import has_all_by_lines, settled_by_lines
 

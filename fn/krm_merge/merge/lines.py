@@ -80,7 +80,7 @@ def choose_lines(original: str, upstream: str, local: str, chosen: Chosen) -> st
 
     def made(local: str) -> str:
         ours = _LINE.findall(local)
-        lines = {"original": before, "upstream": theirs, "local": ours}
+        lines = {"upstream": theirs, "local": ours}
         runs = choose_in_sequences(before, theirs, ours, chosen)
         return _joined([line for run in runs for line in lines[run.side][run.start : run.stop]])
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.merge.decision import Decision, Edit, Insert, Move, Remove, Replace, Severity, Side, apply
 from krm_merge.merge.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
 from krm_merge.merge.matching import Match, match_by_key, match_by_value, match_objects
-from krm_merge.merge.order import merge_order
+from krm_merge.merge.order import Order, merge_order
 from krm_merge.merge.pairing import added_at_one_place, match_sequence, replaced_by_both
+from krm_merge.merge.resolution import Resolution
 from krm_merge.merge.verdict import Sides, Verdict, same
 from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList
 from krm_merge.schema.objects import ObjectListSchema
@@ -19,6 +20,7 @@ from krm_merge.text.editor import Editor
 from krm_merge.text.layout import NO_COMMENTS
 from krm_merge.text.nodes import Mapping, Node, Sequence, resolved
 from krm_merge.text.order import longest_rising
+from krm_merge.text.values import from_value
 
 if TYPE_CHECKING:
     from krm_merge.merge.tree import TreeMerge
@@ -63,6 +65,9 @@ def _items(node: Node | None) -> list[Node]:
 
 def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
     matches = match_functions(items[0], items[1], items[2], smart=merge.smart)
+    if isinstance(matches, NotIdentified) and (chosen := _recognised(merge, path, sides)) is not None:
+        merge.record(chosen, path, sides, ())
+        matches = match_functions(items[0], items[1], items[2], smart=True)
     if isinstance(matches, NotIdentified):
         return _functions_as_one_value(merge, path, sides, items, matches.reason)
     for match in matches:
@@ -70,6 +75,17 @@ def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list
             step = (*path, match.step)
             merge.note(step, "F4", "the same function, its image moved to another registry")
     return _elements(merge, path, sides, items, matches)
+
+
+def _recognised(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
+    """P4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
+    from krm_merge.merge.resolving import fit_of, story
+
+    for resolution in merge.policy.resolutions_at(path):
+        recognises = (resolution.nature, resolution.choice) == ("functions", "recognise")
+        if recognises and fit_of(merge, resolution, path, sides):
+            return Verdict(sides.local, "F3", "both", "info", story(resolution), resolution)
+    return None
 
 
 def _functions_as_one_value(
@@ -125,9 +141,7 @@ def _elements(
         merge.forget_since(mark)
         return Verdict(None)
     orders = [_order(elements, side) for side in ("original", "upstream", "local")]
-    order = merge_order(orders[0], orders[1], orders[2], alive)
-    if order.upstream_reordered and order.local_reordered and sides.local is not None:
-        merge.note(path, "L4", "upstream and local both reordered; upstream's order is kept", "info", "both")
+    order = _merged_order(merge, path, elements, orders, alive)
     on_base = "local" if base is sides.local else "upstream"
     children = [_child(base, sides, elements[at], on_base) for at in order.keys]
     placed = arrange(base, [child for child, _ in children], merge, sides)
@@ -148,8 +162,42 @@ def _elements(
     return Verdict(base, side="local" if base is sides.local else "upstream")
 
 
+def _merged_order(
+    merge: TreeMerge, path: FieldPath, elements: list[Match], orders: list[list[int]], alive: set[int]
+) -> Order[int]:
+    """L4; where both sides reordered in different ways, that is on record."""
+    order = merge_order(orders[0], orders[1], orders[2], alive)
+    if not order.upstream_reordered or not order.local_reordered:
+        return order
+    theirs, ours = ([at for at in orders[one] if at in orders[other]] for one, other in ((1, 2), (2, 1)))
+    by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
+    # What is ordered is known by its keys.
+    sides = Sides(*(from_value([_label(elements[at]) for at in side]) for side in orders))
+    merged = {"upstream": order, "local": by_local}
+
+    def chosen(resolution: Resolution) -> tuple[Node | None] | None:
+        if resolution.choice not in merged:
+            return None
+        return (from_value([_label(elements[at]) for at in merged[resolution.choice].keys]),)
+
+    if (verdict := merge.chosen_by(("order",), path, sides, chosen)) is not None and verdict.resolution is not None:
+        merge.record(verdict, path, sides, ())
+        return merged[verdict.resolution.choice]
+    if theirs != ours:
+        kept = from_value([_label(elements[at]) for at in order.keys])
+        what = "upstream and local both reordered; upstream's order is kept"
+        merge.record(Verdict(kept, "L4", "both", "info", what), path, sides, ())
+    return order
+
+
+def _label(element: Match) -> str:
+    return format_path((element.step,)) if not isinstance(element.step, str) else element.step
+
+
 def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) -> Verdict:
     step = (*path, element.step)
+    if (chosen := merge.chosen_side(("element",), step, sides)) is not None:
+        return chosen
     holder, object_ = merge.schema, sides.local or sides.upstream or sides.original
     upstream, local = sides.upstream, sides.local
     are_functions = holder.list_kind(path) == FUNCTIONS
@@ -157,6 +205,8 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
         if differ_in_version_only(upstream, local):
             return merge.value(step, sides)
         # F7: two functions are never fused.
+        if (chosen := merge.chosen_side(("added-twice",), step, sides)) is not None:
+            return chosen
         return merge.conflict(step, sides, "F7", "two functions of one name or image")
     if not isinstance(holder, ObjectListSchema) or not isinstance(object_, Mapping) or path != ("items",):
         return _existence(merge, step, sides)
@@ -256,7 +306,11 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     matches = match_sequence(*items)
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
     losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
-    verdict = _elements(merge, path, sides, items, matches, lambda match: _lost(merge, path, match, winner, losers))
+
+    def lost(match: Match) -> Verdict | None:
+        return _lost(merge, (*path, match.step), _sides_of(items, match), winner, is_loser=match in losers)
+
+    verdict = _elements(merge, path, sides, items, matches, lost)
     edits = merge.decisions[mark:]
     if same(local, sides.original):
         if verdict.node is local and edited(local, edits).canonical == upstream.canonical:
@@ -273,11 +327,13 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     return verdict
 
 
-def _lost(merge: TreeMerge, path: FieldPath, match: Match, winner: Side, losers: set[Match]) -> Verdict | None:
+def _lost(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_loser: bool) -> Verdict | None:
     """L3: where both sides put other elements in the place of the same ones, these are a conflict of their own."""
-    if match not in losers:
+    is_alone = sides.original is None and (sides.upstream is None or sides.local is None)
+    if is_alone and (chosen := merge.chosen_side(("sequence",), step, sides)) is not None:
+        return chosen
+    if not is_loser:
         return None
-    step = (*path, match.step)
     story = merge.policy.story(step, "upstream and local put others in the same place", f"{winner}'s are kept")
     return Verdict(None, "L3", "both", merge.policy.severity(step), story)
 

@@ -14,6 +14,8 @@ from krm_merge.text.values import key_text
 
 KPTFILE = "Kptfile"
 KPTFILE_GROUP = "kpt.dev"
+MERGE_POLICY = ("fn.kpt.dev", "MergePolicy")
+"""Group and kind of a package's own policy."""
 
 UPSTREAM_IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 """The annotation in which kpt notes group, kind, namespace and name that a resource had upstream (R1)."""

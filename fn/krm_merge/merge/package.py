@@ -10,12 +10,12 @@ from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.decision import Decision
 from krm_merge.merge.document import merge_document
 from krm_merge.merge.folders import Folders, is_other_package, left_alone
-from krm_merge.merge.member import KPTFILE, Fate, Member, Outcome
+from krm_merge.merge.member import KPTFILE, MERGE_POLICY, Fate, Member, Outcome
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.tree import TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
 from krm_merge.schema.builtin import any_object_schema
-from krm_merge.startup import frozen
+from krm_merge.startup import frozen, replace
 from krm_merge.text.document import document_text
 from krm_merge.text.nodes import Canonical, Entry, Mapping, mapping_canonical, resolved, text_canonical
 
@@ -157,9 +157,13 @@ class PackageMerger:
         self, schema: Schema, original: Member | None, upstream: Member | None, local: Member | None
     ) -> Outcome:
         """R2 with F5: who has the resource decides what becomes of it."""
+        if self.policy.resolutions.all and (chosen := self._chosen_existence(original, upstream, local)) is not None:
+            return chosen
         if upstream is not None and local is not None:
             return self._merged(schema, original, upstream, local)
         if original is None:
+            if upstream is not None and upstream.subject.key[:2] == MERGE_POLICY:
+                upstream = _without_choices(upstream)
             return Outcome("kept" if upstream is None else "added", original, upstream, local, [])
         if upstream is None and local is None:
             return Outcome("kept", original, upstream, local, [])
@@ -181,6 +185,25 @@ class PackageMerger:
         decision = Decision("F5", (), policy.story((), what, stands), "both", policy.severity(()), told=True)
         return Outcome(fate, original, upstream, local, [decision])
 
+    def _chosen_existence(
+        self, original: Member | None, upstream: Member | None, local: Member | None
+    ) -> Outcome | None:
+        """What becomes of a resource that one side removed and the other changed, if somebody chose (P3)."""
+        from krm_merge.merge.resolving import resolved_existence, story
+
+        if original is None or (upstream is not None and local is not None):
+            return None
+        members = [member for member in (original, upstream, local) if member is not None]
+        policy = self.policy.of(*(member.subject for member in members))
+        resolution = resolved_existence(policy, original.root, _root(upstream), _root(local))
+        if resolution is None:
+            return None
+        fate: Fate = "kept"
+        if resolution.choice == "upstream" and (upstream is None) != (local is None):
+            fate = "deleted" if upstream is None else "added"
+        decision = Decision("F5", (), story(resolution), "both", told=True, resolution=resolution)
+        return Outcome(fate, original, upstream, local, [decision])
+
     def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> Outcome:
         known = [k for k in self.list_keys if (k.kind, k.api_version) == (local.subject.kind, _version(local.root))]
         if known:
@@ -198,6 +221,21 @@ class PackageMerger:
             return TreeMerge(schema, policy, smart=self.smart).merge(before, upstream.root, root)
 
         return merge_document(original, upstream, local, decide)
+
+
+def _without_choices(policy: Member) -> Member:
+    """A MergePolicy of upstream as it is added: its rules come in, its choices do not (P1)."""
+    from krm_merge.krm.resource import Resource
+
+    resource = Resource.from_tree(policy.root)
+    if policy.root.get("resolutions") is None:
+        return policy
+    resource.remove("resolutions")
+    return replace(policy, root=resource.merged())
+
+
+def _root(member: Member | None) -> Mapping | None:
+    return None if member is None else member.root
 
 
 def _version(root: Mapping) -> str:

@@ -13,6 +13,10 @@ OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
 OnDelete: TypeAlias = Literal["upstream", "local"]
 
 
+ASKED = "onConflict"
+"""The place of a rule that stands for a policy asked for as a whole."""
+
+
 @frozen
 class Rule:
     """Narrows the policy to part of the package. Fields that are None match everything.
@@ -76,6 +80,11 @@ class Policy:
         rules = tuple(rule for rule in self.rules if any(rule.selects(subject) for subject in subjects))
         keys = tuple(subject.key for subject in subjects) if self.resolutions.all else ()
         return Policy(self.on_conflict, rules, self.marks, self.resolutions, keys)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the resource."""
+        return self.subjects[-1][1] if self.subjects else ""
 
     def resolutions_at(self, path: FieldPath) -> list[Resolution]:
         """The choices that may be for a conflict here."""

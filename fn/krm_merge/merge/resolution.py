@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath, Step
 from krm_merge.merge.nature import Nature
 from krm_merge.startup import frozen
-from krm_merge.text.values import Value
+from krm_merge.text.nodes import Node
+from krm_merge.text.values import Value, to_value
 
 Choice: TypeAlias = Literal[
     "upstream", "local", "original", "upstream-then-local", "local-then-upstream", "value", "recognise"
@@ -98,6 +100,19 @@ def file_content(data: bytes | None) -> Content:
     from hashlib import sha256
 
     return [] if data is None else [sha256(data).hexdigest()]
+
+
+def content_of(node: Node | None) -> Content:
+    """What a side has at a place, as JSON can hold it: numbers that it lacks are texts."""
+    return [] if node is None else [_plain(to_value(node))]
+
+
+def _plain(value: Value) -> Value:
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def without_positions(path: FieldPath) -> tuple[Step, ...]:

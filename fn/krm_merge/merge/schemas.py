@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from krm_merge.merge.member import Member, subject_of
+from krm_merge.merge.member import MERGE_POLICY, Member, subject_of
 from krm_merge.merge.narrow import Document
-from krm_merge.schema import Schema, kustomization
+from krm_merge.schema import Schema, WithListKeys, kustomization
 from krm_merge.schema.builtin import any_object_schema, builtin_schema
 from krm_merge.schema.crd import CrdSchema, crd_schemas
 from krm_merge.schema.kustomization import KustomizationSchema
@@ -51,6 +51,9 @@ class Schemas:
             return KustomizationSchema()
         if key == ("", "v1", "List"):
             return ObjectListSchema(self.of_object)
+        if (key[0], key[2]) == MERGE_POLICY:
+            # P1: choices on single conflicts never come from upstream.
+            return WithListKeys(any_object_schema(), (), (("resolutions",),))
         if (builtin := builtin_schema(*key)) is not None:
             return builtin
         if self._custom is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-from typing import Final, Literal, TypeAlias
+from collections.abc import Hashable, Sequence
+from typing import Literal, TypeAlias
 
 from krm_merge.merge.diff import Block, matching_blocks
 from krm_merge.startup import frozen
@@ -22,7 +22,7 @@ class Run:
     clash: Literal["", "inserted", "changed"] = ""
 
 
-Chosen: TypeAlias = Literal["upstream", "local", "original", "upstream-then-local", "local-then-upstream"]
+Chosen: TypeAlias = Literal["upstream", "local", "upstream-then-local", "local-then-upstream"]
 
 
 def merge_sequences(
@@ -57,7 +57,8 @@ def choose_in_sequences(
         before, theirs, ours = (original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at)
         between = _between(before, theirs, ours, "upstream")
         if any(run.clash for run in between):
-            between = [_RUNS[side](before, theirs, ours) for side in chosen.split("-then-")]
+            runs_of = {"upstream": Run("upstream", u_from, u_at), "local": Run("local", l_from, l_at)}
+            between = [runs_of[side] for side in chosen.split("-then-")]
             first, second = list(upstream[u_from:u_at]), list(local[l_from:l_at])
             if (chosen == "upstream-then-local" and second[: len(first)] == first) or (
                 chosen == "local-then-upstream" and second[len(second) - len(first) :] == first
@@ -70,13 +71,6 @@ def choose_in_sequences(
 
 
 Stretch: TypeAlias = tuple[Sequence[Hashable], int, int]
-
-
-_RUNS: Final[dict[str, Callable[[Stretch, Stretch, Stretch], Run]]] = {
-    "original": lambda before, theirs, ours: Run("original", *before[1:]),
-    "upstream": lambda before, theirs, ours: Run("upstream", *theirs[1:]),
-    "local": lambda before, theirs, ours: Run("local", *ours[1:]),
-}
 
 
 def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Literal["upstream", "local"]) -> list[Run]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as Series
 from typing import Literal
 
@@ -20,8 +21,10 @@ from krm_merge.merge.decision import (
 )
 from krm_merge.merge.images import is_image, merge_images
 from krm_merge.merge.lines import Winner, merge_lines
+from krm_merge.merge.nature import Nature
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.policy import Policy
+from krm_merge.merge.resolution import Resolution
 from krm_merge.merge.verdict import Sides, Verdict, same
 from krm_merge.schema import Discriminator, Schema
 from krm_merge.startup import replace
@@ -52,6 +55,13 @@ class TreeMerge:
         self.verifies = False
         self.decisions: list[Decision] = []
         self.comments = CommentReader()
+        self.roots: tuple[Mapping, ...] = ()
+
+    def is_secret(self, path: FieldPath) -> bool:
+        """Whether the value here is one of a Secret; asked only where somebody made a choice."""
+        from krm_merge.merge.secrecy import is_secret
+
+        return is_secret(self.policy.kind, path, self.roots)
 
     def verifying(self) -> TreeMerge:
         """A merge by the same rules that looks whether a result stays what it is; its own results are not verified."""
@@ -61,6 +71,7 @@ class TreeMerge:
 
     def merge(self, original: Mapping | None, upstream: Mapping, local: Mapping) -> list[Decision]:
         """Decides on everything below the root of the resource."""
+        self.roots = tuple(root for root in (original, upstream, local) if root is not None)
         self._mapping((), Sides(original, upstream, local))
         return self.decisions
 
@@ -75,6 +86,8 @@ class TreeMerge:
         if len(present) == 3 and same(sides.original, sides.upstream) and same(sides.original, sides.local):
             # Nothing to decide, however much is inside.
             return Verdict(sides.local, side="local")
+        if (chosen := self._chosen(path, sides)) is not None:
+            return chosen
         if all(isinstance(node, Mapping) for node in present):
             return self._mapping(path, sides)
         if all(isinstance(node, Sequence) for node in present):
@@ -89,6 +102,14 @@ class TreeMerge:
         kinds = {type(resolved(node)) for node in present}
         in_sequence = bool(path) and isinstance(path[-1], int)
         return self.conflict(path, sides, "V5" if len(kinds) > 1 else "L3" if in_sequence else "V4")
+
+    def _chosen(self, path: FieldPath, sides: Sides) -> Verdict | None:
+        # Choices come first (P3). Hardly any merge has some: the others do not pay for the import.
+        if not self.policy.resolutions.all:
+            return None
+        from krm_merge.merge.resolving import resolved_value
+
+        return resolved_value(self, path, sides)
 
     def conflict(self, path: FieldPath, sides: Sides, rule: str, why: str = "") -> Verdict:
         """V4: both changed the value as a whole; the policy decides."""
@@ -196,6 +217,28 @@ class TreeMerge:
                 verdicts[key] = sides, self.value(step, sides)
         return verdicts
 
+    def chosen_side(self, natures: Series[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
+        """What somebody chose here, where only one of the two sides can be chosen."""
+        if not self.policy.resolutions.all:
+            return None
+        from krm_merge.merge.resolving import resolved_side
+
+        return resolved_side(self, natures, path, sides)
+
+    def chosen_by(
+        self,
+        natures: Series[Nature],
+        path: FieldPath,
+        sides: Sides,
+        chosen: Callable[[Resolution], tuple[Node | None] | None],
+    ) -> Verdict | None:
+        """What somebody chose here; `chosen` gives what a choice makes of the sides."""
+        if not self.policy.resolutions.all:
+            return None
+        from krm_merge.merge.resolving import answered
+
+        return answered(self, natures, path, sides, chosen)
+
     def _discriminated(
         self, path: FieldPath, fields: Series[dict[Canonical, Entry]], discriminator: Discriminator
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
@@ -215,7 +258,10 @@ class TreeMerge:
         choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
         sides = Sides(*choices)
         settled = sides.settled()
-        if settled is not None:
+        if (chosen := self.chosen_side(("alternative",), path, sides)) is not None:
+            winner = 2 if chosen.node is sides.local else 1
+            self.record(chosen, path, sides, ())
+        elif settled is not None:
             winner = 2 if settled.node is sides.local else 1
         elif None in choices[1:] and _only_removes(choices[0], choices[1] or choices[2]):
             # The one side removed the alternative, the other only fields of it: the removal is kept.
@@ -281,7 +327,7 @@ class TreeMerge:
     ) -> DiscardedComments | None:
         """V8: the comments that go with a value that lost; `sides` are the collections around the children."""
         _, upstream, local = children
-        if verdict.severity != "warning":
+        if verdict.severity != "warning" and verdict.resolution is None:
             return None
         if upstream is not None and verdict.node is resolved(value_of(upstream)):
             return self._discarded("local", sides, children)
@@ -329,7 +375,7 @@ class TreeMerge:
             Decision(
                 verdict.rule,
                 path,
-                verdict.message or _what(sides, verdict.node),
+                verdict.message or ("moved" if verdict.rule == "L4" else _what(sides, verdict.node)),
                 verdict.side,
                 verdict.severity,
                 verdict.told,
@@ -358,7 +404,7 @@ class TreeMerge:
 
     def forget_since(self, mark: int) -> None:
         """Drops decisions inside something that is gone; conflicts stay on record."""
-        kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict]
+        kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict or d.resolution]
         self.decisions[mark:] = kept
 
 

@@ -26,6 +26,8 @@ def merge_other_file(
     """
     policy = policy.of(NO_RESOURCE)
     sides = (original, upstream, local)
+    if policy.resolutions.all and (resolved := _resolved(path, sides, policy)) is not None:
+        return resolved
     if upstream in (original, local):
         return MergedFile(local, [])
     if local == original:
@@ -33,8 +35,6 @@ def merge_other_file(
         return _decided(path, sides, upstream, "R4", f"{what}, as upstream has it")
     if (by_fields := merge_values(path, original, upstream, local, policy)) is not None:
         return by_fields
-    if (resolved := _resolved(path, sides, policy)) is not None:
-        return resolved
     severity = policy.severity(())
     if upstream is None or local is None:
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"

@@ -9,7 +9,7 @@ from functools import cached_property
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.carry_out import carry_out
-from krm_merge.merge.member import Member, Outcome
+from krm_merge.merge.member import MERGE_POLICY, Member, Outcome
 from krm_merge.merge.order import merge_order
 from krm_merge.merge.package import is_unchanged
 from krm_merge.merge.presentation import merged_by_lines, notes_in
@@ -199,6 +199,9 @@ class Rewrite:
         if member.is_kptfile:
             return self.upstream.tree[member.place].data
         data = self.upstream.documents[member.place][member.index]
+        if member.subject.key[:2] == MERGE_POLICY:
+            # P1: it may come without something that upstream's has.
+            data = member.text.encode()
         if not self.notes_origin or is_json(member.place):
             return data
         resource = Resource.from_tree(member.root)

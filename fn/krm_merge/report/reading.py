@@ -7,20 +7,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Sequence as Several
 from hashlib import sha256
-from math import isfinite
 from posixpath import join
 
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.merge.decision import Decision, FileDecision
 from krm_merge.merge.member import Decided, Member, Outcome
 from krm_merge.merge.nature import Nature
-from krm_merge.merge.policy import Policy
-from krm_merge.merge.resolution import Choice, Content, Resolution, file_content, fingerprint
+from krm_merge.merge.policy import ASKED, Policy
+from krm_merge.merge.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
+from krm_merge.merge.resolving import resource_content
 from krm_merge.merge.secrecy import is_secret, is_secret_text
 from krm_merge.report.record import DecisionRecord, RecordedResource, SideName, Status
 from krm_merge.report.words import anchor_of
 from krm_merge.text.nodes import Node, Scalar, Sequence, resolved
-from krm_merge.text.values import Value, to_value
+from krm_merge.text.values import Value
 
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""
@@ -58,9 +58,7 @@ class _Reader:
         member = outcome.member
         secret = is_secret(member.subject.kind, decision.path, outcome.roots)
         sides = _sides(decision, outcome)
-        contents: dict[SideName, Content] = {
-            name: [] if node is None else [_json_value(to_value(node))] for name, node in sides.items()
-        }
+        contents: dict[SideName, Content] = {name: content_of(node) for name, node in sides.items()}
         rule = policy.rule_on_delete(decision.path) if decision.rule == "F5" else None
         rule = rule or policy.rule_on_conflict(decision.path)
         status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
@@ -73,7 +71,9 @@ class _Reader:
         path = format_path(decision.path)
         nature = decision.nature
         resource = _resource(member)
-        compared = (contents["original"], contents["upstream"], contents["local"])
+        compared = [contents["original"], contents["upstream"], contents["local"]]
+        if nature == "resource":
+            compared = [resource_content(None if m is None else m.root) for m in _three(outcome)]
         choices = _choices(decision, sides, secret) if status != "automatic" else ()
         return DecisionRecord(
             id=self._id(file, str(resource or ""), path, nature, decision.rule),
@@ -136,6 +136,8 @@ class _Reader:
             return "open", ""
         if not _is_collision(decision):
             return "automatic", ""
+        if ruled_at == ASKED:
+            return "settled", "policy"
         if ruled_at is not None:
             return "settled", f"rule {ruled_at}" if ruled_at != "rule" else ruled_at
         return ("open", "") if self._left_open else ("settled", "policy")
@@ -155,6 +157,10 @@ def _decisions(outcome: Outcome) -> Iterator[Decision]:
 def _is_collision(decision: Decision | FileDecision) -> bool:
     """Whether both sides wanted something; that only one order of two can be kept is no warning, but it is one."""
     return decision.is_conflict or (decision.rule == "L4" and decision.side == "both")
+
+
+def _three(outcome: Outcome) -> tuple[Member | None, Member | None, Member | None]:
+    return outcome.original, outcome.upstream, outcome.local
 
 
 def _members(outcome: Outcome) -> dict[SideName, Member]:
@@ -241,15 +247,6 @@ def _alike(contents: Mapping[SideName, Content]) -> dict[SideName, str]:
         if content:
             found[side] = letters.setdefault(json.dumps(content, sort_keys=True), "ABCD"[len(letters)])
     return found
-
-
-def _json_value(value: Value) -> Value:
-    """A value that JSON can hold: numbers that it lacks are texts."""
-    if isinstance(value, dict):
-        return {name: _json_value(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_json_value(inner) for inner in value]
-    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 def _file_value(data: bytes) -> Value:

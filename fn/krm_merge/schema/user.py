@@ -1,4 +1,4 @@
-"""Merge keys that the user knows and the schema does not (`listKeys`)."""
+"""What is known beside a schema: merge keys that the user names (`listKeys`), and fields that are local's alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from krm_merge.startup import frozen
 
 @frozen
 class WithListKeys:
-    """A schema with the user's own merge keys; paths of `lists` leave out the steps into list elements."""
+    """A schema with the user's own merge keys; paths of `lists` leave out the steps into list elements.
+
+    `local` are fields that are local's alone.
+    """
 
     schema: Schema
     lists: tuple[tuple[FieldPath, KeyedList], ...]
+    local: tuple[FieldPath, ...] = ()
 
     def list_kind(self, path: FieldPath) -> ListKind:
         """The user's keys where there are any, else what the schema says."""
@@ -27,8 +31,8 @@ class WithListKeys:
         return self.schema.discriminator(path)
 
     def stays_local(self, path: FieldPath) -> bool:
-        """As the schema says."""
-        return self.schema.stays_local(path)
+        """As the schema says, and the fields that are local's alone."""
+        return path in self.local or self.schema.stays_local(path)
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
         """The user's keys where there are any."""
