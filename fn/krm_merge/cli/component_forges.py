@@ -20,7 +20,7 @@ from krm_merge.components.apply.observation import observed
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.fields import UnreadableError
-from krm_merge.components.plan.plan_file import Order, read_order
+from krm_merge.components.plan.plan_file import RecordedPlan, read_recorded_plan
 from krm_merge.components.plan.resources import KIND, pull_request_name, pull_request_resource
 from krm_merge.components.plan.summary import View, as_page, as_text, as_value, summarized
 from krm_merge.forges.addresses import same_repository
@@ -69,19 +69,19 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, ok_to_te
     Doing it again changes nothing. The exit code is 1 where a plan cannot be carried out; the others are.
     """
     results = Results()
-    orders = [order for place in plans for order in _orders(place, results)]
-    if not orders and not results.errors:
+    recorded = [plan for place in plans for plan in _recorded_plans(place, results)]
+    if not recorded and not results.errors:
         say(f"there is no {KIND}: nothing to do")
     places: dict[str, tuple[Repository, RepositoryPullRequests]] = {}
-    for order in orders:
+    for plan in recorded:
         try:
-            repository, pull_requests = places.get(order.repository) or _place(order.repository, forge, github_api)
+            repository, pull_requests = places.get(plan.repository) or _place(plan.repository, forge, github_api)
         except (GitError, ForgeError) as error:
-            results.error(f"{order.name}: {error}")
+            results.error(f"{plan.name}: {error}")
             continue
-        places[order.repository] = repository, pull_requests
-        note(f"{order.name} was carried out at least in part, and the next run completes it")
-        for step in carry_out(order, repository, pull_requests, ok_to_test=ok_to_test):
+        places[plan.repository] = repository, pull_requests
+        note(f"{plan.name} was carried out at least in part, and the next run completes it")
+        for step in carry_out(plan, repository, pull_requests, ok_to_test=ok_to_test):
             getattr(results, step.severity)(step.message, tags={"rule": step.rule})
     show_results(results, quiet=quiet, done=True)
     if results.errors:
@@ -95,7 +95,7 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, ok_to_te
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
     """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what."""
     results = Results()
-    found = summarized(order for place in plans for order in _orders(place, results))
+    found = summarized(plan for place in plans for plan in _recorded_plans(place, results))
     show_results(results, quiet=True)
     if form == "json":
         click.echo(json.dumps(as_value(found), indent=2))
@@ -143,7 +143,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: 
         write_file(target / f"{name}.yaml", File(text.encode()))
 
 
-def _orders(place: Path, results: Results) -> Iterator[Order]:
+def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
     """The plans in a file or directory; what cannot be read is reported."""
     if not place.exists():
         raise PackageError(f"{place}: there is no such file or directory")
@@ -157,7 +157,7 @@ def _orders(place: Path, results: Results) -> Iterator[Order]:
         for item in found:
             try:
                 if item.kind == KIND:
-                    yield read_order(item.value)
+                    yield read_recorded_plan(item.value)
             except UnreadableError as error:
                 results.error(f"{file}: {item.ref}: {error}")
 

@@ -18,7 +18,7 @@ from krm_merge.components.konflux.reading import (
     strange_digest,
 )
 from krm_merge.components.konflux.related_resources import Admission, check_fields, read_admission, released_as
-from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.resources import KIND, PULL_REQUEST
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
@@ -71,7 +71,7 @@ class ComponentItems:
         for item in self.others.get("NudgeConfig", ()):
             for nudge in items(item.value, "spec", "nudges"):
                 found |= {text(nudge, "from"), text(nudge, "to")}
-        for told in filter(None, (told_by(one.description) for one in self.pull_requests)):
+        for told in filter(None, (parse_description(one.description) for one in self.pull_requests)):
             found |= told.digests.keys()
         return found
 

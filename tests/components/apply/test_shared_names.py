@@ -9,11 +9,11 @@ import pytest
 
 from components.observations import Observations, digest, key
 from components.world import World
-from krm_merge.components.digests.image_identity import Known
+from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import Policy, replace_digests
 
 BASE = "quay.io/o/base"
-OF_P = Known(
+OF_P = ImageIdentity(
     frozenset({digest("0"), digest("1")}),
     frozenset({"rhel8"}),
     frozenset({digest("5"), digest("6")}),

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from krm_merge.components.digests import replacement
-from krm_merge.components.digests.image_identity import Known
+from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import (
     Edited,
     Policy,
@@ -111,7 +111,7 @@ def replace_digests(
     path: str = "",
 ) -> Edited:
     """Of an image whose name no other component has."""
-    return replacement.replace_digests(data, repositories, Known(frozenset(known)), new, policy, path)
+    return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(known)), new, policy, path)
 
 
 def before_and_after() -> list[str]:

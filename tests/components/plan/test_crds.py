@@ -12,7 +12,7 @@ import yaml
 from components.world import World, digest
 from krm_merge.components.konflux.reading import read_pull_request
 from krm_merge.components.plan.description import BEGIN, END
-from krm_merge.components.plan.plan_file import read_order
+from krm_merge.components.plan.plan_file import read_recorded_plan
 
 CRDS = Path(__file__).resolve().parents[3] / "docs" / "crds"
 TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
@@ -173,7 +173,7 @@ def test_reader_and_schema_refuse_the_same(kind: str, spec: dict[str, Any], wher
     good: dict[str, Any] = {"repository": "https://example.com/o/a", "sourceBranch": "a", "targetBranch": "main"}
     good |= {"number": 1} if kind == "PullRequest" else PLAN
     value: dict[str, Any] = {"apiVersion": "components.krm-merge.dev/v1alpha1", "kind": kind, "metadata": {"name": "a"}}
-    read = read_pull_request if kind == "PullRequest" else read_order
+    read = read_pull_request if kind == "PullRequest" else read_recorded_plan
     read(value | {"spec": good})
     assert list(violations(schema_of(kind), value | {"spec": good})) == []
     with pytest.raises(ValueError, match=where[1:]):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from components.observations import Observations, brief, digest, key, run
 from krm_merge.components.graph.groups import Branches
 from krm_merge.components.konflux.model import Key
-from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.model import Choices, Plan
 
 
@@ -449,7 +449,7 @@ def test_r23_text_of_people_stays() -> None:
     text = made.pulls["child", 1].description
     assert text.startswith("Hello.\n")
     assert text.endswith("Bye.\n")
-    told = told_by(text)
+    told = parse_description(text)
     assert told is not None
     assert told.digests == {"parent": digest("2")}
 

@@ -22,8 +22,14 @@ from krm_merge.components.digests.replacement import (
     selected,
 )
 from krm_merge.components.graph.groups import branch_names, is_possible
-from krm_merge.components.plan.description import NOTHING_LEFT, closed_description, is_described, told_by, with_block
-from krm_merge.components.plan.plan_file import Edit, Order
+from krm_merge.components.plan.description import (
+    NOTHING_LEFT,
+    closed_description,
+    is_described,
+    parse_description,
+    with_block,
+)
+from krm_merge.components.plan.plan_file import Edit, RecordedPlan
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git_program import GitError
 
@@ -51,20 +57,20 @@ class _Stopped(Exception):
 
 
 def carry_out(
-    order: Order, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
+    plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
 ) -> list[Step]:
     """Makes branch and pull request what the plan says; reports what it did, and what kept it from going on.
 
     `ok_to_test` asks Pipelines as Code to build what was pushed, which it does not do for everybody.
     """
-    base = order.base or repository.default_branch
-    run = _Run(replace(order, base=base), repository, pull_requests, ok_to_test)
+    base = plan.base or repository.default_branch
+    run = _Run(replace(plan, base=base), repository, pull_requests, ok_to_test)
     try:
         run.carry_out()
     except _Stopped as stop:
-        run.tell(stop.severity, stop.rule, str(stop))
+        run.report(stop.severity, stop.rule, str(stop))
     except (GitError, ForgeError) as error:
-        run.tell("error", "C4", str(error))
+        run.report("error", "C4", str(error))
     return run.steps
 
 
@@ -72,9 +78,9 @@ class _Run:
     """One plan being carried out."""
 
     def __init__(
-        self, order: Order, repository: Repository, pull_requests: RepositoryPullRequests, ok_to_test: bool
+        self, plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, ok_to_test: bool
     ) -> None:
-        self._order = order
+        self._plan = plan
         self._git = repository
         self._pulls = pull_requests
         self._ok_to_test = ok_to_test
@@ -84,26 +90,26 @@ class _Run:
         self._is_missing = False
         """Whether there was a digest without a place to go to."""
 
-    def tell(self, severity: Severity, rule: str, message: str) -> None:
+    def report(self, severity: Severity, rule: str, message: str) -> None:
         """Adds a step; what is found again is told once."""
-        step = Step(severity, rule, f"{self._order.name}: {message}")
+        step = Step(severity, rule, f"{self._plan.name}: {message}")
         if step not in self.steps:
             self.steps.append(step)
 
     def carry_out(self) -> None:
         """Does what there is to do."""
-        order = self._order
+        plan = self._plan
         own = next((one for one in self._pulls.open if self._is_own(one)), None)
-        if order.closed:
+        if plan.closed:
             if own is not None:
-                self._close(own, order.closed, order.description)
+                self._close(own, plan.closed, plan.description)
             return
         if own is None:
             self._check_its_number()
-        base = self._git.branches.get(order.base, "")
+        base = self._git.branches.get(plan.base, "")
         if not base:
             remedy = "name the branch that the Component is built from in spec.source.git.revision"
-            raise _Stopped("C4", f"{order.repository} has no branch {order.base}; {remedy}")
+            raise _Stopped("C4", f"{plan.repository} has no branch {plan.base}; {remedy}")
         branch = own.source_branch if own is not None else self._free_branch(base)
         here = self._git.branches.get(branch, "")
         self._git.fetch(base, here)
@@ -117,47 +123,52 @@ class _Run:
             self._check_whether_over()
         if commit != here:
             self._git.push(commit, branch)
-            self.tell("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
+            self.report("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
         settled = self._settle(own, branch)
         if self._ok_to_test and commit != here:
             self._pulls.comment(settled, "/ok-to-test")
-            self.tell("info", "C13", f"asked for a build of #{settled.number} with /ok-to-test")
+            self.report("info", "C13", f"asked for a build of #{settled.number} with /ok-to-test")
 
     def _leave(self, own: ForgePullRequest | None) -> None:
         """Where there is nothing to push: the base pushed to its branch would count as a merge."""
-        order = self._order
-        self.tell("info", "C5", f"there is nothing to update in {order.repository}")
+        plan = self._plan
+        self.report("info", "C5", f"there is nothing to update in {plan.repository}")
         if own is not None and self._is_missing:
             # The target does not have the digests: it may name them again.
-            self.tell("info", "C5", f"#{own.number} is left as it is: {order.base} does not have what it brings")
+            self.report("info", "C5", f"#{own.number} is left as it is: {plan.base} does not have what it brings")
         elif own is not None:
-            reason = f"{NOTHING_LEFT} in {order.base}"
-            self._close(own, reason, closed_description(order.description, reason))
+            reason = f"{NOTHING_LEFT} in {plan.base}"
+            self._close(own, reason, closed_description(plan.description, reason))
 
     # ---- which one it is ---------------------------------------------------------------------------------------
 
     def _is_own(self, one: ForgePullRequest) -> bool:
         """Whether it is the pull request of the plan: open, planned as it says itself, and for the same branch."""
-        order = self._order
-        is_there = one.number == order.number if order.number else one.source_branch in self._spellings()
-        return is_there and one.state == "open" and one.target_branch == order.base and told_by(one.body) is not None
+        plan = self._plan
+        is_there = one.number == plan.number if plan.number else one.source_branch in self._spellings()
+        return (
+            is_there
+            and one.state == "open"
+            and one.target_branch == plan.base
+            and parse_description(one.body) is not None
+        )
 
     def _spellings(self) -> list[str]:
         """The names that the branch may have (I5)."""
-        order = self._order
-        preferred, other = branch_names(order.group, order.branch[len(order.group) + 1 :])
-        return [order.branch, *([other] if order.branch == preferred else [])]
+        plan = self._plan
+        preferred, other = branch_names(plan.group, plan.branch[len(plan.group) + 1 :])
+        return [plan.branch, *([other] if plan.branch == preferred else [])]
 
     def _check_its_number(self) -> None:
         """One that is not as it was planned is not carried out."""
-        if self._order.number and (one := self._pulls.find(self._order.number)) is not None:
+        if self._plan.number and (one := self._pulls.find(self._plan.number)) is not None:
             self._stop_for(one)
 
     def _check_whether_over(self) -> None:
         """A pull request that was closed since it was planned is not opened again."""
         for branch in self._spellings():
             for one in self._pulls.ended_from(branch):
-                if one.state == "closed" and is_described(one.body, self._order.description):
+                if one.state == "closed" and is_described(one.body, self._plan.description):
                     self._stop_for(one)
 
     def _stop_for(self, one: ForgePullRequest) -> None:
@@ -166,7 +177,7 @@ class _Run:
 
     def _free_branch(self, base: str) -> str:
         """The branch to write: none of somebody else, and one that git can have beside the others."""
-        order = self._order
+        plan = self._plan
         taken = {one.source_branch for one in self._pulls.open}
         for branch in self._spellings():
             here = self._git.branches.get(branch, "")
@@ -178,10 +189,10 @@ class _Run:
                     continue
             elif not is_possible(branch, self._git.branches):
                 continue
-            if branch != order.branch:
-                self.tell("info", "I5", f"the branch is {branch}: {order.branch} is taken, or in the way of others")
+            if branch != plan.branch:
+                self.report("info", "I5", f"the branch is {branch}: {plan.branch} is taken, or in the way of others")
             return branch
-        raise _Stopped("C4", f"{order.branch} is somebody else's branch in {order.repository}; rename one of the two")
+        raise _Stopped("C4", f"{plan.branch} is somebody else's branch in {plan.repository}; rename one of the two")
 
     # ---- the branch --------------------------------------------------------------------------------------------
 
@@ -189,7 +200,7 @@ class _Run:
         """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
         if not here:
             return self._made_anew(base)
-        actions = self._order.actions
+        actions = self._plan.actions
         is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
         if is_ours and (is_new or actions & _ANEW):
             return self._made_anew(base)
@@ -200,12 +211,12 @@ class _Run:
                 return self._with_copies(base, base)
             except NotCopied as problem:
                 # It is for the pull request to be rebased; until then its builds are brought as before.
-                message = f"{branch} conflicts with {self._order.base}, and {problem}; rebase it on {self._order.base}"
-                self.tell("warning", "R28", message)
+                message = f"{branch} conflicts with {self._plan.base}, and {problem}; rebase it on {self._plan.base}"
+                self.report("warning", "R28", message)
         elif conflict or ("rebase" in actions and not is_ours and not self._git.is_ancestor(base, here)):
-            why = f" and conflicts with {self._order.base} ({conflict})" if conflict else ""
+            why = f" and conflicts with {self._plan.base} ({conflict})" if conflict else ""
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
-            self.tell("warning", "R23", message)
+            self.report("warning", "R23", message)
         try:
             return self._with_copies(self._without_copies(here, base), base)
         except NotCopied as problem:
@@ -218,7 +229,7 @@ class _Run:
         try:
             return self._with_copies(base, base)
         except NotCopied as problem:
-            raise _Stopped("R28", f"{problem}; rebase it on {self._order.base}") from None
+            raise _Stopped("R28", f"{problem}; rebase it on {self._plan.base}") from None
 
     def _changes_nothing(self, commit: str, base: str) -> bool:
         """Whether the target would be the same with it merged, wherever it started."""
@@ -237,20 +248,20 @@ class _Run:
         if self._git.is_ours(self._git.merge_base(base, commit), commit):
             return self._with_digests(self._made_anew(base))
         message = f"people added commits to {branch}, and its merge would change nothing; rebase it by hand"
-        self.tell("warning", "R23", message)
+        self.report("warning", "R23", message)
         return commit
 
     def _with_copies(self, commit: str, base: str) -> str:
         """With a commit of what each pull request changes in the dependants' directories. Raises NotCopied."""
         before = copied_before(self._git, self._git.merge_base(base, commit), commit)
-        for copy in self._order.copies:
-            commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._order.contexts)
+        for copy in self._plan.copies:
+            commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._plan.contexts)
         return commit
 
     def _without_copies(self, commit: str, base: str) -> str:
         """Without what was copied of pull requests that it is not for any more; what was merged may stay."""
-        git, order = self._git, self._order
-        wanted = {copy.pull_request for copy in order.copies}
+        git, plan = self._git, self._plan
+        wanted = {copy.pull_request for copy in plan.copies}
         for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
             number = name.rpartition("#")[2]
             if name in wanted or not number.isdecimal():
@@ -260,27 +271,26 @@ class _Run:
                 continue
             target = git.branches.get(one.target_branch) or base
             try:
-                commit = without_copy(git, commit, name, head, target, base, order.contexts)
+                commit = without_copy(git, commit, name, head, target, base, plan.contexts)
             except NotCopied as problem:
                 self._is_fit = False
                 remedy = f"take it out by hand, in a commit with the line: {problem.trailer}"
-                self.tell("warning", "R28", f"{problem}; it stays a draft until you {remedy}")
+                self.report("warning", "R28", f"{problem}; it stays a draft until you {remedy}")
         return commit
 
     def _with_digests(self, commit: str) -> str:
         """With a commit for each component whose digest changes, on top of all else (R29)."""
         self._is_missing = False
-        for edit in self._order.edits:
+        for edit in self._plan.edits:
             commit = self._with_digest(commit, edit)
         return commit
 
     def _with_digest(self, commit: str, edit: Edit) -> str:
-        order, policy = self._order, self._order.policy
+        plan, policy = self._plan, self._plan.policy
         files = {
             path: entry
             for path, entry in self._git.entries(commit).items()
-            if entry.is_file
-            and any(selected(path, context, policy.files, policy.exclude) for context in order.contexts)
+            if entry.is_file and any(selected(path, context, policy.files, policy.exclude) for context in plan.contexts)
         }
         contents = self._git.contents(files.values())
         changes: dict[str, Entry | None] = {}
@@ -301,9 +311,9 @@ class _Run:
                 changes[path] = Entry(entry.mode, self._git.stored(edited.data))
         self._is_missing = self._is_missing or not found
         if not named:
-            where = "" if "." in order.contexts else f" below {', '.join(order.contexts)}"
+            where = "" if "." in plan.contexts else f" below {', '.join(plan.contexts)}"
             names = ", ".join(edit.repositories) or edit.image
-            self.tell("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
+            self.report("warning", "C5", f"no file{where} names {names} by digest; is digest.files right?")
         if not changes:
             return commit
         trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
@@ -315,42 +325,42 @@ class _Run:
         for one in references(data, edit.repositories) if edit.manifests else ():
             if one.digest in edit.manifests:
                 message = f"{path}:{one.line} names {edit.component} for one architecture; name the index"
-                self.tell("warning", "C5", message)
+                self.report("warning", "C5", message)
 
     def _tell_problems(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
             if problem.severity == "error":
                 raise _Stopped(problem.rule, problem.message)
             if problem.severity == "warning":
-                self.tell("warning", problem.rule, problem.message)
+                self.report("warning", problem.rule, problem.message)
 
     # ---- the pull request --------------------------------------------------------------------------------------
 
     def _close(self, own: ForgePullRequest, reason: str, description: str) -> None:
         self._pulls.close(self._describe(own, own.title, description), f"Closed: {reason}.")
-        self.tell("info", "C4", f"closed #{own.number}: {reason}")
+        self.report("info", "C4", f"closed #{own.number}: {reason}")
 
     def _settle(self, own: ForgePullRequest | None, branch: str) -> ForgePullRequest:
-        order = self._order
+        plan = self._plan
         if own is None:
-            made, is_titled = self._pulls.create(branch, order.base, order.title, order.description, draft=order.draft)
+            made, is_titled = self._pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
             how = ", which waits by its title: the repository has no drafts" if is_titled else " as a draft"
-            self.tell("info", "R21", f"opened #{made.number}{how if order.draft else ''}")
+            self.report("info", "R21", f"opened #{made.number}{how if plan.draft else ''}")
             return made
-        own = self._describe(own, order.title, order.description)
-        draft = order.draft or not self._is_fit
+        own = self._describe(own, plan.title, plan.description)
+        draft = plan.draft or not self._is_fit
         if own.draft != draft:
             own = self._pulls.set_draft(own, draft=draft)
-            self.tell("info", "R30", f"#{own.number} {'is a draft again' if draft else 'left draft'}")
+            self.report("info", "R30", f"#{own.number} {'is a draft again' if draft else 'left draft'}")
         return own
 
     def _describe(self, own: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
         if own.title == title and is_described(own.body, description):
             return own
-        self.tell("info", "R23", f"described #{own.number} anew")
+        self.report("info", "R23", f"described #{own.number} anew")
         return self._pulls.edit(own, title, with_block(own.body, description))
 
 
 def _may_be_of(edit: Edit, data: bytes) -> bool:
     """Whether a reference may be to the image of a Component, also where it is left because that is not sure."""
-    return any(edit.known.is_of(one) is not False for one in references(data, edit.repositories))
+    return any(edit.known.matches(one) is not False for one in references(data, edit.repositories))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from krm_merge.components.apply.pull_requests import as_draft
 from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.model import PullRequest
-from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.description import parse_description
 from krm_merge.forges.interface import Forge, ForgePullRequest
 
 
@@ -38,7 +38,7 @@ def observed(url: str, repository: Repository, forge: Forge) -> Iterator[PullReq
 def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
     """Whether people added commits to a branch of ours; those of forks are none, whatever their text says."""
     target = repository.branches.get(one.target_branch, "")
-    is_ours = one.source_branch in repository.branches and told_by(one.body) is not None
+    is_ours = one.source_branch in repository.branches and parse_description(one.body) is not None
     if one.state != "open" or not is_ours or not target or not one.head:
         return False
     repository.fetch(one.head, target)

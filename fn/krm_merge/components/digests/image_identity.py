@@ -9,7 +9,7 @@ from krm_merge.components.digests.references import Reference
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ImageIdentity:
     """Digests and tags of a component's image, and those of other components whose images have the same name."""
 
     digests: frozenset[str]
@@ -17,7 +17,7 @@ class Known:
     other_digests: frozenset[str] = frozenset()
     other_tags: frozenset[str] = frozenset()
 
-    def is_of(self, reference: Reference) -> bool | None:
+    def matches(self, reference: Reference) -> bool | None:
         """Whether a reference is to the component's image; None where nothing tells, or tag and digest disagree."""
         if not self.other_digests and not self.other_tags:
             return True

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import Literal
 
-from krm_merge.components.digests.image_identity import Known
+from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.references import HEX_LENGTH, Reference, references
 from krm_merge.components.konflux.images import is_digest
 from krm_merge.krm.result import Severity
@@ -99,7 +99,7 @@ class Edited:
 def replace_digests(
     data: bytes,
     repositories: Sequence[str],
-    known: Known,
+    known: ImageIdentity,
     new: str,
     policy: Policy = Policy(),
     path: str = "",
@@ -116,7 +116,7 @@ def replace_digests(
             data, problems=(Problem(RULE, "error", f"{new!r} is no sha256 digest; {file} is left as it is", 0),)
         )
     found = references(data, repositories)
-    ours = [one for one in found if known.is_of(one)]
+    ours = [one for one in found if known.matches(one)]
     going: list[Reference] = []
     problems = list(_unclear(found, known, file))
     if not found:
@@ -143,11 +143,11 @@ def _place(reference: Reference) -> int:
     return reference.hex_start
 
 
-def _unclear(found: Sequence[Reference], known: Known, file: str) -> Iterator[Problem]:
+def _unclear(found: Sequence[Reference], known: ImageIdentity, file: str) -> Iterator[Problem]:
     """The references of which it cannot be told whose they are: of each digest the first."""
     unclear = dict[str, Reference]()
     for one in found:
-        if known.is_of(one) is None:
+        if known.matches(one) is None:
             unclear.setdefault(one.digest, one)
     for one in unclear.values():
         message = (

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krm_merge.components.graph.groups import branch_names
-from krm_merge.components.plan.description import Told, is_described, told_by
+from krm_merge.components.plan.description import DescribedState, is_described, parse_description
 from krm_merge.components.plan.model import Action, Plan, Waiting
 from krm_merge.components.plan.planning import Planning, named
 
 _STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done")))
 
 
-def actions(made: Plan, carried: Told | None) -> Iterator[Action]:
+def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
     """What has to be done to the pull request as it is."""
     own = made.own
     if own is None:
         yield "create"
         return
-    told = told_by(made.description)
+    told = parse_description(made.description)
     assert told is not None
-    before = carried or Told({}, {}, {})
+    before = carried or DescribedState({}, {}, {})
     # R23: on its way from open over merged to built.
     merged_since = any((before.triggers.get(name), state) in _STEPS_ON for name, state in told.triggers.items())
     if told.synthetic != before.synthetic or before.digests.keys() - told.digests.keys():
@@ -41,15 +41,17 @@ def tell_why(planning: Planning, made: Plan) -> None:
     key, of_whom = made.target.key, made.target
     what = f"{named(made.own)}" if made.own is not None else f"a pull request from {made.branch}"
     brought = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in made.digests) or "nothing"
-    planning.tell("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} brings {brought}", key)
+    planning.report("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} brings {brought}", key)
     if made.waiting:
         waits = ", ".join(dict.fromkeys(_waits(one) for one in made.waiting))
-        planning.tell("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
+        planning.report("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
     elif made.own is not None and made.own.draft and not made.draft:
-        planning.tell("info", "R30", f"{of_whom}: {what} leaves draft: all that triggered it is merged and built", key)
+        planning.report(
+            "info", "R30", f"{of_whom}: {what} leaves draft: all that triggered it is merged and built", key
+        )
     if made.own is None and made.branch == branch_names(made.group, "")[1] + made.target.suffix:
         message = f"{of_whom}: the branch is {made.branch}: git allows no {made.group}/… beside {made.group}"
-        planning.tell("info", "I5", message, key)
+        planning.report("info", "I5", message, key)
 
 
 def _waits(one: Waiting) -> str:

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from krm_merge.components.konflux.history import is_usable, latest
 from krm_merge.components.konflux.model import Key
 from krm_merge.components.plan.model import DigestEdit, Target, Trigger
-from krm_merge.components.plan.our_pull_requests import Own, Remembered
+from krm_merge.components.plan.our_pull_requests import OurPullRequests, TrackedPullRequest
 from krm_merge.components.plan.planning import Planning
 
 
-def desired_digests(planning: Planning, triggers: Sequence[Trigger], last: Remembered | None) -> dict[Key, str]:
+def desired_digests(planning: Planning, triggers: Sequence[Trigger], last: TrackedPullRequest | None) -> dict[Key, str]:
     """The digest of each dependency that the branch shall hold; `last` is the last pull request of the group."""
     desired: dict[Key, str] = {}
     for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
         of_key = [one for one in triggers if one.component == key]
         found = _chosen(planning, key, of_key)
-        if found is None and last is not None and key.name in last.told.digests:
+        if found is None and last is not None and key.name in last.described.digests:
             # S7: what a closed pull request brought goes back to what is promoted.
             found = planning.history.promoted_digest(key)
         if found:
@@ -48,12 +48,12 @@ def _newest(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> Trigge
 
 
 def digest_edit(
-    planning: Planning, target: Target, key: Key, desired: Mapping[Key, str], group: str, own: Own
+    planning: Planning, target: Target, key: Key, desired: Mapping[Key, str], group: str, own: OurPullRequests
 ) -> DigestEdit:
     """The commit that brings a digest, and what it may replace: what this or another plan brought before."""
     component, digest, ours = planning.graph.components[key], desired[key], own.of_group(group)
     before = (ours.last, own.holder(key.name))
-    known = {component.digest, *(one.told.digests.get(key.name, "") for one in before if one is not None)}
+    known = {component.digest, *(one.described.digests.get(key.name, "") for one in before if one is not None)}
     for build in planning.history.by_component.get(key, ()):
         if is_usable(build) and (build.event == "push" or planning.group(build.source_branch) == group):
             known.add(build.digest)
@@ -77,7 +77,7 @@ def digest_edit(
     )
 
 
-def _all_digests(planning: Planning, key: Key, desired: Mapping[Key, str], own: Own) -> set[str]:
+def _all_digests(planning: Planning, key: Key, desired: Mapping[Key, str], own: OurPullRequests) -> set[str]:
     """All digests that are known to be of a Component, of whichever group."""
     built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
     return (built | own.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}

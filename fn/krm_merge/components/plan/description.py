@@ -30,7 +30,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DescribedState:
     """What a description tells: digests by name of the dependency, states by trigger, heads by copied pull request.
 
     `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that it
@@ -45,14 +45,14 @@ class Told:
     had: bool = False
 
 
-def told_by(description: str) -> Told | None:
+def parse_description(description: str) -> DescribedState | None:
     """What the block in a description tells; None where there is none, so it is not of ours."""
     block = _BLOCK.search(_lines(description))
     if block is None:
         return None
     text = block[1]
     triggers = _TRIGGER.findall(text)
-    return Told(
+    return DescribedState(
         dict(_DIGEST.findall(text)),
         {name: state for name, state, _ in triggers},
         dict(_SYNTHETIC.findall(text)),

@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 
 from krm_merge.components.konflux.model import Build, Key
 from krm_merge.components.plan.model import Target, Trigger
-from krm_merge.components.plan.our_pull_requests import OfGroup, Own, Remembered
+from krm_merge.components.plan.our_pull_requests import GroupHistory, OurPullRequests, TrackedPullRequest
 from krm_merge.components.plan.planning import Planning, named
 
 
-def unsettled(planning: Planning, own: Own, ours: OfGroup, triggers: Sequence[Trigger]) -> list[Trigger]:
+def unsettled(
+    planning: Planning, own: OurPullRequests, ours: GroupHistory, triggers: Sequence[Trigger]
+) -> list[Trigger]:
     """What still triggers; what an earlier pull request of the group was about is over with that."""
     goes_on = ours.open is not None or any(_is_live(one) for one in triggers)
     return [one for one in triggers if not _is_settled(planning, own, ours, one, goes_on)]
 
 
-def _is_settled(planning: Planning, own: Own, ours: OfGroup, trigger: Trigger, goes_on: bool) -> bool:
+def _is_settled(planning: Planning, own: OurPullRequests, ours: GroupHistory, trigger: Trigger, goes_on: bool) -> bool:
     if _is_live(trigger) or (ours.open is not None and (trigger.pull_request is None or ours.open.names(trigger))):
         return False
     before = [one for one in ours.ended if one.names(trigger) and not (goes_on and one.brought_nothing)]
@@ -25,7 +27,7 @@ def _is_settled(planning: Planning, own: Own, ours: OfGroup, trigger: Trigger, g
     return bool(before) and is_over and not _needs_mending(planning, own, trigger)
 
 
-def _has_settled(one: Remembered, trigger: Trigger) -> bool:
+def _has_settled(one: TrackedPullRequest, trigger: Trigger) -> bool:
     """Whether it was merged in order: what was merged too early is brought again, though others came between."""
     return one.pull_request.state == "merged" and not (trigger.state == "done" and one.is_before(trigger))
 
@@ -34,14 +36,19 @@ def _is_live(trigger: Trigger) -> bool:
     return trigger.state in ("open", "waiting")
 
 
-def _needs_mending(planning: Planning, own: Own, trigger: Trigger) -> bool:
+def _needs_mending(planning: Planning, own: OurPullRequests, trigger: Trigger) -> bool:
     """S8: whether the target branch has the image of what triggers, which was not merged or built then."""
     holder, promoted = own.holder(trigger.component.name), planning.history.promoted_digest(trigger.component)
     return holder is not None and holder.is_before(trigger) and _digest(holder, trigger.component) != promoted
 
 
 def is_worth_opening(
-    planning: Planning, target: Target, group: str, triggers: Sequence[Trigger], desired: Mapping[Key, str], own: Own
+    planning: Planning,
+    target: Target,
+    group: str,
+    triggers: Sequence[Trigger],
+    desired: Mapping[Key, str],
+    own: OurPullRequests,
 ) -> bool:
     """Whether a pull request is to be opened where none is open; if not, why is told."""
     ours = own.of_group(group)
@@ -52,14 +59,14 @@ def is_worth_opening(
     _tell_early(planning, target, last, [one for one in live if one not in new])
     if not live and not any(_is_newest(planning, target, group, own, one) for one in triggers):
         return False
-    if last is not None and last.pull_request.state == "closed" and not last.told.closed and not new:
+    if last is not None and last.pull_request.state == "closed" and not last.described.closed and not new:
         message = f"{target}: {named(last.pull_request)} was closed by hand and stays closed; reopen it to go on"
-        planning.tell("info", "R34", message, target.key)
+        planning.report("info", "R34", message, target.key)
         return False
     return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
 
 
-def had_before(ours: OfGroup, desired: Mapping[Key, str]) -> Remembered | None:
+def closed_as_unneeded(ours: GroupHistory, desired: Mapping[Key, str]) -> TrackedPullRequest | None:
     """The last one of a group, where none is open and its target had these digests without it.
 
     What the target has now only `apply` sees: where that is the same still, it opens nothing.
@@ -68,7 +75,9 @@ def had_before(ours: OfGroup, desired: Mapping[Key, str]) -> Remembered | None:
     return last if last is not None and last.brought_nothing and _has(last, desired) else None
 
 
-def _tell_early(planning: Planning, target: Target, last: Remembered | None, overtaken: Sequence[Trigger]) -> None:
+def _tell_early(
+    planning: Planning, target: Target, last: TrackedPullRequest | None, overtaken: Sequence[Trigger]
+) -> None:
     names = [named(one.pull_request) for one in overtaken if one.pull_request is not None]
     if last is None or last.pull_request.state != "merged" or not names:
         return
@@ -76,10 +85,10 @@ def _tell_early(planning: Planning, target: Target, last: Remembered | None, ove
         f"{target}: {named(last.pull_request)} was merged out of order, before {', '.join(dict.fromkeys(names))}: "
         f"{last.pull_request.target_branch} now names images of pull requests, which expire"
     )
-    planning.tell("warning", "R34", message, target.key)
+    planning.report("warning", "R34", message, target.key)
 
 
-def _is_newest(planning: Planning, target: Target, group: str, own: Own, trigger: Trigger) -> bool:
+def _is_newest(planning: Planning, target: Target, group: str, own: OurPullRequests, trigger: Trigger) -> bool:
     """Whether what is merged or closed has to be brought still: it is what was promoted, or has to be taken back."""
     if _needs_mending(planning, own, trigger):
         return True
@@ -91,7 +100,7 @@ def _is_newest(planning: Planning, target: Target, group: str, own: Own, trigger
     if promoted is not None and _brought(planning, trigger, promoted):
         return True
     message = f"{target}: group {group} is done: newer digests of its dependencies were promoted since"
-    planning.tell("info", "R30", message, target.key)
+    planning.report("info", "R30", message, target.key)
     return False
 
 
@@ -103,7 +112,11 @@ def _brought(planning: Planning, trigger: Trigger, promoted: Build) -> bool:
 
 
 def end_of(
-    planning: Planning, triggers: Sequence[Trigger], desired: Mapping[Key, str], own: Own, last: Remembered
+    planning: Planning,
+    triggers: Sequence[Trigger],
+    desired: Mapping[Key, str],
+    own: OurPullRequests,
+    last: TrackedPullRequest,
 ) -> tuple[str, str] | None:
     """The rule and the reason by which an open pull request is closed; None where it is not."""
     if any(_is_live(one) for one in triggers):
@@ -120,9 +133,9 @@ def end_of(
     return None
 
 
-def _has(one: Remembered, digests: Mapping[Key, str]) -> bool:
+def _has(one: TrackedPullRequest, digests: Mapping[Key, str]) -> bool:
     return all(_digest(one, key) == digest for key, digest in digests.items())
 
 
-def _digest(one: Remembered, key: Key) -> str | None:
-    return one.told.digests.get(key.name)
+def _digest(one: TrackedPullRequest, key: Key) -> str | None:
+    return one.described.digests.get(key.name)

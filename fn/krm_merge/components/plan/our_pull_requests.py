@@ -9,17 +9,17 @@ from functools import cached_property
 from krm_merge.components.graph.groups import branch_names
 from krm_merge.components.konflux.history import PullRequestId
 from krm_merge.components.konflux.model import PullRequest
-from krm_merge.components.plan.description import Told, reference, told_by
+from krm_merge.components.plan.description import DescribedState, parse_description, reference
 from krm_merge.components.plan.model import Target, Trigger
 from krm_merge.components.plan.planning import Planning
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class TrackedPullRequest:
     """A pull request of ours and what its description tells."""
 
     pull_request: PullRequest
-    told: Told
+    described: DescribedState
 
     @property
     def is_open(self) -> bool:
@@ -29,73 +29,73 @@ class Remembered:
     @property
     def brought_nothing(self) -> bool:
         """Whether it was closed because its target had the digests: nothing says that it has them still."""
-        return self.pull_request.state == "closed" and self.told.had
+        return self.pull_request.state == "closed" and self.described.had
 
     def names(self, trigger: Trigger) -> bool:
         """Whether it tells of what triggers; of a push it tells the digest. What was reopened is another matter."""
         if trigger.pull_request is None:
-            return self.told.digests.get(trigger.component.name) == trigger.digest
-        told = self.told.triggers.get(reference(trigger.pull_request))
+            return self.described.digests.get(trigger.component.name) == trigger.digest
+        told = self.described.triggers.get(reference(trigger.pull_request))
         return told is not None and (told != "closed" or trigger.state == "closed")
 
     def is_before(self, trigger: Trigger) -> bool:
         """Whether its last words are that what triggers has yet to be merged and built."""
         of_whom = trigger.pull_request
-        return of_whom is not None and self.told.triggers.get(reference(of_whom)) in ("open", "waiting")
+        return of_whom is not None and self.described.triggers.get(reference(of_whom)) in ("open", "waiting")
 
 
 @dataclass(frozen=True, slots=True)
-class OfGroup:
+class GroupHistory:
     """Those of one group, from the oldest to the newest."""
 
-    ones: tuple[Remembered, ...] = ()
+    ones: tuple[TrackedPullRequest, ...] = ()
 
     @property
-    def open(self) -> Remembered | None:
+    def open(self) -> TrackedPullRequest | None:
         """The open one; of several the newest."""
         return next((one for one in reversed(self.ones) if one.is_open), None)
 
     @property
-    def last(self) -> Remembered | None:
+    def last(self) -> TrackedPullRequest | None:
         """The open one, else the newest."""
         return self.open or (self.ones[-1] if self.ones else None)
 
     @property
-    def ended(self) -> Iterator[Remembered]:
+    def ended(self) -> Iterator[TrackedPullRequest]:
         """Those that were merged or closed."""
         return (one for one in self.ones if not one.is_open)
 
 
-class Own:
+class OurPullRequests:
     """Those of one target."""
 
     def __init__(self, planning: Planning, target: Target) -> None:
         """Looks for branches that plans write and descriptions that they give (R26)."""
-        found: dict[str, list[Remembered]] = {}
+        found: dict[str, list[TrackedPullRequest]] = {}
         for one in planning.history.of_repository(target.repository):
             if not one.source_branch.endswith(target.suffix):
                 continue
             group = planning.group(one.source_branch)
-            if one.source_branch in branch_names(group, target.suffix) and (told := told_by(one.description)):
-                found.setdefault(group, []).append(Remembered(one, told))
-        self.by_group: Mapping[str, OfGroup] = {group: OfGroup(tuple(ones)) for group, ones in found.items()}
+            if one.source_branch in branch_names(group, target.suffix) and (told := parse_description(one.description)):
+                found.setdefault(group, []).append(TrackedPullRequest(one, told))
+        self.by_group: Mapping[str, GroupHistory] = {group: GroupHistory(tuple(ones)) for group, ones in found.items()}
         self.ids: frozenset[PullRequestId] = frozenset(one.pull_request.id for ones in found.values() for one in ones)
 
-    def of_group(self, group: str) -> OfGroup:
+    def of_group(self, group: str) -> GroupHistory:
         """Those of a group."""
-        return self.by_group.get(group) or OfGroup()
+        return self.by_group.get(group) or GroupHistory()
 
     def digests(self, dependency: str) -> set[str]:
         """The digests of a dependency that they tell of."""
-        told = (one.told.digests.get(dependency, "") for ours in self.by_group.values() for one in ours.ones)
+        told = (one.described.digests.get(dependency, "") for ours in self.by_group.values() for one in ours.ones)
         return set(filter(None, told))
 
-    def holder(self, dependency: str) -> Remembered | None:
+    def holder(self, dependency: str) -> TrackedPullRequest | None:
         """Whom the target branch has a dependency's digest from: the newest that is merged."""
         return self._holders.get(dependency)
 
     @cached_property
-    def _holders(self) -> dict[str, Remembered]:
+    def _holders(self) -> dict[str, TrackedPullRequest]:
         merged = [one for ours in self.by_group.values() for one in ours.ones if one.pull_request.state == "merged"]
         merged.sort(key=lambda one: (one.pull_request.merged_at, one.pull_request.number))
-        return {name: one for one in merged for name in one.told.digests}
+        return {name: one for one in merged for name in one.described.digests}

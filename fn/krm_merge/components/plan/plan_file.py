@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from krm_merge.components.digests.image_identity import Known
+from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.konflux.fields import Fields, Place
-from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.resources import DigestPolicy
 from krm_merge.text.values import Value
 
@@ -32,7 +32,7 @@ class Edit:
 
     component: str
     repositories: tuple[str, ...]
-    known: Known
+    known: ImageIdentity
     digest: str
     manifests: frozenset[str] = frozenset()
 
@@ -43,7 +43,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RecordedPlan:
     """A plan as it is carried out.
 
     `contexts` are the directories of the dependants, `number` is the pull request that was open when it was planned, 0
@@ -70,7 +70,7 @@ class Order:
     """What it waits for, as people read it."""
 
 
-def read_order(value: Value) -> Order:
+def read_recorded_plan(value: Value) -> RecordedPlan:
     """A plan from its resource. Raises UnreadableError with all that is wrong."""
     fields = Fields(value)
     branch, base = _branch(fields, "spec", "sourceBranch"), ""
@@ -84,7 +84,7 @@ def read_order(value: Value) -> Order:
     if not isinstance(fields.at("spec", "draft"), bool):
         fields.wrong("true or false is expected, without quotes", "spec", "draft")
     description = fields.text("spec", "description")
-    if told_by(description) is None:
+    if parse_description(description) is None:
         problem = "the block between the two comments is missing, by which the pull request is found again"
         fields.wrong(problem, "spec", "description")
     components = fields.maps("spec", "components")
@@ -96,7 +96,7 @@ def read_order(value: Value) -> Order:
             copies.append(_copy(fields, one))
         else:
             edits.append(_edit(fields, one))
-    order = Order(
+    order = RecordedPlan(
         fields.needed("metadata", "name"),
         _needed_url(fields, "spec", "repository"),
         branch,
@@ -137,7 +137,7 @@ def _edit(fields: Fields, at: Place) -> Edit:
     return Edit(
         fields.needed(*at, "component"),
         fields.texts(*at, "repositories") or (),
-        Known(
+        ImageIdentity(
             _digests(fields, *at, "from") | {new},
             frozenset(fields.texts(*at, "tags") or ()),
             _digests(fields, *at, "otherDigests"),

@@ -17,9 +17,9 @@ from krm_merge.components.konflux.model import Key, PullRequest
 from krm_merge.components.plan.actions import actions, tell_why
 from krm_merge.components.plan.chosen_digests import desired_digests, digest_edit
 from krm_merge.components.plan.description import description_of
-from krm_merge.components.plan.lifecycle import end_of, had_before, is_worth_opening, unsettled
+from krm_merge.components.plan.lifecycle import closed_as_unneeded, end_of, is_worth_opening, unsettled
 from krm_merge.components.plan.model import Choices, Plan, Synthetic, Target, Trigger, Waiting
-from krm_merge.components.plan.our_pull_requests import Own, Remembered
+from krm_merge.components.plan.our_pull_requests import OurPullRequests, TrackedPullRequest
 from krm_merge.components.plan.planning import Planning, named
 from krm_merge.components.plan.triggers import triggers_by_group
 from krm_merge.forges.addresses import same_repository
@@ -39,7 +39,7 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     for target in planning.targets:
         if target.repository:
             planner.plan_target(target)
-    for target in planning.over:
+    for target in planning.deleted_targets:
         planner.close_all(target)
     plans = sorted(planner.plans, key=lambda one: (one.target.key, one.group))
     return plans, planning.findings
@@ -50,12 +50,12 @@ def _tell_unused(planning: Planning, key: Key) -> None:
     if numbers := planning.history.unobserved(key):
         shown, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
         message = f"{key}: builds of {shown} bring nothing: there is no PullRequest of that number; {remedy}"
-        planning.tell("info", "R21", message, key)
+        planning.report("info", "R21", message, key)
     if others := planning.history.other_branches(key):
         branch = planning.graph.components[key].branch
         doubt = "; if that is a tag, take it out of its revision" if _may_be_tag(planning, key, branch) else ""
         message = f"{key}: builds for {_some(others)} bring nothing: the Component is built from {branch}{doubt}"
-        planning.tell("info", "R15", message, key)
+        planning.report("info", "R15", message, key)
 
 
 def _may_be_tag(planning: Planning, key: Key, branch: str) -> bool:
@@ -79,7 +79,7 @@ class _Planner:
     def plan_target(self, target: Target) -> None:
         """The plans of one target, by group."""
         start = len(self.plans)
-        own = Own(self._planning, target)
+        own = OurPullRequests(self._planning, target)
         groups = triggers_by_group(self._planning, target, own)
         for group in sorted(groups.keys() | own.by_group.keys()):
             ours = own.of_group(group)
@@ -109,16 +109,16 @@ class _Planner:
                 self._close(target, one.group, one.triggers, one.own, "C12", reason)
             else:
                 message = f"{target}: no pull request from {one.branch}: {reason}"
-                self._planning.tell("info", "C12", message, target.key)
+                self._planning.report("info", "C12", message, target.key)
 
     def close_all(self, target: Target) -> None:
         """Closes the pull requests to a dependant that is deleted (R5)."""
-        for group, ours in Own(self._planning, target).by_group.items():
+        for group, ours in OurPullRequests(self._planning, target).by_group.items():
             for one in ours.ones:
                 if one.is_open:
                     self._close(target, group, (), one.pull_request, "R5", f"{target} is deleted")
 
-    def _plan_group(self, target: Target, group: str, triggers: list[Trigger], own: Own) -> None:
+    def _plan_group(self, target: Target, group: str, triggers: list[Trigger], own: OurPullRequests) -> None:
         ours = own.of_group(group)
         desired = desired_digests(self._planning, triggers, ours.last)
         if ours.open is None:
@@ -131,20 +131,20 @@ class _Planner:
         else:
             self._open(target, group, triggers, desired, own, ours.open)
 
-    def _orphan(self, target: Target, group: str, open_one: Remembered) -> None:
+    def _orphan(self, target: Target, group: str, open_one: TrackedPullRequest) -> None:
         """A pull request of ours that nothing triggers any more (R6, R5)."""
         gone = self._planning.graph.gone(target.key.namespace)
-        if open_one.told.digests and open_one.told.digests.keys() <= gone:
+        if open_one.described.digests and open_one.described.digests.keys() <= gone:
             self._close(target, group, (), open_one.pull_request, "R5", "its dependencies are deleted")
         else:
             name = named(open_one.pull_request)
             message = f"{target}: nothing triggers {name} any more; it is left open for you to decide"
-            self._planning.tell("warning", "R6", message, target.key)
+            self._planning.report("warning", "R6", message, target.key)
 
     def _close(
         self, target: Target, group: str, triggers: Sequence[Trigger], one: PullRequest, rule: str, reason: str
     ) -> None:
-        self._planning.tell("info", rule, f"{target}: {named(one)} is closed: {reason}", target.key)
+        self._planning.report("info", rule, f"{target}: {named(one)} is closed: {reason}", target.key)
         self._planning.closing.add(one.id)
         title, description = description_of(target, group, triggers, (), (), (), reason)
         self.plans.append(
@@ -169,8 +169,8 @@ class _Planner:
         group: str,
         triggers: Sequence[Trigger],
         desired: Mapping[Key, str],
-        own: Own,
-        open_one: Remembered | None,
+        own: OurPullRequests,
+        open_one: TrackedPullRequest | None,
     ) -> None:
         """What a pull request shall be, one that is open already or not."""
         planning = self._planning
@@ -203,13 +203,15 @@ class _Planner:
             description=description,
             own=existing,
         )
-        had = had_before(own.of_group(group), desired)
+        had = closed_as_unneeded(own.of_group(group), desired)
         if had is not None:
             self.plans.append(replace(made, is_remembered=True))
             message = f"{had.pull_request.target_branch} had what {named(had.pull_request)} brings, which was closed"
-            planning.tell("info", "R22", f"{target}: {message}; apply opens another if it was taken back", target.key)
+            planning.report("info", "R22", f"{target}: {message}; apply opens another if it was taken back", target.key)
             return
-        self.plans.append(replace(made, actions=tuple(actions(made, open_one.told if open_one is not None else None))))
+        self.plans.append(
+            replace(made, actions=tuple(actions(made, open_one.described if open_one is not None else None)))
+        )
 
     def _branch(self, target: Target, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)
@@ -243,7 +245,7 @@ class _Planner:
                     f"{target}: what {named(pull_request)} changes, or its head, was not observed; if it changes "
                     f"{', '.join(target.contexts)}, that is missing from the branch"
                 )
-                self._planning.tell("warning", "R28", message, target.key)
+                self._planning.report("warning", "R28", message, target.key)
                 continue
             paths = tuple(
                 sorted(

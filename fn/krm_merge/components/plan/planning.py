@@ -11,7 +11,7 @@ from krm_merge.components.graph.graph import Finding, Graph
 from krm_merge.components.konflux.history import History, PullRequestId
 from krm_merge.components.konflux.images import spellings
 from krm_merge.components.konflux.model import Component, Key, PullRequest
-from krm_merge.components.plan.description import told_by
+from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.model import Choices, Target
 from krm_merge.forges.addresses import same_repository
 
@@ -19,8 +19,8 @@ from krm_merge.forges.addresses import same_repository
 class Planning:
     """What is observed, what the user chose, and what was found so far.
 
-    `targets` are in the order of the graph, `rank` is that order, `over` are the targets whose Components are deleted.
-    `closing` are the pull requests that plans close.
+    `targets` are in the order of the graph, `rank` is that order, `deleted_targets` are those whose Components are
+    deleted. `closing` are the pull requests that plans close.
     """
 
     def __init__(self, graph: Graph, history: History, choices: Choices) -> None:
@@ -34,8 +34,8 @@ class Planning:
         self.targets = list(_told_apart(living))
         taken = {_place(one) for one in self.targets}
         over = self._targets(graph.deleted.values(), choices)
-        self.over = [one for one in over if _place(one) not in taken]
-        suffixes = {one.suffix for one in (*self.targets, *self.over) if self._has_branches(one)}
+        self.deleted_targets = [one for one in over if _place(one) not in taken]
+        suffixes = {one.suffix for one in (*self.targets, *self.deleted_targets) if self._has_branches(one)}
         self.choices = replace(choices, branches=replace(choices.branches, dependants=suffixes))
         self._groups: dict[str, str] = {}
         self._by_place = {_place(one): one for one in self.targets}
@@ -50,7 +50,7 @@ class Planning:
         """To whom a pull request carries digests, None where it was not planned."""
         suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
         found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
-        return found if found is not None and told_by(one.description) is not None else None
+        return found if found is not None and parse_description(one.description) is not None else None
 
     def sharing(self, key: Key) -> list[Key]:
         """Other Components of the namespace whose images have a name of this one's."""
@@ -67,14 +67,15 @@ class Planning:
                 found.setdefault((key.namespace, spellings(name)), []).append(key)
         return found
 
-    def tell(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
+    def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
         """Tells of a Component what a rule says."""
         self.findings.append(Finding(severity, rule, message, key))
 
     def _has_branches(self, target: Target) -> bool:
         """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
         return any(self.graph.dependencies(one.key) for one in target.dependants) or any(
-            one.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}")) and told_by(one.description)
+            one.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}"))
+            and parse_description(one.description)
             for one in self.history.of_repository(target.repository)
         )
 
@@ -104,7 +105,7 @@ class Planning:
             return False
         names = ", ".join(one.key.name for one in dependants)
         message = f"{names} share a repository, but depend on each other: each has branches of its own"
-        self.tell("info", "I17", message, dependants[0].key)
+        self.report("info", "I17", message, dependants[0].key)
         return True
 
 

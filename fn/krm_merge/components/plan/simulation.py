@@ -162,9 +162,9 @@ class _Player:
         tests = tuple(self._world.scenarios.get(application, ())) if what.tests else ()
         if not what.tests:
             message = f"{build.component}: {build.name} is not tested: others depend on the Component ({role})"
-            self._tell("R14", message, build.component)
+            self._report("R14", message, build.component)
         if what.candidate:
-            self._tell("R15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
+            self._report("R15", f"{build.component}: {build.name} is promoted to the candidate list", build.component)
         name = self._name(application, build, build.component.name)
         parts = self._parts(name, keys, {build.component: build})
         held = self._mixed(application[0], parts) if what.release else ""
@@ -201,7 +201,7 @@ class _Player:
         tests = tuple(self._world.scenarios.get(application, ())) if tested else ()
         if tests:
             names = ", ".join(sorted(key.name for key in chosen))
-            self._tell(
+            self._report(
                 "R24", f"group {group}: {names} are tested together, told on {', '.join(reports)}", newest.component
             )
         else:
@@ -259,10 +259,10 @@ class _Player:
                 continue
             key = Key(one.namespace, one.component)
             if one.tests and one.name not in self._world.passed:
-                self._tell("R17", f"{key}: {one.name} is released when its tests have passed", key)
+                self._report("R17", f"{key}: {one.name} is released when its tests have passed", key)
                 continue
             for plan in self._world.release_plans.get((one.namespace, one.application), ()):
                 yield Release(one.namespace, f"{one.name}-{plan}", one.name, plan)
 
-    def _tell(self, rule: str, message: str, key: Key) -> None:
+    def _report(self, rule: str, message: str, key: Key) -> None:
         self.findings.append(Finding("info", rule, message, key))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.components.plan.plan_file import Order
+from krm_merge.components.plan.plan_file import RecordedPlan
 from krm_merge.text.values import Value
 
 View: TypeAlias = Literal["dependant", "group", "wait"]
@@ -24,8 +24,8 @@ _SHOWN: Final = 10
 class Summary:
     """Plans by each view: names with their plans, the ones with most plans first."""
 
-    plans: Sequence[Order]
-    views: Mapping[View, Mapping[str, Sequence[Order]]]
+    plans: Sequence[RecordedPlan]
+    views: Mapping[View, Mapping[str, Sequence[RecordedPlan]]]
 
     @property
     def headline(self) -> str:
@@ -38,17 +38,17 @@ class Summary:
         return f"{len(self.plans)} {noun}: {ready} ready, {drafts} draft, {closed} to close; {acting} with actions"
 
 
-def summarized(plans: Iterable[Order]) -> Summary:
+def summarized(plans: Iterable[RecordedPlan]) -> Summary:
     """The plans by dependant, group and what they wait for."""
     found = sorted(plans, key=lambda one: one.name)
-    names: Mapping[View, Callable[[Order], Iterable[str]]] = {
+    names: Mapping[View, Callable[[RecordedPlan], Iterable[str]]] = {
         "wait": lambda one: one.waits,
         "group": lambda one: (one.group,),
         "dependant": lambda one: one.dependants,
     }
-    views: dict[View, dict[str, list[Order]]] = {}
+    views: dict[View, dict[str, list[RecordedPlan]]] = {}
     for view, names_of in names.items():
-        held: dict[str, list[Order]] = {}
+        held: dict[str, list[RecordedPlan]] = {}
         for one in found:
             for name in names_of(one):
                 held.setdefault(name, []).append(one)
@@ -71,7 +71,7 @@ def as_text(summary: Summary, view: View | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _about(plans: Sequence[Order], view: View) -> str:
+def _about(plans: Sequence[RecordedPlan], view: View) -> str:
     if view == "dependant":
         return "; ".join(f"{one.branch} ({state_of(one)})" for one in plans[:3]) + _and_more(len(plans) - 3)
     targets = sorted({name for one in plans for name in one.dependants})
@@ -83,7 +83,7 @@ def _and_more(count: int) -> str:
     return f" and {count} more" if count > 0 else ""
 
 
-def state_of(plan: Order) -> str:
+def state_of(plan: RecordedPlan) -> str:
     """What a plan makes of its pull request, and what it waits for."""
     if plan.closed:
         return f"to close: {plan.closed}"

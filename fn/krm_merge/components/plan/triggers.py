@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from krm_merge.components.konflux.history import latest
 from krm_merge.components.konflux.model import Build, Component, Key, Outcome, PullRequest
-from krm_merge.components.plan.description import Told, reference
+from krm_merge.components.plan.description import DescribedState, reference
 from krm_merge.components.plan.model import Target, Trigger, TriggerState
-from krm_merge.components.plan.our_pull_requests import Own
+from krm_merge.components.plan.our_pull_requests import OurPullRequests
 from krm_merge.components.plan.planning import Planning, named
 
-_NOTHING = Told({}, {}, {})
+_NOTHING = DescribedState({}, {}, {})
 _OF_PUSHES = "component-update-"
 """What the group of pushes begins with; the name of a dependency follows."""
 _WHY_UNBUILT: Mapping[Outcome, str] = {
@@ -22,7 +22,7 @@ _WHY_UNBUILT: Mapping[Outcome, str] = {
 }
 
 
-def triggers_by_group(planning: Planning, target: Target, own: Own) -> dict[str, list[Trigger]]:
+def triggers_by_group(planning: Planning, target: Target, own: OurPullRequests) -> dict[str, list[Trigger]]:
     """What triggers pull requests of a target, by group."""
     groups: dict[str, list[Trigger]] = {}
     above = {key for one in target.dependants for key in planning.graph.dependencies(one.key)}
@@ -37,7 +37,7 @@ def triggers_by_group(planning: Planning, target: Target, own: Own) -> dict[str,
 
 
 def _of_pull_requests(
-    planning: Planning, target: Target, own: Own, dependency: Component
+    planning: Planning, target: Target, own: OurPullRequests, dependency: Component
 ) -> Iterator[tuple[str, Trigger]]:
     history, key = planning.history, dependency.key
     for observed in history.of_repository(dependency.repository):
@@ -47,7 +47,7 @@ def _of_pull_requests(
         one = replace(observed, state="closed") if observed.id in planning.closing else observed
         group = planning.group(one.source_branch)
         last = own.of_group(group).last
-        told = last.told if last is not None else _NOTHING
+        told = last.described if last is not None else _NOTHING
         built = latest(history.before_merge(key, one))
         # Builds are not kept for long: then what was told of them counts.
         recorded = told.digests.get(key.name, "") if key.name in told.built_as.get(reference(one), ()) else ""
@@ -74,7 +74,7 @@ def _may_trigger(planning: Planning, one: PullRequest, dependency: Component) ->
     return target is None or any(dependant.key == dependency.key for dependant in target.dependants)
 
 
-def _merged(planning: Planning, dependency: Component, one: PullRequest, told: Told) -> str:
+def _merged(planning: Planning, dependency: Component, one: PullRequest, told: DescribedState) -> str:
     """The digest in the candidate list, if the merge of a pull request is in it; else ''."""
     history, key = planning.history, dependency.key
     after, promoted = history.after_merge(key, one), history.promoted(key)
@@ -102,7 +102,7 @@ def _last_promoted(planning: Planning, dependency: Component, one: PullRequest) 
     return max(promoted.started if promoted is not None else "", dependency.promoted)
 
 
-def _of_pushes(planning: Planning, own: Own, above: Sequence[Key]) -> Iterator[tuple[str, Trigger]]:
+def _of_pushes(planning: Planning, own: OurPullRequests, above: Sequence[Key]) -> Iterator[tuple[str, Trigger]]:
     """What pushes without a pull request bring: nobody's branch gives these a name (I12).
 
     All that is new comes in one (C12): with the pull request that is open already, else in one of its own.
@@ -116,7 +116,7 @@ def _of_pushes(planning: Planning, own: Own, above: Sequence[Key]) -> Iterator[t
             continue
         trigger = Trigger(key, None, "done", digest)
         ours = own.of_group(is_open).open
-        if ours is not None and (key.name in ours.told.digests or is_open == f"{_OF_PUSHES}{key.name}"):
+        if ours is not None and (key.name in ours.described.digests or is_open == f"{_OF_PUSHES}{key.name}"):
             found.append((is_open, trigger))
         elif promoted is not None and _is_news(planning, own, promoted):
             before = _ended_with(own, trigger)
@@ -132,7 +132,7 @@ def _is_of_pushes(group: str) -> bool:
     return group.startswith(_OF_PUSHES)
 
 
-def _ended_with(own: Own, trigger: Trigger) -> str:
+def _ended_with(own: OurPullRequests, trigger: Trigger) -> str:
     """The group of a pull request that brought what was pushed and is merged or closed, '' for none."""
     for group, ours in sorted(own.by_group.items()):
         if _is_of_pushes(group) and any(one.names(trigger) for one in ours.ended):
@@ -140,7 +140,7 @@ def _ended_with(own: Own, trigger: Trigger) -> str:
     return ""
 
 
-def _is_news(planning: Planning, own: Own, build: Build) -> bool:
+def _is_news(planning: Planning, own: OurPullRequests, build: Build) -> bool:
     """Whether what was pushed comes with no pull request of the dependency, or not for the first time."""
     return not _is_of_merge(planning, build) or _is_built_again(planning, own, build)
 
@@ -151,13 +151,13 @@ def _is_of_merge(planning: Planning, build: Build) -> bool:
     return planning.history.is_built_from(build.component, merge.target_branch) if merge else bool(build.pull_request)
 
 
-def _is_built_again(planning: Planning, own: Own, build: Build) -> bool:
+def _is_built_again(planning: Planning, own: OurPullRequests, build: Build) -> bool:
     """Whether it is another build of a merge that a pull request of ours has brought."""
     merge, name = planning.history.merge_of(build), build.component.name
     return merge is not None and any(
         one.pull_request.state == "merged"
-        and one.told.triggers.get(reference(merge)) == "done"
-        and one.told.digests.get(name, build.digest) != build.digest
+        and one.described.triggers.get(reference(merge)) == "done"
+        and one.described.digests.get(name, build.digest) != build.digest
         for one in own.of_group(planning.group(merge.source_branch)).ended
     )
 
@@ -168,4 +168,4 @@ def _tell_unbuilt(planning: Planning, target: Target, dependency: Component, one
         return
     why = _WHY_UNBUILT[builds[-1].outcome]
     message = f"{target}: nothing of {named(one)} yet: the build {builds[-1].name} of {dependency.key} {why}"
-    planning.tell("info", "R19", message, target.key)
+    planning.report("info", "R19", message, target.key)
