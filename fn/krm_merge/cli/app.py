@@ -24,6 +24,8 @@ UNAVAILABLE = 3
 COMMANDS = {
     "merge": "Merge three versions of a package or of a file.",
     "update": "Update a package from the git repository that its Kptfile names.",
+    "diff": "Say what differs between two versions of a package or of a file.",
+    "status": "Say which packages are behind their upstream, changed, or hold conflicts.",
     "policy": "Show, check and tidy up how a package wants its conflicts settled.",
     "config": "Write the functionConfig that updates a package with kpt fn eval.",
     "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",
