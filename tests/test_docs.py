@@ -64,9 +64,9 @@ COMPONENT_SCHEMA, COMPONENT_DEFINITION, COMPONENT_OPENAPI = of_kind(
     "plan-component-updates.json", "krm-function-definition-plan-component-updates.yaml"
 )
 
-RULE = re.compile(r"\b[VLFKRWPT][0-9]{1,2}\b")
-RULE_RANGE = re.compile(r"\b([VLFKRWPT])([0-9]{1,2})[-\u2013]\1?([0-9]{1,2})\b")
-HEADING = re.compile(r"^### ([A-H]|[VLFKRWPT][0-9]{1,2})\. ", re.MULTILINE)
+RULE = re.compile(r"\b[VLFKRWPTM][0-9]{1,2}\b")
+RULE_RANGE = re.compile(r"\b([VLFKRWPTM])([0-9]{1,2})[-\u2013]\1?([0-9]{1,2})\b")
+HEADING = re.compile(r"^### ([A-H]|[VLFKRWPTM][0-9]{1,2})\. ", re.MULTILINE)
 # The page of components has numbers of its own, in tables.
 COMPONENT_RULE = re.compile(r"\b[CRIS][0-9]{1,2}\b")
 COMPONENT_RULE_RANGE = re.compile(r"\b([CRIS])([0-9]{1,2})(?:[-\u2013]| to )\1([0-9]{1,2})\b")
@@ -462,7 +462,7 @@ def test_rules_stand_once_and_in_order() -> None:
     headings = HEADING.findall(RULES)
     laws, rules = headings[:8], headings[8:]
     assert laws == list("ABCDEFGH")
-    assert rules == sorted(rules, key=lambda rule: ("VLFKRW".index(rule[0]), int(rule[1:])))
+    assert rules == sorted(rules, key=lambda rule: ("VLFKRMW".index(rule[0]), int(rule[1:])))
     assert len(headings) == len(set(headings))
     assert cited(RULES) == set(rules)
 

@@ -18,7 +18,13 @@ from pydantic import BaseModel
 from transform_tables import tables as transform_tables
 
 from krm_merge import __version__
-from krm_merge.functions.models import MergePackage, PatchResources, PlanComponentUpdates, TransformResources
+from krm_merge.functions.models import (
+    MergePackage,
+    MergePolicy,
+    PatchResources,
+    PlanComponentUpdates,
+    TransformResources,
+)
 from krm_merge.report import record as report_record
 from krm_merge.report.schema import schema as report_schema
 
@@ -42,6 +48,7 @@ KEYWORDS = (
     "minimum",
     "exclusiveMinimum",
     "maximum",
+    "pattern",
     "minItems",
     "items",
     "required",
@@ -110,6 +117,9 @@ FUNCTIONS = (
         description=PlanComponentUpdates.__doc__,
     ),
 )
+
+# No function: what a package says of its own conflicts.
+POLICY = Function(MergePolicy, "docs/command-line.md", "schemas/merge-policy.json", "", HEAD_FIELDS)
 
 
 def model_schema(function: Function) -> Schema:
@@ -237,6 +247,7 @@ def generated() -> dict[str, str]:
         definition = function_definition(function, metadata)
         files[function.schema] = json.dumps(json_schema(function, metadata), indent=2, ensure_ascii=False) + "\n"
         files[function.definition] = note + dumped(definition)
+    files[POLICY.schema] = json.dumps(json_schema(POLICY, metadata), indent=2, ensure_ascii=False) + "\n"
     address = f"{raw_address(metadata['sourceURL'])}/docs/{REPORT_SCHEMA}"
     report = {"$schema": DIALECT, "$id": address, "title": report_record.KIND, **report_schema()}
     files[REPORT_SCHEMA] = json.dumps(report, indent=2, ensure_ascii=False) + "\n"

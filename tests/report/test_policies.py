@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
+import yaml
 
 from krm_merge.functions import process
+from krm_merge.functions.merge_policy import policy_of
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 POLICY = """\
 # How this package wants its conflicts settled.
 apiVersion: fn.kpt.dev/v1alpha1
@@ -157,3 +162,15 @@ def test_show_check_and_prune(sides: Path) -> None:
     (sides / "l" / "c.yaml").write_text(TEXT.format("e"))
     run(sides, "policy", "prune", "l", *options)
     assert policy.read_text() == POLICY + more.replace("resolutions:\n", "")
+
+
+def test_the_example_of_the_page_is_a_policy_by_model_and_schema() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    (block,) = [text for text in re.findall(r"(?s)```yaml\n(.*?)```", page) if "kind: MergePolicy" in text]
+    example = yaml.safe_load(block)
+    schema = json.loads((ROOT / "docs" / "schemas" / "merge-policy.json").read_text(encoding="utf-8"))
+    jsonschema.validate(example, schema)
+    policy = policy_of(example, "merge-policy.yaml")
+    assert (policy.on_conflict, len(policy.rules), policy.resolutions.all[0].choice) == ("upstream", 1, "local")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**example, "resolutions": [{"choice": "both"}]}, schema)

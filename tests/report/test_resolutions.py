@@ -1,4 +1,4 @@
-"""Choices on conflicts: carried out, known again after they were carried out, stale when a side changes (P1-P5)."""
+"""Choices on conflicts: carried out, known again after they were carried out, stale when a side changes (M1-M5)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_every_choice_is_carried_out_once(nature: Nature, at: int, choice: str, 
         assert settled[0].values.get("result") == record.values.get(choice)  # type: ignore[call-overload]
     if choice == "value":
         assert settled[0].values["result"] == OWN[nature]
-    # Law D, whoever wins all else, and the choice is still known for what it is (P5).
+    # Law D, whoever wins all else, and the choice is still known for what it is (M5).
     rerun = again(sides, merged, chosen, on_conflict="local", **identity(nature))
     assert rerun.changes == {}
     if nature not in ("element", "resource", "order", "sequence", "alternative") or choice == "local":
@@ -235,7 +235,7 @@ def test_laws_hold_whatever_was_chosen(
         pick = data.draw(st.sampled_from([None, *record.choices]))
         if pick is not None:
             more: dict[str, Any] = {"value": data.draw(VALUES)} if pick == "value" else {}
-            # What is as the original has it may be just what was chosen (P5): law A is not for that.
+            # What is as the original has it may be just what was chosen (M5): law A is not for that.
             is_as_before = is_as_before or pick in ("original", "value")
             given_.append(resolution(record, pick, **more))
     chosen = policy(*given_)

@@ -83,7 +83,7 @@ class MergeChoices:
         return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches, otherwise)
 
     def obeying(self, local: Tree) -> MergeChoices:
-        """The same with the MergePolicy that local has in its own folder (P1). Raises KrmMergeError."""
+        """The same with the MergePolicy that local has in its own folder (M1). Raises KrmMergeError."""
         paths = sorted((path for path in local if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
         return replace(self, package=policy_in((path, local[path].data) for path in paths))
 
@@ -140,7 +140,7 @@ class MergeChoices:
                 merged.results.warning(message, path=f"rules[{number}]")
 
     def tell_of_stale_choices(self, merged: Merged, decided: Iterable[Decided]) -> None:
-        """Adds an info result for each resolution of the package that fitted nowhere (P5)."""
+        """Adds an info result for each resolution of the package that fitted nowhere (M5)."""
         parts = list(decided)
         if any(part.outcomes or part.files for part in parts):
             for resolution in stale(self.package, parts):

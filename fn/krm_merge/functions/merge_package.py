@@ -83,7 +83,7 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
 
 
 def _policy_of(resource_list: ResourceList, settings: Settings) -> tuple[PackagePolicy | None, Policy | None]:
-    """The package's own MergePolicy, if it has one, and the policy with it (P3); no policy where that is wrong."""
+    """The package's own MergePolicy, if it has one, and the policy with it (M3); no policy where that is wrong."""
     items = [item for item in resource_list.items if _MERGE_POLICY in item.slice.data]
     if not items:
         return None, settings.policy

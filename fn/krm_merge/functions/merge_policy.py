@@ -1,4 +1,4 @@
-"""`kind: MergePolicy`: how a package wants its conflicts settled, kept in the package itself (rules P1-P3)."""
+"""`kind: MergePolicy`: how a package wants its conflicts settled, kept in the package itself (rules M1-M3)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NO_POLICY = PackagePolicy()
 
 
 def combined(on_conflict: OnConflict | None, rules: tuple[Rule, ...], package: PackagePolicy) -> Policy:
-    """P3: resolutions, then what was asked for now, then what the package says, then the default.
+    """M3: resolutions, then what was asked for now, then what the package says, then the default.
 
     `on_conflict` None says that nothing was asked for.
     """
@@ -108,7 +108,7 @@ def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
 
 
 def stale(policy: PackagePolicy, decided: Iterable[Decided]) -> list[Resolution]:
-    """The resolutions that fitted nowhere in a merge (P5)."""
+    """The resolutions that fitted nowhere in a merge (M5)."""
     used: set[int] = set()
     for part in decided:
         for outcome in part.outcomes:

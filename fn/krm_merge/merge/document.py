@@ -13,7 +13,7 @@ def merge_document(original: Member | None, upstream: Member, local: Member, dec
     Kptfile, whose functions and alternatives are one value whatever lines say.
     """
     decisions = decide(local.root)
-    # What somebody chose is not settled once more by lines (P3).
+    # What somebody chose is not settled once more by lines (M3).
     by_lines = original is not None and not local.is_kptfile and not any(decision.resolution for decision in decisions)
     if original is not None and by_lines and any(map(is_doubtful, decisions)):
         # Hardly any document comes here, and one that does not needs none of this.

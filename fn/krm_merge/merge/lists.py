@@ -78,7 +78,7 @@ def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list
 
 
 def _recognised(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
-    """P4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
+    """M4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
     from krm_merge.merge.resolving import fit_of, story
 
     for resolution in merge.policy.resolutions_at(path):

@@ -188,7 +188,7 @@ class PackageMerger:
     def _chosen_existence(
         self, original: Member | None, upstream: Member | None, local: Member | None
     ) -> Outcome | None:
-        """What becomes of a resource that one side removed and the other changed, if somebody chose (P3)."""
+        """What becomes of a resource that one side removed and the other changed, if somebody chose (M3)."""
         from krm_merge.merge.resolving import resolved_existence, story
 
         if original is None or (upstream is not None and local is not None):
@@ -224,7 +224,7 @@ class PackageMerger:
 
 
 def _without_choices(policy: Member) -> Member:
-    """A MergePolicy of upstream as it is added: its rules come in, its choices do not (P1)."""
+    """A MergePolicy of upstream as it is added: its rules come in, its choices do not (M1)."""
     from krm_merge.krm.resource import Resource
 
     resource = Resource.from_tree(policy.root)

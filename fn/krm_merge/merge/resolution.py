@@ -1,4 +1,4 @@
-"""Choices on single conflicts, kept in a package's MergePolicy, and how a conflict is known again (rules D4, P5)."""
+"""Choices on single conflicts, kept in a package's MergePolicy, and how a conflict is known again (rules M2, M5)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Resolution:
     number: int = 0
 
     def fit(self, kind: str, original: Content, upstream: Content, local: Content) -> Fit:
-        """How far the sides are those that the choice was made for (P5)."""
+        """How far the sides are those that the choice was made for (M5)."""
         now = fingerprint(self.nature, kind, self.path, (original, upstream, local))
         if now == self.fingerprint:
             return "exact"
@@ -82,7 +82,7 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
 
     The first half is made of all but local's value, so that a conflict is known again when local has what was chosen.
     Names do not count, nor do positions in lists. `sides` are original, upstream and local, None for a Secret, whose
-    values do not even leave as a hash (D5).
+    values do not even leave as a hash (M6).
     """
     import json
     from hashlib import sha256

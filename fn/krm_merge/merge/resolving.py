@@ -1,4 +1,4 @@
-"""Asks the choices that somebody made on single conflicts, before anything else decides (rules P3, P5)."""
+"""Asks the choices that somebody made on single conflicts, before anything else decides (rules M3, M5)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def answered(
 
 
 def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sides) -> str:
-    """How far the sides are those of a resolution. For a Secret it is about its place alone (D5)."""
+    """How far the sides are those of a resolution. For a Secret it is about its place alone (M6)."""
     kind = merge.policy.kind
     if merge.is_secret(path):
         holds = resolution.subject is not None and resolution.choice in ("upstream", "local")
@@ -85,7 +85,7 @@ def story(resolution: Resolution) -> str:
 
 
 def _is_in_place(resolution: Resolution, node: Node | None, sides: Sides) -> bool:
-    """P5: whether local has what the resolution makes of it, so that it was carried out already."""
+    """M5: whether local has what the resolution makes of it, so that it was carried out already."""
     if resolution.choice == "local" and (resolution.nature != "text" or _texts(sides) is None):
         # Anything that local has would do.
         return False

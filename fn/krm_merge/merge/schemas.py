@@ -52,7 +52,7 @@ class Schemas:
         if key == ("", "v1", "List"):
             return ObjectListSchema(self.of_object)
         if (key[0], key[2]) == MERGE_POLICY:
-            # P1: choices on single conflicts never come from upstream.
+            # M1: choices on single conflicts never come from upstream.
             return WithListKeys(any_object_schema(), (), (("resolutions",),))
         if (builtin := builtin_schema(*key)) is not None:
             return builtin

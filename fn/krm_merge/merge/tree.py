@@ -104,7 +104,7 @@ class TreeMerge:
         return self.conflict(path, sides, "V5" if len(kinds) > 1 else "L3" if in_sequence else "V4")
 
     def _chosen(self, path: FieldPath, sides: Sides) -> Verdict | None:
-        # Choices come first (P3). Hardly any merge has some: the others do not pay for the import.
+        # Choices come first (M3). Hardly any merge has some: the others do not pay for the import.
         if not self.policy.resolutions.all:
             return None
         from krm_merge.merge.resolving import resolved_value

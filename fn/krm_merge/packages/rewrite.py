@@ -200,7 +200,7 @@ class Rewrite:
             return self.upstream.tree[member.place].data
         data = self.upstream.documents[member.place][member.index]
         if member.subject.key[:2] == MERGE_POLICY:
-            # P1: it may come without something that upstream's has.
+            # M1: it may come without something that upstream's has.
             data = member.text.encode()
         if not self.notes_origin or is_json(member.place):
             return data

@@ -200,7 +200,7 @@ def _resource(member: Member) -> RecordedResource | None:
 
 
 def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool) -> tuple[Choice, ...]:
-    """What may be chosen for a conflict (P4)."""
+    """What may be chosen for a conflict (M4)."""
     nature = decision.nature
     if decision.side != "both" or (nature == "resource" and decision.rule != "F5"):
         return ()
