@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from krm_merge.components.konflux.reading import OWN_GROUP, OWN_VERSION
 from krm_merge.components.plan.model import Action, TriggerState
-from krm_merge.components.plan.resources import KIND, PULL_REQUEST
+from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
 from krm_merge.forges.interface import State
 
 Schema = dict[str, Any]

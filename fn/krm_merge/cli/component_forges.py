@@ -20,9 +20,9 @@ from krm_merge.components.apply.observation import observed
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.fields import UnreadableError
-from krm_merge.components.plan.plan_file import RecordedPlan, read_recorded_plan
-from krm_merge.components.plan.resources import KIND, pull_request_name, pull_request_resource
-from krm_merge.components.plan.summary import View, as_page, as_text, as_value, summarized
+from krm_merge.components.plan.records.plan_file import RecordedPlan, read_recorded_plan
+from krm_merge.components.plan.records.resources import KIND, pull_request_name, pull_request_resource
+from krm_merge.components.plan.records.summary import View, as_page, as_text, as_value, summarized
 from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError

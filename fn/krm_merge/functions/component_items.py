@@ -19,7 +19,7 @@ from krm_merge.components.konflux.reading import (
 )
 from krm_merge.components.konflux.related_resources import Admission, check_fields, read_admission, released_as
 from krm_merge.components.plan.description import parse_description
-from krm_merge.components.plan.resources import KIND, PULL_REQUEST
+from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.merge.member import flaw_of

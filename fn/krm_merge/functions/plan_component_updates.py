@@ -11,7 +11,7 @@ from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.reading import GROUPS
 from krm_merge.components.plan.model import Choices, Plan
 from krm_merge.components.plan.planner import plan
-from krm_merge.components.plan.resources import DigestPolicy, plan_resource
+from krm_merge.components.plan.records.resources import DigestPolicy, plan_resource
 from krm_merge.functions.component_items import ComponentItems, read_items
 from krm_merge.functions.config import API_VERSION
 from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates

@@ -12,7 +12,7 @@ from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.reading import OWN_GROUP
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planning import Planning
-from krm_merge.components.plan.resources import LOCAL_CONFIG
+from krm_merge.components.plan.records.resources import LOCAL_CONFIG
 from krm_merge.components.plan.simulation import Part, Release, Simulation, Snapshot, World, simulate
 from krm_merge.functions.component_items import ComponentItems
 from krm_merge.functions.models import PlanComponentUpdates

@@ -29,7 +29,7 @@ from krm_merge.components.plan.description import (
     parse_description,
     with_block,
 )
-from krm_merge.components.plan.plan_file import Edit, RecordedPlan
+from krm_merge.components.plan.records.plan_file import Edit, RecordedPlan
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git_program import GitError
 

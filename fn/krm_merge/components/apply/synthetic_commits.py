@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from krm_merge.components.apply.repository import TRAILER, Conflict, Repository
 from krm_merge.components.konflux.contexts import touches
-from krm_merge.components.plan.plan_file import Copy
+from krm_merge.components.plan.records.plan_file import Copy
 
 _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", re.MULTILINE)
 

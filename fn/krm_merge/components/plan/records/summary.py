@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.components.plan.plan_file import RecordedPlan
+from krm_merge.components.plan.records.plan_file import RecordedPlan
 from krm_merge.text.values import Value
 
 View: TypeAlias = Literal["dependant", "group", "wait"]

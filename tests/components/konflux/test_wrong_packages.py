@@ -1,0 +1,275 @@
+"""What is wrong with several resources, with what is missing, and with the functionConfig."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.konflux.test_wrong_input import (
+    ANNOTATIONS,
+    DEPENDS_ON,
+    GOOD,
+    MODES,
+    SPEC,
+    Object,
+    changed,
+    listed,
+    places,
+)
+from components.observations import Observations, run
+from krm_merge.functions import process
+from krm_merge.functions.component_items import read_items
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+from krm_merge.text.nodes import Mapping
+from krm_merge.text.values import from_value
+
+# --- What several resources say --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_one_component_twice(mode: str) -> None:
+    """Both files are named; the API groups of Konflux are one."""
+    place = (*ANNOTATIONS, "internal.config.kubernetes.io/path")
+    again = changed(changed(GOOD["Component parent"], place, "old/parent.yaml"), ("apiVersion",), "konflux-ci.dev/v1")
+    items = [*listed(), yaml.safe_dump(again)]
+    answer = run(items, mode)
+    assert (answer.exit_code, answer.items) == (1, items)
+    (error,) = answer.results
+    assert "parent.yaml and old/parent.yaml are of one Component; take one of them out" in str(error["message"])
+    assert error["file"] == {"path": "old/parent.yaml"}
+    assert error["field"] == {"path": "metadata.name"}
+    elsewhere = changed(again, ("metadata", "namespace"), "other")
+    assert run([*listed(), yaml.safe_dump(elsewhere)], mode).exit_code == 0
+
+
+def test_a_pull_request_may_be_observed_twice() -> None:
+    """A late observation of another state is none that is wrong."""
+    later = changed(GOOD["PullRequest parent-7"], ("status", "state"), "closed")
+    answer = run([*listed(), yaml.safe_dump(changed(later, ("metadata", "name"), "later"))], "plan")
+    assert answer.exit_code == 0
+
+
+SPELLINGS = [
+    ("dependson", True),
+    ("DependsOn", True),
+    ("depends_on", True),
+    ("Depends-On", True),
+    ("depends.on", True),
+    ("dependsOn", False),
+    ("depends-on", False),
+    ("depends on", False),
+    ("dependencies", False),
+]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("spelling", "is_told"), SPELLINGS)
+def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
+    """R1: a field that is not read, but looks as if it were."""
+    component = changed(GOOD["Component child"], (*SPEC, spelling), ["parent"])
+    answer = run(listed(component), mode)
+    assert answer.exit_code == 0
+    told = [one for one in answer.results if one["severity"] == "warning"]
+    assert len(told) == is_told
+    for one in told:
+        assert str(one["message"]).endswith(
+            "this is not read; what it depends on is written dependsOn, depends-on or depends on"
+        )
+        assert one["field"] == {"path": format_path((*SPEC, spelling))}
+        assert one["tags"] == {"rule": "R1", "component": "team/child"}
+
+
+def test_misspelt_annotation() -> None:
+    """R1."""
+    component = changed(GOOD["Component child"], (*ANNOTATIONS, "components.krm-merge.dev/dependsOn"), "parent")
+    answer = run(listed(component), "validate")
+    (message,) = answer.messages("R1")
+    assert message.endswith(f"what it depends on is written {DEPENDS_ON}")
+
+
+ADMITTED: list[tuple[Object, bool]] = [
+    ({"origin": "team", "applications": ["app"]}, True),
+    ({"origin": "team", "applications": ["other", "app"]}, True),
+    ({"origin": "team"}, True),
+    ({"applications": ["app"]}, True),
+    ({}, True),
+    ({"origin": None, "applications": None}, True),
+    ({"origin": "other", "applications": ["app"]}, False),
+    ({"origin": "team", "applications": ["other"]}, False),
+    ({"origin": "team", "applications": []}, False),
+]
+
+
+@pytest.mark.parametrize(("whose", "counts"), ADMITTED)
+def test_admissions_of_others(whose: Object, counts: bool) -> None:
+    """Names are those of the applications that an admission is for, not of whatever else has the Component's name."""
+    admission = changed(
+        GOOD["ReleasePlanAdmission admission"],
+        SPEC,
+        {
+            "data": {
+                "mapping": {
+                    "components": [
+                        {
+                            "name": "parent",
+                            "repositories": [{"url": "quay.io/released/parent"}, {"url": "quay.io/released/parent:1"}],
+                        },
+                        {"name": "child", "repositories": [{"url": "quay.io/released/child"}]},
+                    ]
+                }
+            },
+            **whose,
+        },
+    )
+    answer = run(listed(admission), "plan")
+    (plan,) = [yaml.safe_load(one) for one in answer.items if "kind: PullRequestPlan" in one]
+    released = ["quay.io/released/parent"] if counts else []
+    assert plan["spec"]["commits"][0]["repositories"] == ["quay.io/acme/parent", *released]
+
+
+# --- What is not there -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_component(mode: str) -> None:
+    """C3: silence would look like success."""
+    others = [yaml.safe_dump(one) for one in GOOD.values() if one["kind"] not in ("Component", "PullRequestPlan")]
+    foreign = yaml.safe_dump(changed(GOOD["Component child"], ("apiVersion",), "example.com/v1"))
+    for items in ([], others, [foreign]):
+        answer = run(items, mode)
+        assert answer.exit_code == 0
+        (message,) = answer.messages("C3")
+        assert f"so there is nothing to {mode}; add them" in message
+    assert run(listed(), mode).messages("C3") == []
+
+
+NAMED = [("parent", False), ("child", False), ("ghost", True)]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "is_told"), NAMED)
+def test_removed_is_unknown(name: str, is_told: bool, mode: str) -> None:
+    """C9: a slip of the pen; the field of the functionConfig is named."""
+    answer = run(listed(), mode, f"{{removed: ['{name}']}}")
+    assert answer.exit_code == 0
+    told = [one for one in answer.results if one.get("field") == {"path": "removed"}]
+    assert len(told) == is_told
+    for one in told:
+        assert one["severity"] == "warning"
+        assert one["tags"]["rule"] == "C9"  # type: ignore[index]
+        assert f"nothing is known of {name}; correct the name" in str(one["message"])
+
+
+def test_removed_without_a_manifest() -> None:
+    """R5, C9: what was planned for a deleted dependency is closed, also where nothing but `removed` tells of it."""
+    made = Observations()
+    made.component("parent")
+    made.component("child", "parent")
+    made.open("parent", "feature")
+    made.build("parent", "1", 1)
+    made.step()
+    pull = made.pulls["child", 1]
+    found = {"repository": pull.repository, "number": 1, "sourceBranch": pull.source_branch, "targetBranch": "main"}
+    observed = changed(GOOD["PullRequest parent-7"], SPEC, {**found, "description": pull.description})
+    source = {"url": pull.repository, "revision": "main"}
+    child = changed(GOOD["Component child"], SPEC, {"application": "app", "source": {"git": source}})
+    items = [yaml.safe_dump(one) for one in (changed(child, ANNOTATIONS, {}), observed)]
+    assert run(items, "plan").rules() == ["R6"]
+    answer = run(items, "plan", "{removed: [parent]}")
+    assert answer.rules() == ["R5"]
+    assert answer.messages("R5") == ["team/child: child#1 is closed: its dependencies are deleted"]
+
+
+def test_removed_is_in_what_configure_wrote() -> None:
+    """C9: what `configure` derived declares nothing, but is to be taken out."""
+    derived = "components.krm-merge.dev/derived-nudges"
+    parent = changed(GOOD["Component parent"], (*ANNOTATIONS, derived), "child")
+    nudges = changed(GOOD["NudgeConfig nudge-config"], (*ANNOTATIONS, derived), "parent>child")
+    for one in (parent, changed(nudges, (*SPEC, "nudges", 0, "from"), "other")):
+        told = run([yaml.safe_dump(one)], "configure", "{removed: [child]}").messages("C9")
+        assert not [message for message in told if "nothing is known" in message]
+
+
+def test_removed_in_a_config_map() -> None:
+    """The field is one of `data`, and the file of the functionConfig is told."""
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "x", "annotations": {"config.kubernetes.io/path": "fn.yaml"}},
+        "data": {"function": "PlanComponentUpdates", "mode": "validate", "removed": "parent, ghost"},
+    }
+    items = [yaml.safe_load(one) for one in listed()]
+    whole = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items, "functionConfig": config}
+    (told,) = [
+        one
+        for one in yaml.safe_load(process(yaml.safe_dump(whole).encode()).output)["results"]
+        if one["tags"]["rule"] == "C9"
+    ]
+    assert (told["field"], told["file"]) == ({"path": "data.removed"}, {"path": "fn.yaml"})
+
+
+# --- The functionConfig ----------------------------------------------------------------------------------------------
+
+CONFIGS = [
+    ("{digest: x}", "digest", "functionConfig: digest is 'x'; a map is expected"),
+    ("{digest: [a]}", "digest", "functionConfig: digest is a list; a map is expected"),
+    ("{emit: null}", "emit", "functionConfig: emit is null; a map is expected"),
+    ("{emit: {contexts: 'no'}}", "emit.contexts", "emit.contexts is 'no'; true or false is expected"),
+    ("{removed: parent}", "removed", "functionConfig: removed is 'parent'; a list is expected"),
+    ("{removed: [1]}", "removed[0]", "functionConfig: removed[0] is 1; a text is expected"),
+    ("{suffix: true}", "suffix", "functionConfig: suffix is true; input should be 'component' or 'repository'"),
+    (
+        "{digest: {fils: []}}",
+        "digest.fils",
+        "digest.fils is not a field of it; known are match, tag, files, exclude, multiDigestFile",
+    ),
+    ("{digests: {}}", "digests", "ignoredPrefixes, emit, digest, removed, applySnapshots"),
+]
+
+
+@pytest.mark.parametrize(("config", "path", "says"), CONFIGS)
+def test_function_config(config: str, path: str, says: str) -> None:
+    """What is expected, in words of YAML; of a field that there is none, which there are."""
+    items = listed()
+    answer = run(items, "plan", config)
+    assert (answer.exit_code, answer.items) == (1, items)
+    (error,) = answer.results
+    assert error["field"] == {"path": path}
+    assert says in str(error["message"])
+
+
+# --- Whatever else ---------------------------------------------------------------------------------------------------
+
+ANYTHING: list[Any] = [None, 1, True, "", "x", [], {}, [None], {"a": 1}]
+CHANGES = [(name, place, value) for name, one in GOOD.items() for place in places(one) for value in ANYTHING]
+
+
+def read(value: Object) -> Results:
+    root, results = from_value(value), Results()
+    assert isinstance(root, Mapping)
+    read_items([Resource.from_tree(root, "a.yaml")], results)
+    return results
+
+
+def test_any_field_may_be_wrong() -> None:
+    """Every field of every resource, by itself: read or refused with its field."""
+    for name, place, value in CHANGES:
+        for error in read(changed(GOOD[name], place, value)).errors:
+            assert error.file is not None
+            assert error.path is not None or "metadata" in error.message or "apiVersion and kind" in error.message
+
+
+@given(st.lists(st.sampled_from(CHANGES), min_size=1, max_size=3, unique_by=lambda one: one[0]), st.sampled_from(MODES))
+def test_what_is_read_can_be_planned(changes: list[tuple[str, tuple[str | int, ...], Any]], mode: str) -> None:
+    """No mode breaks on what was not refused; refused is untouched."""
+    found = GOOD | {name: changed(GOOD[name], place, value) for name, place, value in changes}
+    items = [yaml.safe_dump(one) for one in found.values()]
+    answer = run(items, mode)
+    assert answer.exit_code in (0, 1)
+    assert answer.exit_code == 0 or answer.items == items
