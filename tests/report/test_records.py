@@ -171,3 +171,14 @@ def test_numbers_that_json_lacks_are_texts() -> None:
     sides = [{"w.yaml": (WIDGET + f"spec: {value}\n").encode()} for value in ("1", ".nan", ".inf")]
     text = rendered(MergeReport(records=merge_packages(*sides).records), ".json")
     assert json.loads(text, parse_constant=lambda name: pytest.fail(name))["records"][0]["upstream"] == "nan"
+
+
+def test_rules_that_do_not_decide_are_not_named() -> None:
+    (record,) = conflicts(merged_case("resource", rules=[{"onConflict": "upstream"}]))
+    assert (record.settled_by, record.chosen) == ("policy", "local")
+    (record,) = conflicts(merged_case("resource", rules=[{"onDelete": "upstream"}]))
+    assert (record.settled_by, record.chosen) == ("rule rules[0]", "upstream")
+    (record,) = conflicts(merged_case("file", rules=[{"kind": "Deployment", "onConflict": "local"}]))
+    assert (record.settled_by, record.chosen) == ("policy", "upstream")
+    (record,) = conflicts(merged_case("file", rules=[{"onConflict": "local"}]))
+    assert (record.settled_by, record.chosen) == ("rule rules[0]", "local")

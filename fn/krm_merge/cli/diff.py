@@ -52,7 +52,7 @@ def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple
     with errors_as_json(form, str(places[1])):
         before, after = _read(places[0], places[1], name)
         report = _report(before, after, places, name)
-        write_reports(report, reports)
+        write_reports(lambda: report, reports)
     if form == "json":
         click.echo(as_json(report), nl=False)
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,7 +22,7 @@ from krm_merge.packages.side import path_of
 from krm_merge.packages.tree import Changed, Changes, File, Tree
 from krm_merge.packages.write import write_file, write_tree
 from krm_merge.report.forms import as_json
-from krm_merge.report.record import SIDES, RecordedSide
+from krm_merge.report.record import SIDES, MergeReport, RecordedSide
 
 STDIN = STDOUT = Path("-")
 
@@ -80,23 +81,27 @@ def command(
         choices.warn_of_idle_rules(merged)
         choices.tell_of_stale_choices(merged, [merged.decided])
         refused = bool(merged.results.errors)
-        report = report_of(
-            merged,
-            [merged.decided],
-            choices,
-            trees[2],
-            changes,
-            package=str(local),
-            sides={name: RecordedSide(str(place)) for name, place in zip(SIDES[:3], places, strict=True)},
-            with_contexts=shows_contexts(reports),
-        )
+
+        @cache
+        def report() -> MergeReport:
+            return report_of(
+                merged,
+                [merged.decided],
+                choices,
+                trees[2],
+                changes,
+                package=str(local),
+                sides={name: RecordedSide(str(place)) for name, place in zip(SIDES[:3], places, strict=True)},
+                with_contexts=shows_contexts(reports),
+            )
+
         write_reports(report, reports)
         if (with_diff or write is None) and form == "text" and not refused:
             show_diff(trees[2], changes)
         if write is not None and not refused:
             write(trees[2], changes)
     if form == "json":
-        click.echo(as_json(report), nl=False)
+        click.echo(as_json(report()), nl=False)
     else:
         show_results(merged.results, quiet=quiet)
         if not quiet:

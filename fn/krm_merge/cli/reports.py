@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -48,10 +48,10 @@ def shows_contexts(files: Iterable[Path]) -> bool:
     return any(file.suffix == ".html" for file in files)
 
 
-def write_reports(report: MergeReport, files: Iterable[Path]) -> None:
-    """Writes the report in each form that a file is named for. Raises PackageError."""
+def write_reports(report: Callable[[], MergeReport], files: Iterable[Path]) -> None:
+    """Writes the report in each form that a file is named for, and makes it only then. Raises PackageError."""
     for file in files:
-        write_file(file, File(rendered(report, file.suffix).encode()))
+        write_file(file, File(rendered(report(), file.suffix).encode()))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import click
@@ -21,7 +22,7 @@ from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
 from krm_merge.report.forms import as_json
-from krm_merge.report.record import SIDES, RecordedSide
+from krm_merge.report.record import SIDES, MergeReport, RecordedSide
 from krm_merge.text.values import Value
 
 _SHOWN = 5
@@ -87,24 +88,28 @@ def command(
         done = replace(outcome.merged, changes=dict(outcome.changes))
         choices.warn_of_idle_rules(done)
         choices.tell_of_stale_choices(done, done.decided)
-        report = report_of(
-            done,
-            done.decided,
-            choices,
-            local,
-            done.changes,
-            package=str(place),
-            sides=_sides(done, place),
-            packages=[_version(updated) for updated in done.packages],
-            with_contexts=shows_contexts(reports),
-        )
+
+        @cache
+        def report() -> MergeReport:
+            return report_of(
+                done,
+                done.decided,
+                choices,
+                local,
+                done.changes,
+                package=str(place),
+                sides=_sides(done, place),
+                packages=[_version(updated) for updated in done.packages],
+                with_contexts=shows_contexts(reports),
+            )
+
         write_reports(report, reports)
         if with_diff and form == "text":
             show_diff(local, done.changes)
         if done.changes and not dry_run:
             journal.commit(done.changes, local)
     if form == "json":
-        click.echo(as_json(report), nl=False)
+        click.echo(as_json(report()), nl=False)
     else:
         _show(local, done, quiet=quiet, dry_run=dry_run)
     show_conflicts_left(outcome.marked, outcome.binary)

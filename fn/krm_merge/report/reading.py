@@ -13,7 +13,7 @@ from krm_merge.krm.fieldpath import format_path
 from krm_merge.merge.decision import Decision, FileDecision
 from krm_merge.merge.member import Decided, Member, Outcome
 from krm_merge.merge.nature import Nature
-from krm_merge.merge.policy import ASKED, Policy
+from krm_merge.merge.policy import ASKED, Policy, Subject
 from krm_merge.merge.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
 from krm_merge.merge.resolving import resource_content
 from krm_merge.merge.secrecy import is_secret, is_secret_text
@@ -24,6 +24,9 @@ from krm_merge.text.values import Value
 
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""
+
+_NO_RESOURCE = Subject("", "", "", "")
+"""What rules know a file by that is merged as such."""
 
 _ADDED = "added, as upstream has it"
 _DELETED = "deleted, as upstream deleted it"
@@ -59,8 +62,8 @@ class _Reader:
         secret = is_secret(member.subject.kind, decision.path, outcome.roots)
         sides = _sides(decision, outcome)
         contents: dict[SideName, Content] = {name: content_of(node) for name, node in sides.items()}
-        rule = policy.rule_on_delete(decision.path) if decision.rule == "F5" else None
-        rule = rule or policy.rule_on_conflict(decision.path)
+        of_existence = decision.rule == "F5"
+        rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
         status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
         if status == "open" and self._left_open and decision.severity != "error":
             # Both ways are in the file, between markers.
@@ -104,7 +107,7 @@ class _Reader:
         contents: dict[SideName, Content] = {
             name: [] if content is None else [_file_value(content)] for name, content in data.items()
         }
-        rule = self._policy.of().rule_on_conflict(())
+        rule = self._policy.of(_NO_RESOURCE).rule_on_conflict(())
         status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
         if status == "open" and self._left_open and decision.severity != "error":
             del contents["result"]
