@@ -31,7 +31,7 @@ class Rule:
     path: FieldPath | None = None
     on_conflict: OnConflict | None = None
     on_delete: OnDelete | None = None
-    place: str = ""
+    place: str = field(default="", compare=False)
 
     def selects(self, subject: Subject) -> bool:
         """Whether the rule speaks of this resource."""
