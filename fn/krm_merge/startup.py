@@ -73,7 +73,7 @@ def patterns_compiled_when_used() -> Iterator[None]:
 
 
 class _Pattern:
-    """Stands for a regular expression; every method is looked up once."""
+    """A regular expression that waits to be compiled; every method is looked up once."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._source, self._flags = source, flags

@@ -85,6 +85,8 @@ class Presentation:
             return text
         versions = replace(self._versions, local=root, kept_upstream=(), kept_locally=())
         again = Presentation(versions, self._wanted)
+        # It has the same notes, so that what was read here is what it would read.
+        again._read = self._read
         by_lines = again._by_lines()
         return again._with_comments(text) if by_lines is None else by_lines
 
