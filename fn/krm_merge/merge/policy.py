@@ -31,7 +31,18 @@ class Rule:
     path: FieldPath | None = None
     on_conflict: OnConflict | None = None
     on_delete: OnDelete | None = None
-    place: str = field(default="", compare=False)
+    place: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same, wherever they are written."""
+        return isinstance(other, Rule) and self._said() == other._said()
+
+    def __hash__(self) -> int:
+        """By what it says."""
+        return hash(self._said())
+
+    def _said(self) -> tuple[object, ...]:
+        return self.group, self.kind, self.namespace, self.name, self.path, self.on_conflict, self.on_delete
 
     def selects(self, subject: Subject) -> bool:
         """Whether the rule speaks of this resource."""
