@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
@@ -47,15 +46,15 @@ def held() -> Iterator[None]:
             raise Interrupted(name)
 
 
-@dataclass(slots=True)
 class _Waiting:
     """How many wait for the end of something, and the signal that came meanwhile.
 
     The signals are the process's, whichever thread takes them: a mask of one thread would not hold them.
     """
 
-    depth: int = 0
-    name: str = ""
+    def __init__(self) -> None:
+        self.depth = 0
+        self.name = ""
 
 
 _waiting: Final = _Waiting()
