@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -23,6 +22,7 @@ from krm_merge.report.forms import as_json
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import Files, MergeReport, RecordedSide
 from krm_merge.report.terminal import changed_lines
+from krm_merge.startup import replace
 
 _STDIN = Path("-")
 _COLORS = {"heading": None, "removed": "red", "added": "green", "plain": None}

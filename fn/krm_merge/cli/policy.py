@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -25,6 +24,7 @@ from krm_merge.packages.merge import merge_trees
 from krm_merge.packages.side import Side
 from krm_merge.packages.tree import File, Tree
 from krm_merge.packages.update import RememberedRepositories, update
+from krm_merge.startup import replace
 from krm_merge.text.document import document_text
 from krm_merge.text.nodes import Sequence
 from krm_merge.text.values import Value, to_value

@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -35,6 +34,7 @@ from krm_merge.harmless import quoted
 from krm_merge.krm.result import Results
 from krm_merge.packages.directory import Directory, PackageError
 from krm_merge.packages.tree import Changes, File, Tree, holds_resources
+from krm_merge.startup import replace
 from krm_merge.text.document import written
 from krm_merge.transform.directory import VARIABLE, PluginDirectory
 from krm_merge.transform.plugin import Metadata, PluginError, WithOptions, metadata_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
 from krm_merge.report.forms import as_json
 from krm_merge.report.record import SIDES, MergeReport, RecordedSide
+from krm_merge.startup import replace
 from krm_merge.text.values import Value
 
 _SHOWN = 5
