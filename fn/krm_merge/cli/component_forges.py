@@ -18,7 +18,7 @@ from krm_merge.components.apply.credentials import credentials_for
 from krm_merge.components.apply.execution import carry_out
 from krm_merge.components.apply.observation import observed
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
-from krm_merge.components.apply.repository import Repository
+from krm_merge.components.apply.repository import Author, Repository
 from krm_merge.components.konflux.fields import UnreadableError
 from krm_merge.components.plan.records.plan_file import RecordedPlan, read_recorded_plan
 from krm_merge.components.plan.records.resources import KIND, pull_request_name, pull_request_resource
@@ -57,13 +57,25 @@ _api = click.option(
 )
 
 
+_author = click.option(
+    "--author",
+    envvar="KRM_MERGE_AUTHOR",
+    default="",
+    metavar="'NAME <MAIL>'",
+    help="Who makes our commits; by default krm-merge. The same for observe and apply.",
+)
+
+
 @click.command("apply")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_forge
 @_api
 @click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
+@_author
 @options.quiet
-def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, ok_to_test: bool, quiet: bool) -> None:
+def apply_command(
+    plans: tuple[Path, ...], forge: str, github_api: str, ok_to_test: bool, author: str, quiet: bool
+) -> None:
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
     Doing it again changes nothing. The exit code is 1 where a plan cannot be carried out; the others are.
@@ -75,7 +87,9 @@ def apply_command(plans: tuple[Path, ...], forge: str, github_api: str, ok_to_te
     places: dict[str, tuple[Repository, RepositoryPullRequests]] = {}
     for plan in recorded:
         try:
-            repository, pull_requests = places.get(plan.repository) or _place(plan.repository, forge, github_api)
+            repository, pull_requests = places.get(plan.repository) or _place(
+                plan.repository, forge, github_api, author
+            )
         except (GitError, ForgeError) as error:
             results.error(f"{plan.name}: {error}")
             continue
@@ -117,7 +131,10 @@ def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None
 )
 @_forge
 @_api
-def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: str, github_api: str) -> None:
+@_author
+def observe_command(
+    urls: tuple[str, ...], namespace: str, target: Path, forge: str, github_api: str, author: str
+) -> None:
     """Read the pull requests of git repositories into PullRequest items."""
     items: dict[str, str] = {}
     for given in urls:
@@ -125,7 +142,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, forge: 
         url = str(Path(given).resolve()) if _is_relative(given) else given
         try:
             its_forge = _forge_of(url, forge, github_api)
-            for one in observed(bare_address(url), _repository(url, its_forge.git_token(url)), its_forge):
+            for one in observed(bare_address(url), _repository(url, its_forge.git_token(url), author), its_forge):
                 name = pull_request_name(one)
                 root = from_value(pull_request_resource(one, name, namespace))
                 assert isinstance(root, Mapping)
@@ -162,16 +179,18 @@ def _recorded_plans(place: Path, results: Results) -> Iterator[RecordedPlan]:
                 results.error(f"{file}: {item.ref}: {error}")
 
 
-def _place(url: str, forge: str, api: str) -> tuple[Repository, RepositoryPullRequests]:
+def _place(url: str, forge: str, api: str, author: str) -> tuple[Repository, RepositoryPullRequests]:
     its_forge = _forge_of(url, forge, api)
-    return _repository(url, its_forge.git_token(url)), RepositoryPullRequests(its_forge, url)
+    return _repository(url, its_forge.git_token(url), author), RepositoryPullRequests(its_forge, url)
 
 
-def _repository(url: str, token: str) -> Repository:
+def _repository(url: str, token: str, author: str) -> Repository:
     name = same_repository(str(Path(url).resolve()) if _is_relative(url) else url)
     # Readable, and one for each.
     folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
-    return Repository.opened(url, cache_directory() / "components" / folder, credentials_for(url, token))
+    return Repository.opened(
+        url, cache_directory() / "components" / folder, credentials_for(url, token), Author.parsed(author)
+    )
 
 
 def _forge_of(url: str, forge: str, api: str) -> Forge:

@@ -16,13 +16,28 @@ from pathlib import Path
 from krm_merge.components.apply.credentials import NO_CREDENTIALS, Credentials
 from krm_merge.git_program import GitError, blobs, complaint, output, run
 
-NAME = "krm-merge"
-MAIL = "krm-merge@users.noreply.github.com"
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
+_AUTHOR = re.compile(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
 _REGULAR = frozenset(("100644", "100755"))
 _HEADS = "refs/heads/"
 _REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who makes our commits."""
+
+    name: str = "krm-merge"
+    mail: str = "krm-merge@users.noreply.github.com"
+
+    @classmethod
+    def parsed(cls, text: str) -> Author:
+        """From `Name <mail>`; of '' the usual one. Raises GitError."""
+        found = _AUTHOR.fullmatch(text.strip())
+        if text and found is None:
+            raise GitError(f"the author {text!r} is not like: Name <mail@example.com>")
+        return cls(found[1], found[2]) if found is not None else cls()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +67,21 @@ class Repository:
     url: str
     store: Path
     credentials: Credentials = NO_CREDENTIALS
+    author: Author = field(default_factory=Author)
     _branches: dict[str, str] = field(default_factory=dict)
     _default_branch: str = ""
 
     @classmethod
-    def opened(cls, url: str, store: Path, credentials: Credentials = NO_CREDENTIALS) -> Repository:
+    def opened(
+        cls, url: str, store: Path, credentials: Credentials = NO_CREDENTIALS, author: Author | None = None
+    ) -> Repository:
         """The repository with its branches as they are now. Raises GitError."""
         if url.startswith("-"):
             raise GitError(f"{url} is no address of a git repository")
         store.mkdir(parents=True, exist_ok=True)
         if not (store / "HEAD").is_file():
             output(["init", "--quiet", "--bare", str(store)])
-        opened = cls(url, store, credentials)
+        opened = cls(url, store, credentials, author or Author())
         opened.refresh()
         return opened
 
@@ -123,7 +141,8 @@ class Repository:
         """Whether all commits that are in one and not in the other were made here, and nobody changed them since."""
         listed = self._local(["log", "-z", "--format=%ce%n%B", f"{since}..{commit}"]).decode(errors="replace")
         made = [one.partition("\n") for one in listed.split("\0") if one]
-        return all(mail == MAIL and TRAILER in message.splitlines() for mail, _, message in made)
+        mails = {self.author.mail, Author().mail}
+        return all(mail in mails and TRAILER in message.splitlines() for mail, _, message in made)
 
     def messages(self, since: str, commit: str) -> list[str]:
         """What the commits say that are in one and not in the other, the oldest first."""
@@ -228,7 +247,7 @@ class Repository:
         who = {
             f"GIT_{role}_{what}": value
             for role in ("AUTHOR", "COMMITTER")
-            for what, value in (("NAME", NAME), ("EMAIL", MAIL), ("DATE", at))
+            for what, value in (("NAME", self.author.name), ("EMAIL", self.author.mail), ("DATE", at))
         }
         made = self._local(["commit-tree", tree, "-p", parent, "-F", "-"], message.encode(), who)
         return made.decode().strip()

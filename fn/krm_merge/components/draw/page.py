@@ -21,15 +21,15 @@ def page(drawing: Drawing) -> str:
     """The page as text. The same drawing gives the same page."""
     data = json.dumps(_data(drawing), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     pieces = {
-        "/*CSS*/": _read("page/page.css"),
+        "/*CSS*/": _read("assets/page.css"),
         "<!--SUMMARY-->": _summary(drawing),
         # Nothing in it may end the element that it is in.
         "/*DATA*/": data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"),
         "/*CYTOSCAPE*/": _read("vendor/cytoscape.min.js"),
         "/*DAGRE*/": _read("vendor/dagre.min.js"),
-        "/*SCRIPT*/": _read("page/page.js"),
+        "/*SCRIPT*/": _read("assets/page.js"),
     }
-    text = _read("page/page.html")
+    text = _read("assets/page.html")
     for mark, piece in pieces.items():
         before, found, after = text.partition(mark)
         assert found
