@@ -1,0 +1,48 @@
+"""The folders of components import one way, and none has more modules than one can look over."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import krm_merge
+
+ROOT = Path(krm_merge.__file__).parent
+BELOW = {
+    "konflux": set[str](),
+    "graph": {"konflux"},
+    "digests": {"konflux"},
+    "plan": {"konflux", "graph", "digests"},
+    "apply": {"konflux", "graph", "digests", "plan"},
+    "configure": {"konflux", "graph", "digests"},
+    "draw": {"konflux", "graph"},
+}
+"""What each folder may import of the others."""
+MOST_MODULES = 12
+
+
+def imported(file: Path) -> set[str]:
+    """The modules of this package that a module imports."""
+    found = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    return {node.module for node in found if isinstance(node, ast.ImportFrom) and node.module}
+
+
+def test_folders_import_one_way() -> None:
+    for folder, below in BELOW.items():
+        for file in (ROOT / "components" / folder).rglob("*.py"):
+            names = [name.split(".") for name in imported(file)]
+            others = {name[2] for name in names if name[:2] == ["krm_merge", "components"]}
+            assert others <= below | {folder}, file
+
+
+def test_forges_know_nothing_of_components() -> None:
+    for file in (ROOT / "forges").glob("*.py"):
+        assert not [name for name in imported(file) if name.startswith(("krm_merge.components", "krm_merge.functions"))]
+
+
+def test_no_folder_is_crowded() -> None:
+    folders = [ROOT / "forges", *(one for one in (ROOT / "components").rglob("*") if one.is_dir())]
+    sizes = {folder.name: len(list(folder.glob("*.py"))) for folder in folders}
+    assert set(BELOW) <= sizes.keys()
+    assert max(sizes.values()) <= MOST_MODULES
+    assert {one.parent.name for one in (ROOT / "components").rglob("*.py")} == {*BELOW, "records"}
