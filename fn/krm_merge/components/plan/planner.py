@@ -93,10 +93,10 @@ class _Planner:
         self._without_duplicates(target, plans)
 
     def _without_duplicates(self, target: Target, plans: Sequence[Plan]) -> None:
-        """C12: of plans that wait for nothing, those stay whose digests no other one brings, too."""
+        """C12: of plans that wait for nothing, those stay whose digests no other one carries."""
         kept: list[Plan] = []
         for one in sorted(plans, key=_precedence):
-            same = next((other for other in kept if _brings_all(other, one)), None)
+            same = next((other for other in kept if _carries_all(other, one)), None)
             if same is None:
                 kept.append(one)
                 self.plans.append(one)
@@ -104,7 +104,7 @@ class _Planner:
                     tell_why(self._planning, one)
                 continue
             name = named(same.own) if same.own is not None else f"the pull request from {same.branch}"
-            reason = f"{name} brings the same"
+            reason = f"{name} carries the same digests"
             if one.own is not None:
                 self._close(target, one.group, one.triggers, one.own, "C12", reason)
             else:
@@ -271,8 +271,8 @@ def _precedence(one: Plan) -> tuple[bool, bool, int, bool, int, str]:
     )
 
 
-def _brings_all(one: Plan, other: Plan) -> bool:
-    """Whether one brings all that another one does, and neither waits for anything."""
+def _carries_all(one: Plan, other: Plan) -> bool:
+    """Whether one carries all digests of another one, and neither waits for anything."""
     is_ready = all(not plan.closed and not plan.draft and not plan.synthetic and plan.digests for plan in (one, other))
     if not is_ready or (other.own is not None and other.own.user_commits) or one.is_remembered:
         return False
