@@ -58,7 +58,7 @@ def harmless(text: str) -> bool:
 # ---- what is printed ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [["--in-place"], ["--in-place", "--output", "json"], ["--in-place", "--diff"], []])
+@pytest.mark.parametrize("options", [["--in-place"], ["--in-place", "--format", "json"], ["--in-place", "--diff"], []])
 def test_a_name_that_is_no_utf_8_is_printed_escaped(sides: list[Path], options: list[str]) -> None:
     done = called("merge", *sides, *options)
     assert done.returncode == 0, done.stderr
@@ -105,7 +105,7 @@ def test_a_difference_on_a_terminal_is_escaped(tmp_path: Path) -> None:
 # ---- stdout ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [[], ["--output", "json", "--in-place"], ["--help"]])
+@pytest.mark.parametrize("options", [[], ["--format", "json", "--in-place"], ["--help"]])
 def test_a_full_stdout_is_one_line_and_exit_code_3(sides: list[Path], options: list[str]) -> None:
     argv, env = command("merge", *sides, *options)
     with open("/dev/full", "wb") as full:

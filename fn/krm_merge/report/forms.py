@@ -24,5 +24,5 @@ def rendered(report: MergeReport, suffix: str) -> str:
 
 
 def as_json(report: MergeReport) -> str:
-    """The document itself."""
-    return json.dumps(report.to_value(), indent=2, ensure_ascii=False) + "\n"
+    """The document itself, in ASCII: a terminal may be shown it, and not every name of a file is UTF-8."""
+    return json.dumps(report.to_value(), indent=2) + "\n"

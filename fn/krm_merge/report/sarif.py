@@ -29,7 +29,7 @@ def render(report: MergeReport) -> str:
         "rules": [_rule(rule) for rule in used],
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(log, indent=2) + "\n"
 
 
 def _rule(rule: str) -> dict[str, Any]:

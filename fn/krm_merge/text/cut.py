@@ -128,11 +128,11 @@ def _is_whole(region: bytes) -> bool:
 
 
 def _parses(region: bytes) -> bool:
-    from krm_merge.text.reader import check
+    from krm_merge.text.reader import MAX_PASSED_DEPTH, check
 
     try:
         # Bytes that are no UTF-8 change nothing about where quotes and brackets close.
-        check(region.decode("utf-8", errors="replace"))
+        check(region.decode("utf-8", errors="replace"), MAX_PASSED_DEPTH)
     except TextError:
         return False
     return True

@@ -48,6 +48,9 @@ MAX_DEPTH = 128
 LEVELS_AROUND = 8
 """Levels of a ResourceList around an object or a patch in it, at most."""
 
+MAX_PASSED_DEPTH = 20_000
+"""What nobody reads may be nested this deep: libyaml's time grows with the square of it."""
+
 MAX_ALIASED_NODES = 50_000
 """Aliases that stand for more nodes than this altogether are an attack, not configuration."""
 
@@ -89,25 +92,28 @@ def _has_odd_breaks(text: str) -> bool:
     return "\x85" in text or "\u2028" in text or "\u2029" in text or text.count("\r") != text.count("\r\n")
 
 
-def check(text: str) -> None:
-    """Looks whether a text is well-formed YAML, much faster than reading it. Raises TextError."""
-    if text.count("[") + text.count("{") > MAX_DEPTH:
+def check(text: str, limit: int = MAX_DEPTH + LEVELS_AROUND) -> None:
+    """Looks whether a text is well-formed YAML, much faster than reading it. Raises TextError.
+
+    Deeper brackets than the limit are refused.
+    """
+    if text.count("[") + text.count("{") > limit:
         # libyaml takes time with the square of the depth of brackets: stop at the limit.
-        check_events(text)
+        check_events(text, limit)
         return
     with _parser(text) as parser:
         parser.raw_parse()
 
 
-def check_events(text: str) -> None:
-    """Looks whether a text is well-formed YAML no deeper than we read it. Raises TextError."""
+def check_events(text: str, limit: int = MAX_DEPTH + LEVELS_AROUND) -> None:
+    """Looks whether a text is well-formed YAML that is not nested deeper than the limit. Raises TextError."""
     depth = 0
     for event in events(text):
         kind = type(event)
         if kind is MappingStartEvent or kind is SequenceStartEvent:
             depth += 1
-            if depth > MAX_DEPTH + LEVELS_AROUND:
-                raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
+            if depth > limit:
+                raise _mark_error(event, f"nested deeper than {limit} levels")
         elif kind is MappingEndEvent or kind is SequenceEndEvent:
             depth -= 1
 
