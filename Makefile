@@ -34,7 +34,7 @@ test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and
 FUZZ_SECONDS ?= 14400
 
 fuzz: $(STAMP) ## Try texts made of testdata/fuzz/ for FUZZ_SECONDS (4 hours)
-	PYTHONPATH=tests $(BIN)/python tools/run_fuzzing.py $(FUZZ_SECONDS) $(TARGETS)
+	PYTHONPATH=tests $(BIN)/python tools/run_fuzzing.py $(FUZZ_SECONDS) $(TARGETS) $(addprefix --seed ,$(FUZZ_SEED))
 
 demo: $(STAMP) ## Merge an example package and show the result
 	@$(WITH_PATH) ./examples/demo.sh

@@ -1,11 +1,14 @@
 """Fuzzes the readers, the editor, the patches and the merge for some time: run_fuzzing.py SECONDS [TARGET...].
 
+With the same seed the same texts are tried, as far as the time lets it come.
+
 Each failure is printed with the texts that make it, as small as hypothesis finds them; then the exit code is 1. Put
 such a text into testdata/fuzz/, where `make test` tries it from then on.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 
@@ -18,12 +21,11 @@ BATCH = 100
 """Examples of one target before the next one."""
 
 
-def main(seconds: float, names: list[str]) -> int:
+def main(seconds: float, number: int, names: list[str]) -> int:
     """Runs the targets in turn until the time is over or one fails."""
     targets = [target for target in TARGETS if not names or target.name in names]
     end = time.monotonic() + seconds
     tried = dict.fromkeys((target.name for target in targets), 0)
-    number = time.time_ns()
     while time.monotonic() < end:
         for target in targets:
             number += 1
@@ -50,4 +52,9 @@ def _batch(target: Target, number: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), sys.argv[2:]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("targets", nargs="*", metavar="TARGET")
+    parser.add_argument("--seed", type=int, default=time.time_ns(), help="the clock's by default")
+    options = parser.parse_args()
+    sys.exit(main(options.seconds, options.seed, options.targets))

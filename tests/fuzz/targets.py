@@ -12,8 +12,8 @@ from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.patch.directives import first_directive
 from krm_merge.patch.patches import Modes, read_patches
 from krm_merge.schema.builtin import builtin_schema
+from krm_merge.text.document import rendered
 from krm_merge.text.editor import Editor
-from krm_merge.text.layout import CannotEdit
 from krm_merge.text.nodes import Mapping, Sequence, TextError, value_of
 from krm_merge.text.reader import read, read_all
 from krm_merge.text.values import Value, from_value, to_value
@@ -55,8 +55,8 @@ def text_editor(text: str) -> None:
             else:
                 pending.append(value_of(child))
     try:
-        edited = editor.render()
-    except CannotEdit:
+        edited = rendered(editor).text
+    except TextError:
         return
     again = read(edited)
     assert (None if again is None else again.canonical) == editor.canonical(), edited

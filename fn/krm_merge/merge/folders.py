@@ -74,9 +74,9 @@ def left_alone(kptfile: Outcome, policy: Policy) -> Decision:
     return Decision("R3", ("upstream",), message, "upstream", "warning", told=True)
 
 
-def _conflict(what: str, stands: str, kptfile: Outcome, policy: Policy) -> Decision:
+def _conflict(what: str, kept: str, kptfile: Outcome, policy: Policy) -> Decision:
     policy = policy.of(kptfile.member.subject)
-    return Decision("F5", (), policy.story((), what, stands), "both", policy.severity(()), told=True)
+    return Decision("F5", (), policy.story((), what, kept), "both", policy.severity(()), told=True)
 
 
 def _is_closed(kptfile: Outcome) -> bool:

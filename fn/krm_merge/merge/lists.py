@@ -217,7 +217,7 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
 
 
 def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
-    """F5: the local decision about existence stands; values merge where both have the element."""
+    """F5: the local decision about existence is kept; values merge where both have the element."""
     original, upstream, local = sides.original, sides.upstream, sides.local
     if original is None or (upstream is not None and local is not None):
         return merge.value(path, sides)
@@ -229,11 +229,11 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     policy = merge.policy
     upstream_decides = policy.delete(path) == "upstream"
     if deleter == "upstream":
-        node, stands = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
+        node, kept = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
     else:
-        node, stands = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
+        node, kept = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
     other: Side = "local" if deleter == "upstream" else "upstream"
-    story = policy.story(path, f"{deleter} removed it, {other} changed it", stands)
+    story = policy.story(path, f"{deleter} removed it, {other} changed it", kept)
     return Verdict(node, "F5", "both", policy.severity(path), story)
 
 
@@ -259,7 +259,7 @@ def _child(base: Sequence, sides: Sides, element: Match, on_base: str) -> tuple[
 
 
 def _children(sides: Sides, element: Match) -> tuple[Node | None, Node | None, Node | None]:
-    """An element on the three sides, as it stands in each list."""
+    """An element on the three sides, as each list has it."""
     original, upstream, local = (
         node.items[at] if isinstance(node, Sequence) and at is not None else None
         for node, at in zip(sides.nodes, element.places, strict=True)

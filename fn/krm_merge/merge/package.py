@@ -175,14 +175,14 @@ class PackageMerger:
         upstream_decides = policy.delete(()) == "upstream"
         fate: Fate = "kept"
         if upstream is None:
-            what, stands = "upstream removed it, local changed it", "local's is kept"
+            what, kept = "upstream removed it, local changed it", "local's is kept"
             if upstream_decides:
-                fate, stands = "deleted", "the removal is kept"
+                fate, kept = "deleted", "the removal is kept"
         else:
-            what, stands = "local removed it, upstream changed it", "it remains removed"
+            what, kept = "local removed it, upstream changed it", "it remains removed"
             if upstream_decides:
-                fate, stands = "added", "upstream's is added again"
-        decision = Decision("F5", (), policy.story((), what, stands), "both", policy.severity(()), told=True)
+                fate, kept = "added", "upstream's is added again"
+        decision = Decision("F5", (), policy.story((), what, kept), "both", policy.severity(()), told=True)
         return Outcome(fate, original, upstream, local, [decision])
 
     def _chosen_existence(

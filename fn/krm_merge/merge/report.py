@@ -76,7 +76,7 @@ def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result
         lost = " ".join(decision.discarded_comments.lines)
         values += f"; its comment went with it: {lost}"
     # A refused conflict leaves everything as local has it.
-    stands = decision.local if decision.severity == "error" else decision.merged
+    kept = decision.local if decision.severity == "error" else decision.merged
     return Result(
         decision.severity,
         f"{_thing(decision.path) or ref or member.file}: {decision.message}{values}",
@@ -85,7 +85,7 @@ def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result
         member.index,
         path or None,
         None if decision.local is None else as_text(decision.local, secret),
-        None if stands is None else as_text(stands, secret),
+        None if kept is None else as_text(kept, secret),
         tags,
     )
 
@@ -107,7 +107,7 @@ def _values(decision: Decision, secret: bool) -> str:
 
 
 def _thing(path: FieldPath) -> str:
-    """The place as people would name it; the whole path stands in the result's field."""
+    """The place as people would name it; the whole path is in the result's field."""
     for at in range(len(path) - 1, -1, -1):
         step = path[at]
         if isinstance(step, tuple):

@@ -119,8 +119,8 @@ class TreeMerge:
         did = f"upstream {_did(sides.original, sides.upstream)} it, local {_did(sides.original, sides.local)} it"
         if rule == "V5":
             did += " to another kind of value"
-        stands = f"{winner}'s {'removal' if node is None else 'value'} is kept"
-        story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", stands)
+        kept = f"{winner}'s {'removal' if node is None else 'value'} is kept"
+        story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", kept)
         return Verdict(node, rule, "both", self.policy.severity(path), story)
 
     def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:

@@ -38,8 +38,8 @@ def merge_other_file(
     severity = policy.severity(())
     if upstream is None or local is None:
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
-        stands = "local's is kept" if upstream is None else "it remains removed"
-        return _decided(path, sides, local, "F5", policy.story((), who, stands), "both", severity)
+        kept = "local's is kept" if upstream is None else "it remains removed"
+        return _decided(path, sides, local, "F5", policy.story((), who, kept), "both", severity)
     text = _text(original, upstream, local, _winner(policy))
     all_valid = all(is_valid(path, side.data) for side in sides if side is not None)
     if text is None or (all_valid and not is_valid(path, text.data)):
