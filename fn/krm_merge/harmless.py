@@ -12,6 +12,9 @@ LONGEST_QUOTE: Final = 200
 
 HIDDEN: Final = "***"
 
+REDACTED: Final = "(redacted)"
+"""What is shown in the place of a Secret's value."""
+
 # C0 but the tab, C1, marks of direction, separators of lines, and bytes of file names that are no UTF-8.
 _UNSAFE_CHARACTERS = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 _UNSAFE = pattern(_UNSAFE_CHARACTERS)

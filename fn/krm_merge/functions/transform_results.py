@@ -9,6 +9,7 @@ from typing import Literal
 
 from krm_merge.functions.bookkeeping import Meddling
 from krm_merge.functions.transform_config import WhiteoutAction
+from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results, Severity
@@ -19,7 +20,6 @@ from krm_merge.transform.plugin import Object
 from krm_merge.transform.runner import Whiteout
 from krm_merge.transform.settle import Ignored, Reason, Settlement
 
-_REDACTED = "(redacted)"
 _WHY: dict[Reason, str] = {
     "priority": "{winner} has priority ({against})",
     "order": "{winner} is declared earlier ({against})",
@@ -68,7 +68,7 @@ class Teller:
             "unit": str(one.unit + 1),
         }
         if operation.kind in ("add", "replace"):
-            tags["value"] = _REDACTED if self._is_secret else _compact(operation.value)
+            tags["value"] = REDACTED if self._is_secret else _compact(operation.value)
         self._add(
             self._on_conflict,
             f"{self._ref}: {plugin}'s {operation} is ignored: {why}",
@@ -144,7 +144,7 @@ class Teller:
         if value is ABSENT:
             return None
         if self._is_secret:
-            return _REDACTED
+            return REDACTED
         return value if isinstance(value, str) else _compact(value)
 
 

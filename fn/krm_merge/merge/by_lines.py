@@ -9,7 +9,7 @@ from krm_merge.merge.decision import Decision, is_doubtful
 from krm_merge.merge.member import Decide, subject_of
 from krm_merge.merge.presentation import merged_by_lines, notes_in
 from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.document import document_text, separator_of
+from krm_merge.text.document import document_text, without_separators
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
 from krm_merge.text.reader import read
 from krm_merge.text.values import key_text
@@ -54,8 +54,7 @@ def _merged(original: Mapping, upstream: Mapping, local: Mapping, decisions: lis
 
 
 def _bare_text(root: Mapping) -> str:
-    text = document_text(root)
-    return text.removeprefix(separator_of(text))
+    return without_separators(document_text(root))
 
 
 def _holds_both(text: str, own: str, original: Mapping, upstream: Mapping, local: Mapping) -> bool:

@@ -16,7 +16,7 @@ from krm_merge.merge.kptfile import faults
 from krm_merge.merge.member import KPTFILE, Outcome
 from krm_merge.merge.presentation import Presentation, Versions
 from krm_merge.startup import replace
-from krm_merge.text.document import document_of, document_text, separator_of
+from krm_merge.text.document import document_of, document_text, separator_of, without_separators
 from krm_merge.text.editor import Editor
 from krm_merge.text.layout import Comments
 from krm_merge.text.nodes import Child, Mapping, Sequence, TextError, value_of
@@ -126,7 +126,7 @@ def _settled_by_now(outcome: Outcome, text: str, root: Mapping | None) -> str | 
 
 def _with_separator(separator: str, document: str) -> str:
     """A document behind the separator that local's has, where its own says no more than that."""
-    bare = document.removeprefix(separator_of(document))
+    bare = without_separators(document)
     return bare if bare.startswith("---") else separator + bare
 
 

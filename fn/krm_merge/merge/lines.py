@@ -14,6 +14,21 @@ _LINE = pattern(r"[^\n]*\n|[^\n]+")
 """Only a line feed ends a line, as git reads it."""
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their line feeds; the last may have none."""
+    return _LINE.findall(text)
+
+
+def has_crlf(text: str) -> bool:
+    """Whether all lines of a text end with CR LF."""
+    return "\r\n" in text and text.count("\r\n") == text.count("\n")
+
+
+def with_plain_ends(text: str, like: str) -> str:
+    """A text with plain line ends where another one has only line ends of one kind: git may have changed them."""
+    return text.replace("\r\n", "\n") if has_crlf(like) or "\r" not in like else text
+
+
 @frozen
 class MergedText:
     """The merged text, and in how many places the sides could not agree.
@@ -76,10 +91,10 @@ def choose_lines(original: str, upstream: str, local: str, chosen: Chosen) -> st
 
     None where merging again would change the result, or where all three are JSON and the result would not be.
     """
-    before, theirs = _LINE.findall(original), _LINE.findall(upstream)
+    before, theirs = split_lines(original), split_lines(upstream)
 
     def made(local: str) -> str:
-        ours = _LINE.findall(local)
+        ours = split_lines(local)
         lines = {"upstream": theirs, "local": ours}
         runs = choose_in_sequences(before, theirs, ours, chosen)
         return _joined([line for run in runs for line in lines[run.side][run.start : run.stop]])
@@ -92,7 +107,7 @@ def choose_lines(original: str, upstream: str, local: str, chosen: Chosen) -> st
 
 def merge_added_text(upstream: str, local: str, winner: Winner) -> MergedText:
     """Merges a text that both sides added: what both have is there once, what one has more is kept."""
-    theirs, ours = _LINE.findall(upstream), _LINE.findall(local)
+    theirs, ours = split_lines(upstream), split_lines(local)
     lines: list[str] = []
     u_from = l_from = changed = 0
     for u_at, l_at, size in [*matching_blocks(theirs, ours), (len(theirs), len(ours), 0)]:
@@ -106,7 +121,7 @@ def merge_added_text(upstream: str, local: str, winner: Winner) -> MergedText:
 
 def _merged_as_git(original: str, upstream: str, local: str, winner: Winner) -> MergedText:
     """The merge by lines; a last line without a line break is another than with one."""
-    before, theirs, ours = (_LINE.findall(side) for side in (original, upstream, local))
+    before, theirs, ours = (split_lines(side) for side in (original, upstream, local))
     merged = _Change(before, theirs).made(ours, winner)
     return merged.as_text(_joined(merged.lines))
 

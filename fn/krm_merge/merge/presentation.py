@@ -14,16 +14,14 @@ from typing import TypeAlias
 
 from krm_merge.krm.resource import ID_ANNOTATIONS
 from krm_merge.merge.comments import MERGE_COMMENT, comments_in
-from krm_merge.merge.lines import merge_lines
+from krm_merge.merge.lines import has_crlf, merge_lines, split_lines, with_plain_ends
 from krm_merge.merge.member import Decide
 from krm_merge.merge.sequence import merge_sequences
-from krm_merge.startup import frozen, pattern, replace
+from krm_merge.startup import frozen, replace
 from krm_merge.text.align import aligned
 from krm_merge.text.layout import CannotEdit, Comments, source_of
 from krm_merge.text.nodes import Canonical, Child, Mapping, Node, TextError, text_canonical
 from krm_merge.text.reader import read
-
-_LINE = pattern(r"[^\n]*\n|[^\n]+")
 
 MAX_ROUNDS = 12
 """A text that merging again still changes after so many rounds is given up for local's own, edited."""
@@ -146,11 +144,11 @@ class Presentation:
             own = aligned(versions.local, root, versions.kept_locally)
         except (CannotEdit, TextError):
             return text
-        sides = [_tokens(_lines_of(side, text)) for side in (original, upstream, own)]
+        sides = [_tokens(with_plain_ends(side, text)) for side in (original, upstream, own)]
         runs = merge_sequences(sides[0], sides[1], sides[2], "local")
         lines = [token for run in runs for token in sides[1 if run.side == "upstream" else 2][run.start : run.stop]]
         result = "".join(token[-1] for token in lines)
-        result = result.replace("\n", "\r\n") if _has_crlf(text) else result
+        result = result.replace("\n", "\r\n") if has_crlf(text) else result
         return result if self._is_meant(result) and self._has_right_comments(result, text) else text
 
     def _has_right_comments(self, result: str, text: str) -> bool:
@@ -183,7 +181,7 @@ def _tokens(text: str) -> list[tuple[str, ...]]:
     The last part of a token is its text. Comments and line ends name what stands before them, too.
     """
     tokens: list[tuple[str, ...]] = []
-    for line in _LINE.findall(text):
+    for line in split_lines(text):
         content, mark, comment = line.removesuffix("\n").partition(" #")
         if not content.strip():
             tokens.append((line,))
@@ -239,10 +237,12 @@ def merged_by_lines(original: str, upstream: str, local: str, is_meant: Callable
 
     Merging original and upstream with the result gives the result again.
     """
-    merged = merge_lines(_lines_of(original, local), _lines_of(upstream, local), _lines_of(local, local), "local")
+    merged = merge_lines(
+        with_plain_ends(original, local), with_plain_ends(upstream, local), with_plain_ends(local, local), "local"
+    )
     if merged is None or merged.conflicts:
         return None
-    text = merged.text.replace("\n", "\r\n") if _has_crlf(local) else merged.text
+    text = merged.text.replace("\n", "\r\n") if has_crlf(local) else merged.text
     return text if is_meant(text) else None
 
 
@@ -257,12 +257,3 @@ def _read(text: str) -> Mapping | None:
     except TextError:
         return None
     return root if isinstance(root, Mapping) else None
-
-
-def _has_crlf(text: str) -> bool:
-    return "\r\n" in text and text.count("\r\n") == text.count("\n")
-
-
-def _lines_of(text: str, like: str) -> str:
-    """A text with plain line ends where another one has only line ends of one kind: git may have changed them."""
-    return text.replace("\r\n", "\n") if _has_crlf(like) or "\r" not in like else text

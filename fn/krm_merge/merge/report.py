@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import ResourceRef, Result, Results
@@ -15,7 +16,6 @@ from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence
 from krm_merge.text.values import to_value
 
 _SHOWN_CHANGES = 5
-_REDACTED = "(redacted)"
 
 
 def report(outcome: Outcome, resource: Resource, results: Results, *, refused: bool) -> None:
@@ -124,7 +124,7 @@ def _is_secret(member: Member, decision: Decision) -> bool:
 def as_text(node: Node, redacted: bool = False) -> str:
     """A value as text: a scalar as it is, a list or mapping as compact JSON."""
     if redacted:
-        return _REDACTED
+        return REDACTED
     if isinstance(node, Scalar):
         return "null" if node.canonical == ("null",) else node.text
     import json

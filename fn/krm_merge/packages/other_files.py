@@ -7,7 +7,14 @@ from typing import Literal, NamedTuple
 
 from krm_merge.krm.result import Result
 from krm_merge.merge.decision import FileDecision, Severity, Side
-from krm_merge.merge.lines import MergedText, choose_lines, merge_added_text, merge_plain_text
+from krm_merge.merge.lines import (
+    MergedText,
+    choose_lines,
+    has_crlf,
+    merge_added_text,
+    merge_plain_text,
+    with_plain_ends,
+)
 from krm_merge.merge.policy import Policy
 from krm_merge.merge.resolution import Choice, Resolution, file_content
 from krm_merge.merge.secrecy import is_secret_text
@@ -140,11 +147,8 @@ def _texts(original: File | None, upstream: File, local: File) -> tuple[str, str
         return None
     # Any bytes are characters of this encoding, and only line ends matter here.
     before, theirs, ours = ("" if side is None else side.data.decode("latin-1") for side in sides)
-    crlf = "\r\n" in ours and ours.count("\r\n") == ours.count("\n")
-    if crlf or "\r" not in ours:
-        # The line ends are local's own: git may have changed them at checkout.
-        before, theirs, ours = (side.replace("\r\n", "\n") for side in (before, theirs, ours))
-    return before, theirs, ours, crlf
+    before, theirs, plain = (with_plain_ends(side, ours) for side in (before, theirs, ours))
+    return before, theirs, plain, has_crlf(ours)
 
 
 def _text(original: File | None, upstream: File, local: File, winner: Literal["upstream", "local"]) -> _Text | None:

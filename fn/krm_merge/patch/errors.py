@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.text.values import Value
 
 _SHOWN = 200
-_REDACTED = "(redacted)"
 _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 _hides = ContextVar("hides", default=False)
 
@@ -51,4 +51,4 @@ def _redacted(value: Value) -> Value:
     if isinstance(value, dict):
         told = ("op", "path", "from") if value.get("op") in _OPERATIONS and "path" in value else ()
         return {name: inner if name in told else _redacted(inner) for name, inner in value.items()}
-    return [_redacted(item) for item in value] if isinstance(value, list) else _REDACTED
+    return [_redacted(item) for item in value] if isinstance(value, list) else REDACTED

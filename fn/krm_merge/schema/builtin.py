@@ -11,7 +11,16 @@ from functools import cache
 from typing import Final
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.schema.model import ORDERED, SET, Alternatives, Discriminator, KeyedList, ListKind, is_bookkeeping_path
+from krm_merge.schema.model import (
+    ORDERED,
+    SET,
+    Alternatives,
+    Discriminator,
+    KeyedList,
+    ListKind,
+    is_bookkeeping_path,
+    key_fields,
+)
 from krm_merge.text.nodes import text_canonical
 
 
@@ -121,8 +130,7 @@ class BuiltinSchema:
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
         """All key fields of the list at this path, () if its elements have no keys."""
-        kind = self.list_kind(path)
-        return kind.keys if isinstance(kind, KeyedList) else ()
+        return key_fields(self.list_kind(path))
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """The words of `x-kubernetes-patch-strategy`: `merge`, `replace`, `retainKeys`."""

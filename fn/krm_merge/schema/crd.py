@@ -12,7 +12,16 @@ from typing import TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema.builtin import BuiltinSchema, any_object_schema
-from krm_merge.schema.model import ORDERED, SET, Alternatives, Discriminator, KeyedList, ListKind, is_bookkeeping_path
+from krm_merge.schema.model import (
+    ORDERED,
+    SET,
+    Alternatives,
+    Discriminator,
+    KeyedList,
+    ListKind,
+    is_bookkeeping_path,
+    key_fields,
+)
 from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, resolved
 
 GroupVersionKind: TypeAlias = tuple[str, str, str]
@@ -93,8 +102,7 @@ class CrdSchema:
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
         """All key fields of the list at this path, () if its elements have no keys."""
-        kind = self.list_kind(path)
-        return kind.keys if isinstance(kind, KeyedList) else ()
+        return key_fields(self.list_kind(path))
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """`merge` for keyed lists and sets: Kubernetes drops marks of strategic merge patches from definitions."""

@@ -12,6 +12,8 @@ from krm_merge.schema.model import (
     KeyedList,
     ListKind,
     is_bookkeeping_path,
+    key_fields,
+    patch_strategy_of,
 )
 from krm_merge.startup import frozen
 
@@ -59,12 +61,11 @@ class KptfileSchema:
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
         """The keys of the lists that have fixed ones."""
-        kind = self.list_kind(path)
-        return kind.keys if isinstance(kind, KeyedList) else ()
+        return key_fields(self.list_kind(path))
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """Keyed lists and sets merge."""
-        return ("merge",) if self.list_kind(path) == SET or self.merge_keys(path) else ()
+        return patch_strategy_of(self.list_kind(path))
 
     def patch_merge_key(self, path: FieldPath) -> str | None:
         """The one key."""

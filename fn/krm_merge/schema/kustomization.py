@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema.builtin import any_object_schema
-from krm_merge.schema.model import SET, Alternatives, KeyedList, ListKind, is_bookkeeping_path
+from krm_merge.schema.model import (
+    SET,
+    Alternatives,
+    KeyedList,
+    ListKind,
+    is_bookkeeping_path,
+    key_fields,
+    patch_strategy_of,
+)
 
 GROUP = "kustomize.config.k8s.io"
 KINDS = ("Kustomization", "Component")
@@ -43,12 +51,11 @@ class KustomizationSchema:
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
         """The keys of the lists that have fixed ones."""
-        kind = self.list_kind(path)
-        return kind.keys if isinstance(kind, KeyedList) else ()
+        return key_fields(self.list_kind(path))
 
     def patch_strategy(self, path: FieldPath) -> tuple[str, ...]:
         """Keyed lists and sets merge."""
-        return ("merge",) if self.list_kind(path) == SET or self.merge_keys(path) else ()
+        return patch_strategy_of(self.list_kind(path))
 
     def patch_merge_key(self, path: FieldPath) -> str | None:
         """The one key."""

@@ -33,6 +33,16 @@ ListKind: TypeAlias = Literal["ordered", "set", "whole", "functions", "objects"]
 Alternatives: TypeAlias = tuple[tuple[str, ...], ...]
 
 
+def key_fields(kind: ListKind) -> tuple[str, ...]:
+    """The key fields of the elements of a list, () if they have none."""
+    return kind.keys if isinstance(kind, KeyedList) else ()
+
+
+def patch_strategy_of(kind: ListKind) -> tuple[str, ...]:
+    """How patches treat a list of which nothing but its kind is known: keyed lists and sets merge."""
+    return ("merge",) if kind == SET or key_fields(kind) else ()
+
+
 class Discriminator(NamedTuple):
     """A field whose value says which of its siblings may stand (V7).
 

@@ -121,6 +121,11 @@ def separator_of(text: str) -> str:
     return match.group() if match else ""
 
 
+def without_separators(document: str) -> str:
+    """The text of a document without the bare separators that it begins with."""
+    return document.removeprefix(separator_of(document))
+
+
 def text_of(root: Mapping) -> str:
     """The text of one document among others as a document of its own: its lines as they stand, at column 0."""
     try:

@@ -7,9 +7,8 @@ import binascii
 from contextlib import suppress
 from typing import Final
 
+from krm_merge.harmless import REDACTED
 from krm_merge.transform.plugin import Object
-
-REDACTED: Final = "(redacted)"
 
 _SHORTEST: Final = 4
 """Characters below which a value is found in words that have nothing to do with it."""
