@@ -15,7 +15,7 @@ import yaml
 from benchmarks.measuring import median
 from benchmarks.packages import deployment
 
-from krm_merge.transform.process import Executable
+from krm_merge.transform.plugins.process import Executable
 
 PLUGINS = Path(__file__).resolve().parent.parent / "examples" / "transform-plugins" / "image" / "plugins"
 FILES = {"crane/v1": "contact.sh", "jsonl/v1": "spread.py"}

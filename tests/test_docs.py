@@ -33,9 +33,9 @@ from krm_merge.functions.models import (
     TransformConfigMapData,
     TransformResources,
 )
-from krm_merge.merge.identity import SIMILARITY_THRESHOLD
-from krm_merge.merge.likeness import THRESHOLD
-from krm_merge.merge.pairing import MOST_COMPARED, WEAK_KEYS
+from krm_merge.merge.values.identity import SIMILARITY_THRESHOLD
+from krm_merge.merge.values.likeness import THRESHOLD
+from krm_merge.merge.values.pairing import MOST_COMPARED, WEAK_KEYS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -177,7 +177,7 @@ import re
 compiled = []
 compile = re.compile
 re.compile = lambda *arguments: compiled.append(arguments) or compile(*arguments)
-import krm_merge.functions.merge_package
+import krm_merge.functions.merge_package.function
 print(compiled)
 """
     assert run(code) == "[]\n"

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.functions.merge_policy import combined, policy_in, policy_of
 from krm_merge.functions.models import MergeRules
+from krm_merge.functions.policy.merge_policy import combined, policy_in, policy_of
 from krm_merge.functions.validation import check, list_keys_of, rules_of
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import OnConflict
-from krm_merge.packages.merge import merge_trees
-from krm_merge.packages.tree import Changed, File, Tree, holds_resources, leads_out
+from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, File, Tree, holds_resources, leads_out
+from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import DecisionRecord
 

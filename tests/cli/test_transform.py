@@ -19,15 +19,15 @@ import pytest
 import yaml
 
 from krm_merge.cli.app import main
-from krm_merge.cli.transform import options_by_plugin
-from krm_merge.functions.transform_config import options_of_crane
-from krm_merge.packages.directory import PackageError
-from krm_merge.packages.journal import Journal
-from krm_merge.packages.tree import Changes, Tree
+from krm_merge.cli.commands.transform import options_by_plugin
+from krm_merge.functions.transform_resources.config import options_of_crane
+from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.transform import Operation, Response
-from krm_merge.transform.directory import VARIABLE
 from krm_merge.transform.layout import ignored_path, new_path, transform_path, whiteout_path
-from krm_merge.transform.plugin import WithOptions
+from krm_merge.transform.plugins.directory import VARIABLE
+from krm_merge.transform.protocol.plugin import WithOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES: Final = yaml.safe_load((ROOT / "testdata" / "transform" / "crane.yaml").read_text(encoding="utf-8"))

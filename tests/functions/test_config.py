@@ -9,13 +9,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.functions import config
-from krm_merge.functions.config import Settings, read_settings
+from krm_merge.functions.merge_package import config
+from krm_merge.functions.merge_package.config import Settings, read_settings
 from krm_merge.krm import ResourceList, parse_path
-from krm_merge.merge.package import ListKeys
-from krm_merge.merge.policy import Policy, Rule
-from krm_merge.text.nodes import Mapping, Scalar, Sequence
-from krm_merge.text.values import key_text, to_value
+from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.text.reading.nodes import Mapping, Scalar, Sequence
+from krm_merge.text.reading.values import key_text, to_value
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
 VALUES = [

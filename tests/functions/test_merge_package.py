@@ -12,12 +12,12 @@ from krm_merge.functions import process
 from krm_merge.functions.places import place_of
 from krm_merge.krm import parse_path
 from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decision import Decision
-from krm_merge.merge.member import Member
-from krm_merge.merge.policy import Subject
-from krm_merge.merge.report import as_text, results_of
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.reader import read
+from krm_merge.merge.decisions.decision import Decision
+from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.decisions.policy import Subject
+from krm_merge.merge.decisions.report import as_text, results_of
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.reader import read
 
 ROOT = "/pkg"
 PATH = "internal.config.kubernetes.io/path"

@@ -18,8 +18,9 @@ from functions import streams
 from functions.streams import DEPLOYMENT, HEAD, ID, INDEX, LEGACY_ID, OTHER, PATH, SERVICE, Value, as_item, many
 from krm_merge.functions import process
 from krm_merge.krm import parallel
-from krm_merge.transform import Metadata, Operation, OptionalField, Patch, PluginError, Response, entry_points
-from krm_merge.transform.directory import VARIABLE
+from krm_merge.transform import Metadata, Operation, OptionalField, Patch, PluginError, Response
+from krm_merge.transform.plugins import entry_points
+from krm_merge.transform.plugins.directory import VARIABLE
 
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
 Run = Callable[[Value, dict[str, str]], Response | Value]

@@ -9,14 +9,14 @@ from textwrap import indent
 
 from krm_merge.functions import process
 from krm_merge.patch import PatchError, SchemaShape
-from krm_merge.patch.directives import first_directive
 from krm_merge.patch.patches import Modes, read_patches
+from krm_merge.patch.strategic.directives import first_directive
 from krm_merge.schema.builtin import builtin_schema
 from krm_merge.text.document import rendered
-from krm_merge.text.editor import Editor
-from krm_merge.text.nodes import Mapping, Sequence, TextError, value_of
-from krm_merge.text.reader import read, read_all
-from krm_merge.text.values import Value, from_value, to_value
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.nodes import Mapping, Sequence, TextError, value_of
+from krm_merge.text.reading.reader import read, read_all
+from krm_merge.text.reading.values import Value, from_value, to_value
 
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 VALUES: tuple[Value, ...] = ("new", 1, None, "a: b", ["x"], {"y": "z"})

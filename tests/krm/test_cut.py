@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from krm.resource_lists import HEAD, TRAPS, item, one_document, resource_list, slices_by_marks
 from krm_merge.text.cut import Slice, cut
-from krm_merge.text.nodes import TextError
+from krm_merge.text.reading.nodes import TextError
 
 SEEDS = st.integers(0, 2**48)
 MANY = 10_000

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from krm_merge.krm import result_text
 from krm_merge.krm.result import ResourceRef, Result
 from krm_merge.krm.result_text import results_text
-from krm_merge.text.editor import Editor
-from krm_merge.text.emit import Emitter
-from krm_merge.text.indents import Indents
-from krm_merge.text.nodes import Entry
-from krm_merge.text.values import Value, from_value
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.emit import Emitter
+from krm_merge.text.reading.indents import Indents
+from krm_merge.text.reading.nodes import Entry
+from krm_merge.text.reading.values import Value, from_value
 
 ODD = [
     "",

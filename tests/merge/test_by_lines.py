@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import Policy
-from krm_merge.packages.merge import merge_trees
-from krm_merge.packages.tree import Changed, File
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, File
+from krm_merge.packages.merge.trees import merge_trees
 
 
 def merged(original: str, upstream: str, local: str) -> tuple[str, list[str]]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge import diff
-from krm_merge.merge.diff import Block, matching_blocks
+from krm_merge.merge.lines import diff
+from krm_merge.merge.lines.diff import Block, matching_blocks
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=12).map("".join)
 

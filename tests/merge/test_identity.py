@@ -8,14 +8,14 @@ import pytest
 import yaml
 
 from krm_merge.krm.fieldpath import FieldPath, parse_path
-from krm_merge.merge.identity import NotIdentified, match_functions, read_functions
-from krm_merge.merge.kptfile import faults
-from krm_merge.merge.matching import Match
-from krm_merge.merge.member import Member
-from krm_merge.merge.policy import Policy, Rule, Subject
-from krm_merge.merge.reach import reaches
-from krm_merge.text.nodes import Mapping, Node, Sequence
-from krm_merge.text.reader import read
+from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.decisions.policy import Policy, Rule, Subject
+from krm_merge.merge.package.reach import reaches
+from krm_merge.merge.values.identity import NotIdentified, match_functions, read_functions
+from krm_merge.merge.values.kptfile import faults
+from krm_merge.merge.values.matching import Match
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence
+from krm_merge.text.reading.reader import read
 
 
 def functions(text: str) -> list[Node]:

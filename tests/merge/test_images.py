@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.images import image_repository, is_image, merge_images
+from krm_merge.merge.values.images import image_repository, is_image, merge_images
 
 DIGEST = "@sha256:" + "0" * 64
 REPOSITORIES = [

@@ -12,10 +12,10 @@ from generated_kptfiles import triples
 from kptfiles import resource_list
 from krm_merge.functions import process
 from krm_merge.krm.fieldpath import parse_path
-from krm_merge.merge.kptfile import faults
-from krm_merge.text.nodes import Mapping, Node, Sequence, resolved
-from krm_merge.text.reader import read
-from krm_merge.text.values import key_text, to_value
+from krm_merge.merge.values.kptfile import faults
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import key_text, to_value
 
 IDENTITIES = st.sampled_from(["document", "smart"])
 POLICIES = st.sampled_from(["upstream", "local"])

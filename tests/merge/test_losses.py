@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.losses import LONGEST, MOST_SHOWN, losses, shortened
-from krm_merge.text.nodes import Node
-from krm_merge.text.reader import read
+from krm_merge.merge.decisions.losses import LONGEST, MOST_SHOWN, losses, shortened
+from krm_merge.text.reading.nodes import Node
+from krm_merge.text.reading.reader import read
 
 
 def node(text: str | None) -> Node | None:

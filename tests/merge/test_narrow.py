@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated_packages import Package, edited, package
-from krm_merge.merge.folders import Folders
-from krm_merge.merge.member import Member, Outcome, subject_of
-from krm_merge.merge.narrow import Document, Narrowed, narrow
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import Policy
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.reader import read
+from krm_merge.merge.decisions.member import Member, Outcome, subject_of
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.folders import Folders
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.merge.package.narrow import Document, Narrowed, narrow
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.reader import read
 
 
 def written(rng: random.Random, resource: dict[str, object]) -> str:
@@ -134,7 +134,7 @@ def test_it_is_the_merge_of_everything(seed: int) -> None:
     versions = [version(rng, side, texts, files) for side in (original, *sides)]
     merger = PackageMerger(Policy())
     found = merger.run(*versions).resources
-    with patch("krm_merge.merge.narrow.narrow", everything):
+    with patch("krm_merge.merge.package.narrow.narrow", everything):
         expected = merger.run(*versions).resources
     assert told(found) == told(expected)
 

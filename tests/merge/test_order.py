@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from krm_merge.merge.order import Order, merge_order
+from krm_merge.merge.values.order import Order, merge_order
 
 TRIPLES = 20_000
 

@@ -14,9 +14,9 @@ from generated_kptfiles import text
 from generated_packages import Package, edited, package
 from kptfiles import PLACE, resource_list
 from krm_merge.functions import process
-from krm_merge.text.nodes import Mapping, Sequence
-from krm_merge.text.reader import read
-from krm_merge.text.values import to_value
+from krm_merge.text.reading.nodes import Mapping, Sequence
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import to_value
 
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n"
 FILE = "resources.yaml"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.matching import Match
-from krm_merge.merge.pairing import added_at_one_place, match_sequence
-from krm_merge.text.nodes import Node, Sequence
-from krm_merge.text.reader import read
+from krm_merge.merge.values.matching import Match
+from krm_merge.merge.values.pairing import added_at_one_place, match_sequence
+from krm_merge.text.reading.nodes import Node, Sequence
+from krm_merge.text.reading.reader import read
 
 ELEMENTS = st.lists(
     st.sampled_from(["a", "bb", "--x=1", "--x=2", "{name: a}", "{name: a, v: 1}", "{name: b, v: 1}", "[1]"]), max_size=6

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.comments import comments_in
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import Policy
-from krm_merge.merge.presentation import merged_by_lines, notes_in
-from krm_merge.packages.merge import merge_trees
-from krm_merge.packages.tree import Changed, File
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.lines.comments import comments_in
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
+from krm_merge.packages.files.tree import Changed, File
+from krm_merge.packages.merge.trees import merge_trees
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 

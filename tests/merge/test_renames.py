@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge import renames
-from krm_merge.merge.folders import Folders
-from krm_merge.merge.likeness import likeness
-from krm_merge.merge.member import Member, subject_of
-from krm_merge.merge.policy import Policy
-from krm_merge.merge.renames import moved_files
-from krm_merge.merge.resources import match_resources
-from krm_merge.text.nodes import Mapping, Node
-from krm_merge.text.reader import read
+from krm_merge.merge.decisions.member import Member, subject_of
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package import renames
+from krm_merge.merge.package.folders import Folders
+from krm_merge.merge.package.renames import moved_files
+from krm_merge.merge.package.resources import match_resources
+from krm_merge.merge.values.likeness import likeness
+from krm_merge.text.reading.nodes import Mapping, Node
+from krm_merge.text.reading.reader import read
 
 CONTENT = {"x": "a: 1, b: 2, c: 3, d: 4", "y": "a: 1, b: 2, c: 3, d: 5", "z": "q: 7, r: 8"}
 

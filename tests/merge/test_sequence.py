@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.lines import merge_lines
-from krm_merge.merge.sequence import Run, merge_sequences
+from krm_merge.merge.lines.sequence import Run, merge_sequences
+from krm_merge.merge.lines.three_way import merge_lines
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
 WINNERS: st.SearchStrategy[Literal["upstream", "local"]] = st.sampled_from(["upstream", "local"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from e2e.hosts import git
-from krm_merge.packages.tree import File
+from krm_merge.packages.files.tree import File
 
 Text = str | bytes | File
 Snapshot = dict[str, tuple[str, bytes]]

@@ -14,10 +14,10 @@ import pytest
 from e2e.hosts import GIT_ENVIRONMENT, git
 from krm_merge import git_program
 from krm_merge.git_program import GitError
-from krm_merge.packages.directory import PackageError
-from krm_merge.packages.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted
-from krm_merge.packages.git_objects import GitObjects
-from krm_merge.packages.tree import File, Tree
+from krm_merge.packages.fetch.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted
+from krm_merge.packages.fetch.git_objects import GitObjects
+from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import File, Tree
 from packages.repositories import Repository, Text, write
 
 ABSENT = "0123456789abcdef" * 2 + "01234567"
@@ -433,7 +433,7 @@ class TestUncommitted:
 def test_two_at_once_share_the_cache(upstream: Repository, tmp_path: Path) -> None:
     commit = upstream.commit({"a": "1\n"})
     code = (
-        "import sys, pathlib; from krm_merge.packages.git import GitRepositories as G; "
+        "import sys, pathlib; from krm_merge.packages.fetch.git import GitRepositories as G; "
         "print(G(pathlib.Path(sys.argv[1])).tree(sys.argv[2], '/', sys.argv[3])['a'].data)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "cache"), str(upstream.path), commit]

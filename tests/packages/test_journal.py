@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 
 from krm_merge import interrupts
-from krm_merge.packages import disk
-from krm_merge.packages.directory import Directory, PackageError
-from krm_merge.packages.journal import Journal
-from krm_merge.packages.tree import Changes, File
-from krm_merge.packages.written import noted
+from krm_merge.packages.files import disk
+from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Changes, File
+from krm_merge.packages.files.written import noted
 from packages.repositories import Snapshot, Text, config_map, snapshot, write
 
 OLD: dict[str, Text | None] = {

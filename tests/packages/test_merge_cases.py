@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import OnConflict, Policy
-from krm_merge.packages.merge import MergedTree, merge_trees
-from krm_merge.packages.tree import Changed, File, Tree
+from krm_merge.merge.decisions.policy import OnConflict, Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, File, Tree
+from krm_merge.packages.merge.trees import MergedTree, merge_trees
 
 Texts = dict[str, str]
 Row = Any

@@ -30,10 +30,10 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from generated_texts import KEY, Facts, Identity, Place, Texts, Triple, block_at, facts, is_yaml, lines_triple, triple
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import Policy
-from krm_merge.packages.merge import merge_trees
-from krm_merge.packages.tree import Changed, File
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, File
+from krm_merge.packages.merge.trees import merge_trees
 
 Winner = Literal["upstream", "local"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import Policy
-from krm_merge.packages.merge import merge_trees
-from krm_merge.packages.tree import File
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import File
+from krm_merge.packages.merge.trees import merge_trees
 
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
 FUNCTION = "pipeline:\n  mutators:\n  - image: set-labels:v1\n    configPath: labels.yaml\n"

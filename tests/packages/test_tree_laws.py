@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated_packages import Package, edited, package
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import Policy
-from krm_merge.packages.conflict_markers import marked
-from krm_merge.packages.merge import MergedTree, merge_trees
-from krm_merge.packages.tree import Changed, File, Tree
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, File, Tree
+from krm_merge.packages.merge.conflict_markers import marked
+from krm_merge.packages.merge.trees import MergedTree, merge_trees
 
 FOLDERS = ["", "", "sub/", "sub/deep/", "plain/"]
 KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: {name}\n"

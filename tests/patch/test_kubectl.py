@@ -33,7 +33,7 @@ from generated_objects import (
     without_some_keys,
 )
 from krm_merge.patch import PatchError, SchemaShape, apply
-from krm_merge.patch.values import same
+from krm_merge.patch.model.values import same
 from krm_merge.schema.builtin import builtin_schema
 
 pytestmark = pytest.mark.kubectl

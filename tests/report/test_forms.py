@@ -15,10 +15,10 @@ import pytest
 
 from krm_merge import merge_packages
 from krm_merge.report.context import contexts_of
-from krm_merge.report.forms import FORMS, rendered
-from krm_merge.report.markup import html, tag
+from krm_merge.report.forms.by_suffix import FORMS, rendered
+from krm_merge.report.forms.markup import html, tag
+from krm_merge.report.forms.shown import words_changed, yaml_text
 from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
-from krm_merge.report.shown import words_changed, yaml_text
 from krm_merge.report.words import RULES, anchor_of
 from report.test_records import CASES, merged_case
 
@@ -241,7 +241,7 @@ def test_context_holds_no_secret_and_stays_in_the_document() -> None:
 def test_importing_the_package_costs_nothing() -> None:
     code = (
         "import sys, krm_merge\nprint(sorted(m for m in sys.modules if m.startswith('krm_merge')))\n"
-        "krm_merge.merge_packages\nprint('krm_merge.report.html' in sys.modules)"
+        "krm_merge.merge_packages\nprint('krm_merge.report.forms.html' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "['krm_merge']\nFalse\n"
@@ -263,7 +263,12 @@ def test_the_function_imports_nothing_of_reports() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     merged, modules = done.stdout.splitlines()
     assert merged == "True", done.stderr
-    others = ("krm_merge.report", "krm_merge.packages", "krm_merge.merge.resolving", "krm_merge.functions.merge_policy")
+    others = (
+        "krm_merge.report",
+        "krm_merge.packages",
+        "krm_merge.merge.values.resolving",
+        "krm_merge.functions.policy.merge_policy",
+    )
     assert [name for name in eval(modules) if name.startswith(others)] == []
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from krm_merge.functions import process
-from krm_merge.functions.merge_policy import policy_of
+from krm_merge.functions.policy.merge_policy import policy_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 POLICY = """\

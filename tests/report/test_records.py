@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from krm_merge import DecisionRecord, MergedPackage, merge_packages
-from krm_merge.merge.nature import Nature
-from krm_merge.report.forms import FORMS, rendered
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.report.forms.by_suffix import FORMS, rendered
 from krm_merge.report.record import MergeReport
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge import DecisionRecord, KrmMergeError, MergedPackage, merge_packages
-from krm_merge.merge.nature import Nature
+from krm_merge.merge.decisions.nature import Nature
 from report.test_records import CASES, HEAD, SECRETS
 
 Sides = list[dict[str, bytes]]

@@ -7,8 +7,8 @@ import pytest
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.schema import ORDERED, SET, KeyedList, ListKind
 from krm_merge.schema.crd import CrdSchema, crd_schemas
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.reader import read_all
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.reader import read_all
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1

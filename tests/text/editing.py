@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from krm_merge.text.editor import Editor
-from krm_merge.text.layout import Comments
-from krm_merge.text.nodes import (
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import Comments
+from krm_merge.text.reading.nodes import (
     Child,
     Collection,
     Entry,
@@ -14,8 +14,8 @@ from krm_merge.text.nodes import (
     resolved,
     text_canonical,
 )
-from krm_merge.text.reader import read
-from krm_merge.text.values import Value, from_value
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import Value, from_value
 
 Path = tuple[str | int, ...]
 END = object()

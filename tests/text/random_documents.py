@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
 
-from krm_merge.text.editor import Editor
-from krm_merge.text.layout import CannotEdit, Chunk, Comments, chunks, comments_of, is_block
-from krm_merge.text.nodes import (
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import CannotEdit, Chunk, Comments, chunks, comments_of, is_block
+from krm_merge.text.reading.nodes import (
     Alias,
     Child,
     Collection,
@@ -22,8 +22,8 @@ from krm_merge.text.nodes import (
     is_merge_key,
     value_of,
 )
-from krm_merge.text.reader import read
-from krm_merge.text.values import Value, from_value
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import Value, from_value
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.text.layout import CannotEdit
-from krm_merge.text.values import to_value
+from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.values import to_value
 from text.editing import Edit, tree
 
 ALIASES = """\

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from krm_merge.text.align import aligned
-from krm_merge.text.layout import CannotEdit, Comments
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.reader import read
+from krm_merge.text.editing.align import aligned
+from krm_merge.text.reading.layout import CannotEdit, Comments
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.reader import read
 from text.random_documents import names_of, random_document
 
 

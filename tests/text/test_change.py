@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from krm_merge.text.change import Change
 from krm_merge.text.document import rendered
-from krm_merge.text.editor import Editor
-from krm_merge.text.layout import is_block
-from krm_merge.text.nodes import Mapping, Node
-from krm_merge.text.reader import read
-from krm_merge.text.values import Value, key_text, same, to_value
+from krm_merge.text.editing.change import Change
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import is_block
+from krm_merge.text.reading.nodes import Mapping, Node
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import Value, key_text, same, to_value
 from text.editing import tree
 from text.random_documents import VALUES, Edits, is_subsequence, names_of, random_document, stripped
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.text.editor import Editor
-from krm_merge.text.layout import CannotEdit, Comments, chunks, comments_of
-from krm_merge.text.nodes import Mapping, Sequence
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import CannotEdit, Comments, chunks, comments_of
+from krm_merge.text.reading.nodes import Mapping, Sequence
 from text.editing import Edit, tree
 
 DOCUMENT = """\

@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from krm_merge.text.editor import Editor
-from krm_merge.text.layout import CannotEdit
-from krm_merge.text.values import to_value
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.values import to_value
 from text.editing import Edit, tree
 
 

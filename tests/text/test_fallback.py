@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 import krm_merge.text.document
-import krm_merge.text.reemit
+import krm_merge.text.editing.reemit
 from krm_merge.text.document import rendered
-from krm_merge.text.editor import Editor
-from krm_merge.text.nodes import TextError
-from krm_merge.text.reemit import reemit, written_anew
-from krm_merge.text.render import Rendering
-from krm_merge.text.values import to_value
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.reemit import reemit, written_anew
+from krm_merge.text.editing.render import Rendering
+from krm_merge.text.reading.nodes import TextError
+from krm_merge.text.reading.values import to_value
 from text.editing import Edit, tree
 
 COMPLEX = """\
@@ -118,8 +118,8 @@ def test_never_wrong_silently(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(text: str, editor: Editor) -> Any:
         return "a: 3\n"
 
-    monkeypatch.setattr(krm_merge.text.reemit, "reemit", wrong)
+    monkeypatch.setattr(krm_merge.text.editing.reemit, "reemit", wrong)
     assert rendered(edit.editor)[::2] == ("a: 2\n", True)
-    monkeypatch.setattr(krm_merge.text.reemit, "written_anew", wrong)
+    monkeypatch.setattr(krm_merge.text.editing.reemit, "written_anew", wrong)
     with pytest.raises(TextError, match="cannot be written"):
         rendered(edit.editor)

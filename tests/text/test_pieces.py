@@ -5,10 +5,10 @@ from __future__ import annotations
 from random import Random
 
 from krm_merge.text.document import says
-from krm_merge.text.layout import CannotEdit
-from krm_merge.text.nodes import TextError
-from krm_merge.text.reader import read
-from krm_merge.text.render import Piece, render
+from krm_merge.text.editing.render import Piece, render
+from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.nodes import TextError
+from krm_merge.text.reading.reader import read
 from text.random_documents import Edits, random_document
 
 SCRAPS = (*"abc:-#|>'\"{}[],&*!? \n\t~%@0", "\n  ", "\n    ", "  - ", "\n---\n", "\n...\n", "# c\n", "|\n", ": ", "")

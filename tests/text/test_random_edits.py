@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from krm_merge.text.document import rendered
-from krm_merge.text.editor import Editor
-from krm_merge.text.layout import CannotEdit
-from krm_merge.text.reader import read
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.reader import read
 from text.random_documents import Edits, is_subsequence, names_of, random_document, stripped
 
 # What the editor may refuse; all else it must be able to write.

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from krm_merge.text.nodes import Alias, Mapping, TextError
-from krm_merge.text.reader import MAX_ALIASED_NODES, MAX_DEPTH, RAISES_ALIASES, check, read, read_all
-from krm_merge.text.values import to_value
+from krm_merge.text.reading.nodes import Alias, Mapping, TextError
+from krm_merge.text.reading.reader import MAX_ALIASED_NODES, MAX_DEPTH, RAISES_ALIASES, check, read, read_all
+from krm_merge.text.reading.values import to_value
 from text.random_documents import Writer
 
 

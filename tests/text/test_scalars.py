@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from krm_merge.text.nodes import Scalar
-from krm_merge.text.reader import read
-from krm_merge.text.scalars import plain_is_safe, resolve, scalar_text
-from krm_merge.text.values import Value, to_value
+from krm_merge.text.reading.nodes import Scalar
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.scalars import plain_is_safe, resolve, scalar_text
+from krm_merge.text.reading.values import Value, to_value
 from text.editing import Edit, tree
 
 # From yaml.v3's resolve.go; what its tests call a timestamp reaches Kubernetes as a string.

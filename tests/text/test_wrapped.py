@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.text.nodes import Mapping, Scalar
-from krm_merge.text.reader import read
-from krm_merge.text.wrapped import read_wrapped, wrapped_lines
+from krm_merge.text.reading.nodes import Mapping, Scalar
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
 WORDS = st.lists(st.sampled_from(["one", "two", "a: b", "it's", "- x", "#no"]), min_size=1, max_size=6)
 

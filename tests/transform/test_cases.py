@@ -26,12 +26,12 @@ from krm_merge.transform import (
     Runner,
     serve,
 )
-from krm_merge.transform.answers import read_answer
-from krm_merge.transform.kubernetes_objects import has_status, is_pod_specable
-from krm_merge.transform.operation import agree, read_pointer
-from krm_merge.transform.process import Executable
-from krm_merge.transform.serve import Fault
-from krm_merge.transform.tracked import Tracked
+from krm_merge.transform.engine.tracked import Tracked
+from krm_merge.transform.kubernetes.objects import has_status, is_pod_specable
+from krm_merge.transform.plugins.answers import read_answer
+from krm_merge.transform.plugins.process import Executable
+from krm_merge.transform.plugins.serve import Fault
+from krm_merge.transform.protocol.operation import agree, read_pointer
 
 TABLES: Final = yaml.safe_load(
     (Path(__file__).parents[2] / "testdata" / "transform" / "crane.yaml").read_text(encoding="utf-8")

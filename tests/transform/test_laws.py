@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.text.values import same
+from krm_merge.text.reading.values import same
 from krm_merge.transform import (
     Detect,
     Keep,
@@ -28,10 +28,10 @@ from krm_merge.transform import (
     Runner,
     Settlement,
 )
-from krm_merge.transform.carrying_out import carry_out
-from krm_merge.transform.locations import Location, overlap
-from krm_merge.transform.operation import OperationError, pointer_text, read_pointer
-from krm_merge.transform.tracked import Tracked
+from krm_merge.transform.engine.apply import carry_out
+from krm_merge.transform.engine.locations import Location, overlap
+from krm_merge.transform.engine.tracked import Tracked
+from krm_merge.transform.protocol.operation import OperationError, pointer_text, read_pointer
 
 Data = dict[str, Any]
 RANDOMS: Final = st.randoms(use_true_random=False)

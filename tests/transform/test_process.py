@@ -20,7 +20,7 @@ from typing import Any, Final
 import pytest
 
 from krm_merge.transform import Metadata, Operation, Options, PluginError, Response, Runner, serve
-from krm_merge.transform.process import Executable, Protocol
+from krm_merge.transform.plugins.process import Executable, Protocol
 
 Data = dict[str, Any]
 SHORT: Final = 0.3
@@ -209,7 +209,7 @@ IN_PARALLEL: Final = """
 import signal, sys
 from pathlib import Path
 from krm_merge.krm import parallel
-from krm_merge.transform.process import Executable
+from krm_merge.transform.plugins.process import Executable
 
 signal.signal(int(sys.argv[2]), signal.SIG_DFL)
 parallel.WORTH_IT = 1

@@ -16,8 +16,8 @@ from krm_merge.cli.show import say
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line, lines
 from krm_merge.internal_error import internal_error
-from krm_merge.packages.directory import UnavailableError
-from krm_merge.packages.written import noted
+from krm_merge.packages.files.directory import UnavailableError
+from krm_merge.packages.files.written import noted
 
 UNAVAILABLE = 3
 
@@ -56,7 +56,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"krm_merge.cli.{cmd_name.replace('-', '_')}")
+        module = import_module(f"krm_merge.cli.commands.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

@@ -30,14 +30,14 @@ from krm_merge.forges.local_forge import LocalForge
 from krm_merge.git_program import GitError
 from krm_merge.harmless import bare_address
 from krm_merge.krm.result import Results
-from krm_merge.packages.directory import Directory, PackageError, read_file, reason
-from krm_merge.packages.git import cache_directory
-from krm_merge.packages.tree import File, holds_resources
-from krm_merge.packages.write import write_file
-from krm_merge.packages.written import note
+from krm_merge.packages.fetch.git import cache_directory
+from krm_merge.packages.files.directory import Directory, PackageError, read_file, reason
+from krm_merge.packages.files.tree import File, holds_resources
+from krm_merge.packages.files.write import write_file
+from krm_merge.packages.files.written import note
 from krm_merge.text.document import written
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.values import from_value
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import from_value
 
 STDOUT = Path("-")
 _forge = click.option(

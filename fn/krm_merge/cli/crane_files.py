@@ -12,12 +12,12 @@ from posixpath import dirname, join
 from krm_merge import interrupts
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import opened_journal
-from krm_merge.functions.bookkeeping import patch_of
-from krm_merge.functions.new_resources import New
-from krm_merge.functions.transforming import Transformer
-from krm_merge.packages.directory import PackageError, read_file, reason
-from krm_merge.packages.journal import Journal
-from krm_merge.packages.tree import Changes, File, Tree, is_kptfile
+from krm_merge.functions.transform_resources.bookkeeping import patch_of
+from krm_merge.functions.transform_resources.new_resources import New
+from krm_merge.functions.transform_resources.transforming import Transformer
+from krm_merge.packages.files.directory import PackageError, read_file, reason
+from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
 from krm_merge.text.document import written
 from krm_merge.transform.layout import (
     ignored_operations,
@@ -26,7 +26,7 @@ from krm_merge.transform.layout import (
     transform_path,
     whiteout_path,
 )
-from krm_merge.transform.plugin import Object
+from krm_merge.transform.protocol.plugin import Object
 
 _MADE_FOR = "# Added by krm-merge transform for "
 

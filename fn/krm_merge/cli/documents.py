@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from krm_merge.functions.bookkeeping import without_bookkeeping
 from krm_merge.functions.edit_items import REMOVED, SAME, ItemEditor
+from krm_merge.functions.transform_resources.bookkeeping import without_bookkeeping
 from krm_merge.krm.program import Function
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import InputError, ResourceList
 from krm_merge.krm.result import Results
 from krm_merge.krm.rewriting import report_rewriting
-from krm_merge.merge.member import flaw_of
-from krm_merge.merge.schemas import CRD
-from krm_merge.packages.directory import PackageError, read_file
-from krm_merge.packages.tree import Changes, File, Tree, holds_resources
+from krm_merge.merge.decisions.member import flaw_of
+from krm_merge.merge.package.schemas import CRD
+from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.text.document import text_of, written
-from krm_merge.text.nodes import Mapping, TextError
-from krm_merge.text.reader import read
-from krm_merge.text.stream import cut, in_lines_of, is_empty, joined
-from krm_merge.text.values import from_value
+from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.stream import cut, in_lines_of, is_empty, joined
+from krm_merge.text.reading.values import from_value
 
 
 class Documents:

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from krm_merge.harmless import terminal_line
-from krm_merge.packages.directory import PackageError
-from krm_merge.packages.tree import Changes, Tree
-from krm_merge.packages.write import write_new
+from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import Changes, Tree
+from krm_merge.packages.files.write import write_new
 
 
 def show_diff(local: Tree, changes: Changes) -> None:

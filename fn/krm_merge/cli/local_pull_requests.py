@@ -11,7 +11,7 @@ from krm_merge.cli.show import say
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local_forge import LocalForge
 from krm_merge.forges.local_merge import How
-from krm_merge.packages.directory import PackageError
+from krm_merge.packages.files.directory import PackageError
 
 _repository = click.argument("repository", metavar="REPOSITORY")
 _number = click.argument("number", metavar="NUMBER", type=click.IntRange(min=1))

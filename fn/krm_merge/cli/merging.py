@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from krm_merge.functions.merge_policy import (
+from krm_merge.functions.policy.merge_policy import (
     FILE,
     NO_POLICY,
     PackagePolicy,
@@ -17,14 +17,14 @@ from krm_merge.functions.merge_policy import (
     stale,
     stale_message,
 )
-from krm_merge.functions.rules_file import RulesError, RulesFile, read_rules
+from krm_merge.functions.policy.rules_file import RulesError, RulesFile, read_rules
 from krm_merge.krm.result import Results
-from krm_merge.merge.member import Decided
-from krm_merge.merge.package import PackageMerger
-from krm_merge.merge.policy import OnDelete, Policy, Rule
-from krm_merge.packages.conflict_markers import MARKER_SIZE, marked_changes
-from krm_merge.packages.directory import PackageError, read_file
-from krm_merge.packages.tree import Changes, Tree, holds_resources
+from krm_merge.merge.decisions.member import Decided
+from krm_merge.merge.decisions.policy import OnDelete, Policy, Rule
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.files.tree import Changes, Tree, holds_resources
+from krm_merge.packages.merge.conflict_markers import MARKER_SIZE, marked_changes
 from krm_merge.startup import replace
 
 OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]

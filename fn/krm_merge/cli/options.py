@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from krm_merge.report.forms import FORMS
+from krm_merge.report.forms.by_suffix import FORMS
 
 
 def _checked_reports(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:

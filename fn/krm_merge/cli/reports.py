@@ -12,14 +12,14 @@ from krm_merge.cli.merging import MergeChoices, Merged
 from krm_merge.cli.show import counted
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.result import Result
-from krm_merge.merge.member import Decided
-from krm_merge.packages.tree import Changed, Changes, File, Tree
-from krm_merge.packages.write import write_file
+from krm_merge.merge.decisions.member import Decided
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree
+from krm_merge.packages.files.write import write_file
 from krm_merge.report.context import contexts_of
-from krm_merge.report.forms import as_json, rendered
+from krm_merge.report.forms.by_suffix import as_json, rendered
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import Files, MergeReport, RecordedSide
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 
 def report_of(

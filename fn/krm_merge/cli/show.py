@@ -11,8 +11,8 @@ import click
 
 from krm_merge.harmless import line
 from krm_merge.krm.result import Result, Results
-from krm_merge.packages.journal import Journal
-from krm_merge.packages.tree import Changes, Tree
+from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Changes, Tree
 
 _COLORS = {"error": "red", "warning": "yellow", "info": "green"}
 

@@ -18,9 +18,9 @@ from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local_records import Record
 from krm_merge.git_program import GitError, complaint
-from krm_merge.packages.directory import PackageError, reason
-from krm_merge.packages.tree import File
-from krm_merge.packages.write import write_file
+from krm_merge.packages.files.directory import PackageError, reason
+from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.write import write_file
 
 _HEADS: Final = "refs/heads/"
 

@@ -7,10 +7,10 @@ from importlib import import_module
 from krm_merge.harmless import quoted
 from krm_merge.krm.program import Function
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.values import key_text
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import key_text
 
-# Modules by kind, each with a function of its own name: only the one that runs is imported.
+# Folders by kind, each with a function of its own name in `function.py`: only the one that runs is imported.
 KINDS = {
     "MergePackage": "merge_package",
     "PatchResources": "patch_resources",
@@ -38,7 +38,7 @@ def dispatch(resource_list: ResourceList) -> None:
             path=field,
         )
         return
-    function: Function = getattr(import_module(f"krm_merge.functions.{KINDS[kind]}"), KINDS[kind])
+    function: Function = getattr(import_module(f"krm_merge.functions.{KINDS[kind]}.function"), KINDS[kind])
     function(resource_list)
 
 

@@ -11,7 +11,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
 from krm_merge.krm.rewriting import report_rewriting
-from krm_merge.text.nodes import TextError
+from krm_merge.text.reading.nodes import TextError
 
 Fate: TypeAlias = Literal["same", "changed", "removed"]
 SAME: Final = "same"

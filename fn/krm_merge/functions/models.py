@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from krm_merge.krm.fieldpath import parse_path
-from krm_merge.merge.nature import Nature
-from krm_merge.merge.resolution import Choice, SubjectKey
-from krm_merge.merge.secrecy import SECRET, SECRET_LIST
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice, SubjectKey
+from krm_merge.merge.decisions.secrecy import SECRET, SECRET_LIST
 
 OnConflict = Literal["upstream", "local", "fail"]
 

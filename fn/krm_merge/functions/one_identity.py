@@ -9,7 +9,7 @@ from typing import TypeAlias
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Identity
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 Names: TypeAlias = tuple[str, str, str, str]
 """Group, kind, namespace and name."""

@@ -7,11 +7,11 @@ from posixpath import dirname, join, normpath, relpath
 
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.member import KPTFILE, Member
-from krm_merge.merge.policy import Subject
+from krm_merge.merge.decisions.member import KPTFILE, Member
+from krm_merge.merge.decisions.policy import Subject
 from krm_merge.startup import pattern, replace
-from krm_merge.text.nodes import Mapping, resolved
-from krm_merge.text.values import key_text
+from krm_merge.text.reading.nodes import Mapping, resolved
+from krm_merge.text.reading.values import key_text
 
 _PLAIN_PATH = pattern(rb"""^ *internal\.config\.kubernetes\.io/path: *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
 _PLAIN_INDEX = pattern(rb"""^ *internal\.config\.kubernetes\.io/index: *(['"]?)(\d+)\1 *$""", re.MULTILINE)

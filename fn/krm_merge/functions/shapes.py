@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from krm_merge.krm.resource import Resource
-from krm_merge.merge.member import Member, subject_of
-from krm_merge.merge.package import ListKeys
-from krm_merge.merge.schemas import CRD, Schemas
+from krm_merge.merge.decisions.member import Member, subject_of
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.merge.package.schemas import CRD, Schemas
 from krm_merge.patch import SchemaShape
 from krm_merge.schema import WithListKeys
 from krm_merge.schema.model import KeyedList
-from krm_merge.text.nodes import Mapping
+from krm_merge.text.reading.nodes import Mapping
 
 Definitions = Callable[[], Iterable[Mapping]]
 

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 from krm_merge.functions.models import ListKeysModel, RuleModel
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.package import ListKeys
-from krm_merge.merge.policy import Rule
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.values import Value, key_text
+from krm_merge.merge.decisions.policy import Rule
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import Value, key_text
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -46,8 +46,8 @@ class Docs:
         """For programs: the fields of the Go SDK's `--doc`."""
         import json
 
-        from krm_merge.text.reader import read
-        from krm_merge.text.values import to_value
+        from krm_merge.text.reading.reader import read
+        from krm_merge.text.reading.values import to_value
 
         sections = self.sections()
         metadata = to_value(read(self.metadata)) if self.metadata else {}

@@ -9,14 +9,14 @@ from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
 from krm_merge.krm.result import ResourceRef
 from krm_merge.startup import pattern
 from krm_merge.text.cut import Slice
-from krm_merge.text.editor import Editor
-from krm_merge.text.layout import Comments
-from krm_merge.text.nodes import Entry, Mapping, Node, Sequence, TextError, resolved, text_canonical
-from krm_merge.text.values import Value, from_value, key_text, to_value
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import Comments
+from krm_merge.text.reading.nodes import Entry, Mapping, Node, Sequence, TextError, resolved, text_canonical
+from krm_merge.text.reading.values import Value, from_value, key_text, to_value
 
 if TYPE_CHECKING:
-    from krm_merge.text.change import KeysOf
     from krm_merge.text.document import Rendered
+    from krm_merge.text.editing.change import KeysOf
 
 PATH = "internal.config.kubernetes.io/path"
 INDEX = "internal.config.kubernetes.io/index"
@@ -88,7 +88,7 @@ class Resource:
         return self._root
 
     def _read(self) -> Mapping:
-        from krm_merge.text.reader import read
+        from krm_merge.text.reading.reader import read
 
         try:
             text = (self.slice.data if self._settled is None else self._settled).decode("utf-8")
@@ -109,7 +109,7 @@ class Resource:
     @property
     def source(self) -> str:
         """The text that it was read from."""
-        from krm_merge.text.layout import source_of
+        from krm_merge.text.reading.layout import source_of
 
         return source_of(self.root).text
 
@@ -248,7 +248,7 @@ class Resource:
         What is one object in both is not looked at. `keys_of` gives the fields that identify the elements of the list
         at a path (without steps into elements), so that an element with other values keeps its text, too.
         """
-        from krm_merge.text.change import Change
+        from krm_merge.text.editing.change import Change
 
         change = Change(self.editor, keys_of) if keys_of is not None else Change(self.editor)
         change.mapping(self.root, old, new)
@@ -324,7 +324,7 @@ class Resource:
 
     def merged(self) -> Mapping:
         """The object after the changes, read from its new text. Raises TextError."""
-        from krm_merge.text.reader import read
+        from krm_merge.text.reading.reader import read
 
         if not self.is_changed:
             return self.root

@@ -9,8 +9,8 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.text.cut import Cut, cut
-from krm_merge.text.nodes import Mapping, TextError
-from krm_merge.text.values import Value, to_value
+from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.values import Value, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 
@@ -61,7 +61,7 @@ class ResourceList:
         return "" if node is None or isinstance(node, Mapping) else str(to_value(node))
 
     def _read_field(self, name: str):  # type: ignore[no-untyped-def]
-        from krm_merge.text.reader import read
+        from krm_merge.text.reading.reader import read
 
         region = self._parts.fields.get(name)
         if region is None:

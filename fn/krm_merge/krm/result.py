@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from krm_merge.harmless import without_credentials
 from krm_merge.startup import fresh, frozen
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 if TYPE_CHECKING:
     from typing import TypedDict, Unpack

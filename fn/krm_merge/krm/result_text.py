@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from krm_merge.krm.result import Result
-from krm_merge.text.editor import Editor
-from krm_merge.text.emit import Emitter
-from krm_merge.text.indents import Indents
-from krm_merge.text.nodes import Entry, Scalar
-from krm_merge.text.scalar_text import line_text
-from krm_merge.text.values import Value, from_value
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.emit import Emitter
+from krm_merge.text.reading.indents import Indents
+from krm_merge.text.reading.nodes import Entry, Scalar
+from krm_merge.text.reading.scalar_text import line_text
+from krm_merge.text.reading.values import Value, from_value
 
 
 def results_text(results: Iterable[Result], newline: str) -> str:

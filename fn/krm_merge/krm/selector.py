@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from krm_merge.harmless import quoted
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 Labels: TypeAlias = Mapping[str, str]
 

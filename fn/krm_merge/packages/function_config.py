@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from krm_merge.krm.resource import INDEX, PATH, Resource
 from krm_merge.krm.result import Results
-from krm_merge.merge.member import KPTFILE, flaw_of
-from krm_merge.packages.directory import PackageError
-from krm_merge.packages.tree import Changes, File, Tree, holds_resources
+from krm_merge.merge.decisions.member import KPTFILE, flaw_of
+from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.schema.kptfile import FUNCTION_LISTS
 from krm_merge.text.document import written
-from krm_merge.text.layout import NO_COMMENTS
-from krm_merge.text.nodes import Mapping, Sequence, TextError
-from krm_merge.text.reader import read
-from krm_merge.text.stream import cut, is_empty
-from krm_merge.text.values import Value, from_value
+from krm_merge.text.reading.layout import NO_COMMENTS
+from krm_merge.text.reading.nodes import Mapping, Sequence, TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.stream import cut, is_empty
+from krm_merge.text.reading.values import Value, from_value
 
 CONFIG_FILE = "merge-package.yaml"
 _KIND = "MergePackage"

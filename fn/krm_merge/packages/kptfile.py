@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krm_merge.krm.resource import Resource
-from krm_merge.merge.member import KPTFILE
-from krm_merge.packages.directory import PackageError
-from krm_merge.text.nodes import Mapping, Scalar, TextError
-from krm_merge.text.reader import BOM, read
-from krm_merge.text.values import Value, key_text
+from krm_merge.merge.decisions.member import KPTFILE
+from krm_merge.packages.files.directory import PackageError
+from krm_merge.text.reading.nodes import Mapping, Scalar, TextError
+from krm_merge.text.reading.reader import BOM, read
+from krm_merge.text.reading.values import Value, key_text
 
 STRATEGIES = ("resource-merge", "fast-forward", "force-delete-replace", "copy-merge")
 

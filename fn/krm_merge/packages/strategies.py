@@ -8,19 +8,19 @@ from typing import Final
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
-from krm_merge.merge.decision import FileDecision
-from krm_merge.merge.member import KPTFILE, flaw_of
-from krm_merge.merge.package import PackageMerger
+from krm_merge.merge.decisions.decision import FileDecision
+from krm_merge.merge.decisions.member import KPTFILE, flaw_of
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import File, Tree, holds_resources, is_kptfile
 from krm_merge.packages.kptfile import STRATEGIES, upstream_of
-from krm_merge.packages.local_changes import local_changes
-from krm_merge.packages.merge import MergedTree, merge_trees, refuse_clash
-from krm_merge.packages.origin import note_origin
-from krm_merge.packages.tree import File, Tree, holds_resources, is_kptfile
+from krm_merge.packages.merge.local_changes import local_changes
+from krm_merge.packages.merge.origin import note_origin
+from krm_merge.packages.merge.trees import MergedTree, merge_trees, refuse_clash
 from krm_merge.startup import replace
-from krm_merge.text.nodes import Mapping as Node
-from krm_merge.text.nodes import TextError
-from krm_merge.text.reader import read
-from krm_merge.text.stream import cut, is_empty, joined
+from krm_merge.text.reading.nodes import Mapping as Node
+from krm_merge.text.reading.nodes import TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.stream import cut, is_empty, joined
 
 _SHOWN = 10
 

@@ -3,17 +3,17 @@
 All functions take and give plain values (dict, list, str, int, float, bool, None) and change none of their arguments.
 """
 
-from krm_merge.patch.apply import apply
-from krm_merge.patch.combine import merge_patches
-from krm_merge.patch.conflicts import have_conflicts
-from krm_merge.patch.create import create, create_three_way
-from krm_merge.patch.errors import PatchConflict, PatchError
-from krm_merge.patch.json_merge import apply_merge, create_merge, create_merge_three_way
-from krm_merge.patch.json_patch import JsonPatch
-from krm_merge.patch.keys import MergeKeys
-from krm_merge.patch.moves import Moved
-from krm_merge.patch.order import ListOrder
-from krm_merge.patch.shape import AnyShape, Field, SchemaShape, Shape, TypeShape
+from krm_merge.patch.json.json_patch import JsonPatch
+from krm_merge.patch.json.merge_patch import apply_merge, create_merge, create_merge_three_way
+from krm_merge.patch.model.errors import PatchConflict, PatchError
+from krm_merge.patch.model.shape import AnyShape, Field, SchemaShape, Shape, TypeShape
+from krm_merge.patch.strategic.apply import apply
+from krm_merge.patch.strategic.combine import merge_patches
+from krm_merge.patch.strategic.conflicts import have_conflicts
+from krm_merge.patch.strategic.create import create, create_three_way
+from krm_merge.patch.strategic.keys import MergeKeys
+from krm_merge.patch.strategic.moves import Moved
+from krm_merge.patch.strategic.order import ListOrder
 
 __all__ = [
     "AnyShape",

@@ -8,19 +8,19 @@ from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.selector import Target
-from krm_merge.patch.apply import apply
-from krm_merge.patch.directives import PATCH, first_directive, is_directive
-from krm_merge.patch.errors import PatchError
-from krm_merge.patch.json_merge import apply_merge, without_nulls
-from krm_merge.patch.json_patch import JsonPatch
-from krm_merge.patch.keys import MergeKeys
-from krm_merge.patch.moves import Moved
-from krm_merge.patch.order import ListOrder
-from krm_merge.patch.shape import Shape
-from krm_merge.patch.values import Object
-from krm_merge.text.nodes import TextError
-from krm_merge.text.reader import read_all
-from krm_merge.text.values import Value, to_value
+from krm_merge.patch.json.json_patch import JsonPatch
+from krm_merge.patch.json.merge_patch import apply_merge, without_nulls
+from krm_merge.patch.model.errors import PatchError
+from krm_merge.patch.model.shape import Shape
+from krm_merge.patch.model.values import Object
+from krm_merge.patch.strategic.apply import apply
+from krm_merge.patch.strategic.directives import PATCH, first_directive, is_directive
+from krm_merge.patch.strategic.keys import MergeKeys
+from krm_merge.patch.strategic.moves import Moved
+from krm_merge.patch.strategic.order import ListOrder
+from krm_merge.text.reading.nodes import TextError
+from krm_merge.text.reading.reader import read_all
+from krm_merge.text.reading.values import Value, to_value
 
 PatchType: TypeAlias = Literal["strategic", "merge", "json"]
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 
 from krm_merge.krm.fieldpath import FieldPath, parse_path
-from krm_merge.merge.member import subject_of
-from krm_merge.merge.reach import children_at
-from krm_merge.merge.secrecy import is_secret
+from krm_merge.merge.decisions.member import subject_of
+from krm_merge.merge.decisions.secrecy import is_secret
+from krm_merge.merge.package.reach import children_at
 from krm_merge.report.record import Context, DecisionRecord
-from krm_merge.text.nodes import Mapping, Node, Source, TextError, resolved
-from krm_merge.text.reader import read_all
+from krm_merge.text.reading.nodes import Mapping, Node, Source, TextError, resolved
+from krm_merge.text.reading.reader import read_all
 
 AROUND = 3
 """Lines before and behind the place."""

@@ -10,17 +10,17 @@ from hashlib import sha256
 from posixpath import join
 
 from krm_merge.krm.fieldpath import format_path
-from krm_merge.merge.decision import Decision, FileDecision
-from krm_merge.merge.member import Decided, Member, Outcome
-from krm_merge.merge.nature import Nature
-from krm_merge.merge.policy import ASKED, Policy, Subject
-from krm_merge.merge.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
-from krm_merge.merge.resolving import resource_content
-from krm_merge.merge.secrecy import is_secret, is_secret_text
+from krm_merge.merge.decisions.decision import Decision, FileDecision
+from krm_merge.merge.decisions.member import Decided, Member, Outcome
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import ASKED, Policy, Subject
+from krm_merge.merge.decisions.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
+from krm_merge.merge.decisions.secrecy import is_secret, is_secret_text
+from krm_merge.merge.values.resolving import resource_content
 from krm_merge.report.record import DecisionRecord, RecordedResource, SideName, Status
 from krm_merge.report.words import anchor_of
-from krm_merge.text.nodes import Node, Scalar, Sequence, resolved
-from krm_merge.text.values import Value
+from krm_merge.text.reading.nodes import Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.values import Value
 
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.merge.nature import Nature
-from krm_merge.merge.resolution import Choice
-from krm_merge.text.values import Value
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.text.reading.values import Value
 
 API_VERSION: Final = "fn.kpt.dev/v1alpha1"
 KIND: Final = "MergeReport"

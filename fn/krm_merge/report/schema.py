@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from krm_merge.merge.nature import Nature
-from krm_merge.merge.resolution import Choice
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import API_VERSION, KIND, SIDES, Status
 
 Schema = dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from krm_merge.merge.nature import Nature
-from krm_merge.merge.resolution import Choice
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import Status
 
 NATURES: Final[dict[Nature, str]] = {

@@ -21,7 +21,7 @@ from krm_merge.schema.model import (
     is_bookkeeping_path,
     key_fields,
 )
-from krm_merge.text.nodes import text_canonical
+from krm_merge.text.reading.nodes import text_canonical
 
 
 class _Field:

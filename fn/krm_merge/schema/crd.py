@@ -22,7 +22,7 @@ from krm_merge.schema.model import (
     is_bookkeeping_path,
     key_fields,
 )
-from krm_merge.text.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
 
 GroupVersionKind: TypeAlias = tuple[str, str, str]
 

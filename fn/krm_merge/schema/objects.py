@@ -7,7 +7,7 @@ from collections.abc import Callable
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema.builtin import any_object_schema
 from krm_merge.schema.model import OBJECTS, Alternatives, Discriminator, ListKind, Schema
-from krm_merge.text.nodes import Mapping
+from krm_merge.text.reading.nodes import Mapping
 
 
 class ObjectListSchema:

@@ -12,9 +12,9 @@ import itertools
 import re
 
 from krm_merge.startup import frozen, pattern
-from krm_merge.text.layout import CannotEdit, chunks, content_end
-from krm_merge.text.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
-from krm_merge.text.values import key_text
+from krm_merge.text.reading.layout import CannotEdit, chunks, content_end
+from krm_merge.text.reading.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
+from krm_merge.text.reading.values import key_text
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
 _SINGLE = rb"'(?:[^'\n]|'')*'"
@@ -128,7 +128,7 @@ def _is_whole(region: bytes) -> bool:
 
 
 def _parses(region: bytes) -> bool:
-    from krm_merge.text.reader import MAX_PASSED_DEPTH, check
+    from krm_merge.text.reading.reader import MAX_PASSED_DEPTH, check
 
     try:
         # Bytes that are no UTF-8 change nothing about where quotes and brackets close.
@@ -171,7 +171,7 @@ def _cut_items(data: bytes, begin: int, end: int, result: Cut) -> bool:
 
 def _cut_by_marks(data: bytes) -> Cut:
     """Cuts by the marks of libyaml: the slow way for whatever is written unusually, and the one that words errors."""
-    from krm_merge.text.reader import read
+    from krm_merge.text.reading.reader import read
 
     try:
         text = data.decode("utf-8")

@@ -6,13 +6,13 @@ import re
 from typing import NamedTuple
 
 from krm_merge.startup import pattern
-from krm_merge.text.editor import Editor
-from krm_merge.text.emit import Emitter
-from krm_merge.text.indents import Indents
-from krm_merge.text.layout import CannotEdit, chunks, is_block, is_block_scalar, source_of
-from krm_merge.text.nodes import Canonical, Mapping, Node, Sequence, TextError, value_of
-from krm_merge.text.reader import check, read
-from krm_merge.text.render import Piece, render
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.emit import Emitter
+from krm_merge.text.editing.render import Piece, render
+from krm_merge.text.reading.indents import Indents
+from krm_merge.text.reading.layout import CannotEdit, chunks, is_block, is_block_scalar, source_of
+from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Sequence, TextError, value_of
+from krm_merge.text.reading.reader import check, read
 
 # Lines that only mean something between documents.
 _OF_DOCUMENTS = pattern(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
@@ -47,7 +47,7 @@ def rendered(editor: Editor) -> Rendered:
             return Rendered(text, root, by_fallback=False)
     wanted = editor.canonical()
     # Imported only where it is needed: hardly any document does.
-    from krm_merge.text.reemit import reemit, written_anew
+    from krm_merge.text.editing.reemit import reemit, written_anew
 
     for write in (reemit, written_anew):
         try:

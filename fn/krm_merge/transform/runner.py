@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from krm_merge.text.values import copied
-from krm_merge.transform.by_path import settle_by_path
-from krm_merge.transform.json_value import flaw_of_value
-from krm_merge.transform.locations import KeysOf
-from krm_merge.transform.operation import PluginOperation
-from krm_merge.transform.plugin import Object, Options, Plugin, PluginError, Response, close, only_reads
-from krm_merge.transform.secrets import Secrets
-from krm_merge.transform.settle import Ignored, Proposal, Refused, Settlement, carried_out, placed, settle
-from krm_merge.transform.tracked import Tracked
-from krm_merge.transform.units import Keep, units
+from krm_merge.text.reading.values import copied
+from krm_merge.transform.engine.by_path import settle_by_path
+from krm_merge.transform.engine.locations import KeysOf
+from krm_merge.transform.engine.settle import Ignored, Proposal, Refused, Settlement, carried_out, placed, settle
+from krm_merge.transform.engine.tracked import Tracked
+from krm_merge.transform.engine.units import Keep, units
+from krm_merge.transform.plugins.secrets import Secrets
+from krm_merge.transform.protocol.json_value import flaw_of_value
+from krm_merge.transform.protocol.operation import PluginOperation
+from krm_merge.transform.protocol.plugin import Object, Options, Plugin, PluginError, Response, close, only_reads
 
 Detect: TypeAlias = Literal["effect", "path"]
 """What makes a conflict: what operations do, or the text of their paths."""

@@ -16,7 +16,7 @@ from krm_merge.components.konflux.images import digest_of, image_name
 from krm_merge.components.konflux.model import Build, Component, Key, Nudge
 from krm_merge.components.konflux.reading import read_build, read_component, read_nudges, read_pull_request
 from krm_merge.forges.addresses import same_repository
-from krm_merge.functions.component_items import read_items
+from krm_merge.functions.plan_component_updates.items import read_items
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 

@@ -22,12 +22,12 @@ from components.konflux.test_wrong_input import (
 )
 from components.observations import Observations, run
 from krm_merge.functions import process
-from krm_merge.functions.component_items import read_items
+from krm_merge.functions.plan_component_updates.items import read_items
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
-from krm_merge.text.nodes import Mapping
-from krm_merge.text.values import from_value
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import from_value
 
 # --- What several resources say --------------------------------------------------------------------------------------
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from krm_merge.components.konflux.images import DIGEST_PATTERN, image_name, spellings, tag_of
-from krm_merge.text import nodes
-from krm_merge.text.reader import BOM, read_all
-from krm_merge.text.values import key_text
+from krm_merge.text.reading import nodes
+from krm_merge.text.reading.reader import BOM, read_all
+from krm_merge.text.reading.values import key_text
 
 
 @dataclass(frozen=True, slots=True)

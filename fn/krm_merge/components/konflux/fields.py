@@ -10,7 +10,7 @@ from typing import TypeAlias
 from krm_merge.components.konflux.contexts import normalised
 from krm_merge.components.konflux.images import digest_of, is_digest
 from krm_merge.krm.fieldpath import format_path
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 Place: TypeAlias = "tuple[str | int, ...]"
 """Names of fields and positions in lists, from the top of a resource."""

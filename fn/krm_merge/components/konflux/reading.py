@@ -15,7 +15,7 @@ from krm_merge.components.konflux.model import Build, Component, Event, Key, Nud
 from krm_merge.forges.interface import State
 from krm_merge.harmless import bare_address
 from krm_merge.krm.fieldpath import format_path
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 GROUPS: Final = ("appstudio.redhat.com", "konflux-ci.dev")
 OWN_GROUP: Final = "components.krm-merge.dev"

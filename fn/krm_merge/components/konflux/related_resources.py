@@ -9,7 +9,7 @@ from typing import Final
 from krm_merge.components.konflux.fields import Fields
 from krm_merge.components.konflux.images import image_name
 from krm_merge.components.konflux.model import Component
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 _EACH: Final = "*"
 _RELEASE = "release.appstudio.openshift.io/auto-release"

@@ -10,7 +10,7 @@ from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.konflux.fields import Fields, Place
 from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.records.resources import DigestPolicy
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 # Source: git-check-ref-format(1); and no branch may be taken for an option or for HEAD.
 _NO_BRANCH = re.compile(r"^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(?:/|$)|[/.]$|^(?:@|HEAD|refs/.*)?$")

@@ -12,7 +12,7 @@ from krm_merge.components.konflux.reading import OWN_VERSION
 from krm_merge.components.plan.description import reference
 from krm_merge.components.plan.model import Plan
 from krm_merge.forges.addresses import same_repository
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 Object = dict[str, Value]
 

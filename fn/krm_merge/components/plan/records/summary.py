@@ -8,7 +8,7 @@ from html import escape
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.components.plan.records.plan_file import RecordedPlan
-from krm_merge.text.values import Value
+from krm_merge.text.reading.values import Value
 
 View: TypeAlias = Literal["dependant", "group", "wait"]
 _TITLES: Final[Mapping[View, str]] = {

@@ -1,0 +1,106 @@
+"""`krm-merge config`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from krm_merge import __version__
+from krm_merge.cli import options
+from krm_merge.cli.show import opened_journal, say, show_results
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.member import KPTFILE
+from krm_merge.packages.fetch.git import GitRepositories
+from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.files.write import write_file
+from krm_merge.packages.function_config import CONFIG_FILE, declared, function_config, undeclared
+from krm_merge.packages.kptfile import KptfileText
+
+IMAGE = f"ghcr.io/krm-merge/krm-merge:v{__version__.rpartition('.')[0]}"
+STDOUT = Path("-")
+
+
+@click.command("config")
+@click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
+@click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
+@click.option("--from", "before", metavar="REF", help="The version to update from; by default the Kptfile's lock.")
+@click.option(
+    "-o",
+    "target",
+    type=click.Path(path_type=Path, allow_dash=True),
+    default=STDOUT,
+    help="The file to write, by default stdout.",
+)
+@click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and a function that uses it.")
+@click.option("--undeclare", is_flag=True, help="Take both out of the package again.")
+@click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")
+@options.on_conflict
+@options.function_identity
+@options.quiet
+def command(
+    package: Path,
+    after: str | None,
+    before: str | None,
+    target: Path,
+    declare: bool,
+    undeclare: bool,
+    image: str,
+    on_conflict: str,
+    function_identity: str,
+    quiet: bool,
+) -> None:
+    """Write the functionConfig that holds two upstream versions of the package in PKG, for `kpt fn eval --fn-config`.
+
+    Files that hold no resources are not in it, and upstreamLock stays as it is: a function sees neither. `krm-merge
+    update` does both.
+    """
+    if declare and undeclare:
+        raise click.UsageError("give --declare or --undeclare, not both")
+    if not undeclare and after is None:
+        raise click.UsageError("--to is missing")
+    if (undeclare and (after or before)) or ((declare or undeclare) and target != STDOUT):
+        raise click.UsageError("--declare takes no -o, and --undeclare no other option")
+    if not package.is_dir():
+        raise PackageError(f"{package}: there is no such directory")
+    with opened_journal(package) as journal:
+        local = Directory(package)
+        if KPTFILE not in local:
+            raise PackageError(f"{package} has no Kptfile; name the directory of a package")
+        if undeclare:
+            changes = undeclared(local)
+            journal.commit(changes, local)
+            if not quiet:
+                say("the merge is no longer declared" if changes else "no merge is declared")
+            return
+        assert after is not None
+        results = Results()
+        choices = {"onConflict": on_conflict, "functionIdentity": function_identity}
+        text = function_config(*_versions(local, before, after), choices, results)
+        show_results(results, quiet=quiet)
+        if declare:
+            journal.commit(declared(local, text, image), local)
+            if not quiet:
+                say(f"declared; run kpt fn render, then krm-merge config {package} --undeclare")
+        elif target == STDOUT:
+            click.echo(text, nl=False)
+        else:
+            write_file(target, File(text))
+
+
+def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
+    kptfile = KptfileText(local[KPTFILE].data, KPTFILE)
+    upstream, lock = kptfile.upstream, kptfile.lock
+    if upstream is None:
+        raise PackageError(f"{KPTFILE} names no upstream in git; packages that `kpt pkg get` fetched have one")
+    repositories = GitRepositories()
+    if before is not None:
+        version = repositories.resolve(upstream.repository, upstream.directory, before)
+        original = repositories.tree(upstream.repository, upstream.directory, version.commit)
+    elif lock is not None:
+        original = repositories.tree(lock.repository, lock.directory, lock.commit)
+    else:
+        raise PackageError(f"{KPTFILE} has no upstreamLock; name the version that the package came from with --from")
+    version = repositories.resolve(upstream.repository, upstream.directory, after)
+    return original, repositories.tree(upstream.repository, upstream.directory, version.commit)

@@ -1,0 +1,99 @@
+"""`krm-merge diff`: two versions, by what they mean."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.reports import errors_as_json, write_reports
+from krm_merge.cli.show import counted
+from krm_merge.merge.decisions.decision import Decision
+from krm_merge.merge.decisions.member import Outcome
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.directory import Directory, PackageError, read_file
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.merge.side import path_of
+from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.report.forms.by_suffix import as_json
+from krm_merge.report.forms.terminal import changed_lines
+from krm_merge.report.reading import records_of
+from krm_merge.report.record import Files, MergeReport, RecordedSide
+from krm_merge.startup import replace
+
+_STDIN = Path("-")
+_COLORS = {"heading": None, "removed": "red", "added": "green", "plain": None}
+_OF_GIT = (7, 9)
+"""What git calls an external diff with: path, old file, hex and mode, new file, hex and mode, and of a rename more."""
+
+
+@click.command("diff")
+@click.argument("places", metavar="A B", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
+@options.form
+@options.reports
+def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
+    r"""Say what differs from A to B, two directories or two files: fields, elements and resources, not lines.
+
+    Reordered fields, quotes and indentation are no difference; what moved or was renamed is followed.
+
+    \b
+    For git:  git difftool -x 'krm-merge diff'
+              git config diff.krm.command 'krm-merge diff'   with *.yaml diff=krm in .gitattributes
+    """
+    name = ""
+    if len(places) in _OF_GIT:
+        name, places = str(places[0]), (places[1], places[4])
+    if len(places) != 2:
+        raise click.UsageError("give two directories or two files")
+    with errors_as_json(form, str(places[1])):
+        before, after = _read(places[0], places[1], name)
+        report = _report(before, after, places, name)
+        write_reports(lambda: report, reports)
+    if form == "json":
+        click.echo(as_json(report), nl=False)
+    else:
+        for line in changed_lines(report.records):
+            click.echo(click.style(line.text, fg=_COLORS[line.style], bold=line.style == "heading"))
+    if exit_code and (report.records or report.files.added or report.files.changed or report.files.deleted):
+        sys.exit(1)
+
+
+def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> MergeReport:
+    # A merge with local = original takes all that differs: there is no second engine.
+    merged = merge_trees(before, after, before, PackageMerger(Policy(), smart=True, of_branches=True))
+    decided = replace(merged.decided, outcomes=[*map(_with_move, merged.decided.outcomes)])
+    records = sorted(records_of([decided], Policy()), key=lambda record: record.file)
+    sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
+    results = [result.to_value() for result in merged.results]
+    return MergeReport(name or str(places[1]), sides, records, Files(*counted(before, merged.changes)), results)
+
+
+def _with_move(outcome: Outcome) -> Outcome:
+    """The same with a decision that says where a resource went."""
+    original, upstream = outcome.original, outcome.upstream
+    if original is None or upstream is None or original.place == upstream.place:
+        return outcome
+    moved = Decision("R1", (), f"moved from {original.place} to {upstream.place}", "upstream", told=True)
+    return replace(outcome, decisions=[moved, *outcome.decisions])
+
+
+def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
+    if first == second == _STDIN:
+        raise click.UsageError("only one of the two can be -")
+    missing = [place for place in (first, second) if place != _STDIN and not place.exists()]
+    if missing:
+        raise PackageError(f"{missing[0]}: there is no such file or directory")
+    directories = [place for place in (first, second) if place != _STDIN and place.is_dir()]
+    if len(directories) == 2:
+        return Directory(first), Directory(second)
+    if directories:
+        raise PackageError(f"{directories[0]} is a directory and the other one a file; give two of a kind")
+    files = [File(sys.stdin.buffer.read()) if place == _STDIN else read_file(place) for place in (first, second)]
+    named = name or next((place.name for place in (second, first) if place.is_file()), second.name)
+    path = path_of(Path(named).name, files[1] if files[1].data else files[0])
+    before, after = ({path: file} if file.data else {} for file in files)
+    return before, after

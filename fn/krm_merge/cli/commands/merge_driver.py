@@ -1,0 +1,102 @@
+"""`krm-merge merge-driver`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.show import say, show_results
+from krm_merge.functions.policy.merge_policy import FILE
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.member import KPTFILE
+from krm_merge.packages.files.directory import read_file
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.files.write import write_file
+from krm_merge.packages.merge.conflict_markers import MARKER_SIZE
+from krm_merge.packages.merge.side import path_of
+from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.startup import replace
+
+_HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
+
+The result is written to OURS.
+
+\b
+In .gitattributes:   *.yaml merge=krm
+                     Kptfile merge=krm
+Once in each clone:  git config merge.krm.driver 'krm-merge merge-driver %O %A %B %P --marker-size %L'
+
+What both branches changed stands between git's conflict markers, and the exit code is 1; all else is merged.
+"""
+
+
+@click.command("merge-driver", help=_HELP)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("ours", type=click.Path(path_type=Path))
+@click.argument("theirs", type=click.Path(path_type=Path))
+@click.argument("name", default="")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["markers", "upstream", "local", "fail"]),
+    help="What becomes of conflicts; upstream is THEIRS, local is OURS. "
+    "Without it, what the package's MergePolicy says, else markers.",
+)
+@options.rules
+@click.option("--marker-size", type=click.IntRange(min=1), default=MARKER_SIZE, show_default=True, help="git's %L.")
+def command(
+    base: Path,
+    ours: Path,
+    theirs: Path,
+    name: str,
+    on_conflict: Literal["markers", "upstream", "local", "fail"] | None,
+    rules_file: Path | None,
+    marker_size: int,
+) -> None:
+    """Runs the command."""
+    files = [read_file(place) for place in (base, ours, theirs)]
+    path = path_of(Path(name or ours).name, files[1])
+    original, local, upstream = ({path: file} if file.data else {} for file in files)
+    choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
+    choices = choices.obeying(_policy_around(Path(name)) if name else {})
+    done = choices.merge(lambda merger: merge_trees(original, upstream, local, merger), local, marker_size)
+    results = done.merged.results
+    if choices.on_conflict != "markers":
+        show_results(_under_name(results, name), quiet=True)
+    elif done.are_left:
+        places = "one place" if done.marked == 1 else f"{done.marked} places"
+        what = f"conflicts in {places}, between markers" if done.marked else "a binary file in conflict, ours is kept"
+        say(f"{name or ours}: {what}")
+        for result in (result for result in results if result.severity == "warning"):
+            # What is kept is for the person who resolves them.
+            say(f"  {result.message.partition('; both are between')[0]}")
+    if results.errors:
+        sys.exit(1)
+    file = done.changes.get(path, files[1])
+    write_file(ours, file if file is not None else File(b"", files[1].mode))
+    if done.are_left:
+        sys.exit(1)
+
+
+def _policy_around(file: Path) -> Tree:
+    """The MergePolicy of the package that a file is in, as the working tree has it; git calls the driver at its top."""
+    if file.is_absolute() or ".." in file.parts:
+        return {}
+    for folder in file.parents:
+        if (folder / FILE).is_file():
+            return {FILE: read_file(folder / FILE)}
+        if (folder / KPTFILE).is_file():
+            break
+    return {}
+
+
+def _under_name(results: Results, name: str) -> Results:
+    """The results with the path that git knows the file by."""
+    renamed = Results()
+    for result in results:
+        renamed.add(replace(result, file=name) if name else result)
+    return renamed

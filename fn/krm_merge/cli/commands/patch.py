@@ -1,0 +1,263 @@
+"""`krm-merge patch apply` and `krm-merge patch create`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.documents import Documents
+from krm_merge.cli.git_diff import show_diff
+from krm_merge.cli.show import show_results
+from krm_merge.functions.patch_resources.jobs import THE_NAME, Job, Jobs, labelled
+from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, is_list, report
+from krm_merge.harmless import quoted
+from krm_merge.krm.result import Results
+from krm_merge.krm.selector import Target
+from krm_merge.merge.decisions.member import Member, subject_of
+from krm_merge.merge.package.schemas import CRD, Schemas
+from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.write import write_file
+from krm_merge.patch import (
+    ListOrder,
+    MergeKeys,
+    PatchError,
+    SchemaShape,
+    create,
+    create_merge,
+    create_merge_three_way,
+    create_three_way,
+)
+from krm_merge.patch.model.values import Object
+from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of
+from krm_merge.text.document import written
+from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.reader import read_all
+from krm_merge.text.reading.values import Value, from_value, to_value
+
+_STDIO = Path("-")
+
+_list_order = click.option(
+    "--list-order",
+    type=click.Choice(["document", "kubernetes"]),
+    default="document",
+    show_default=True,
+    help="How strategic merge patches order lists: as the specification says, or as kubectl.",
+)
+_merge_keys = click.option(
+    "--merge-keys",
+    type=click.Choice(["multi", "single"]),
+    default="multi",
+    show_default=True,
+    help="Whether all key fields identify an element of a list, or the one that kubectl knows.",
+)
+_file = click.Path(path_type=Path, allow_dash=True)
+
+
+@click.group("patch")
+def command() -> None:
+    """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902)."""
+
+
+@command.command("apply")
+@click.argument("file", type=_file)
+@click.argument("patch", type=_file)
+@click.option(
+    "--type",
+    "type_",
+    type=click.Choice(["strategic", "merge", "json"]),
+    help="By default strategic for a mapping, json for a list.",
+)
+@click.option("--allow-name-change", is_flag=True, help="Let the patch change name and namespace.")
+@click.option("--allow-kind-change", is_flag=True, help="Let the patch change apiVersion and kind.")
+@_list_order
+@_merge_keys
+@click.option("-o", "target", type=_file, default=_STDIO, help="The file to write, by default stdout.")
+@click.option("--in-place", is_flag=True, help="Write the result to FILE.")
+@click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
+def apply_command(
+    file: Path,
+    patch: Path,
+    type_: PatchType | None,
+    allow_name_change: bool,
+    allow_kind_change: bool,
+    list_order: ListOrder,
+    merge_keys: MergeKeys,
+    target: Path,
+    in_place: bool,
+    with_diff: bool,
+    quiet: bool,
+) -> None:
+    """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
+
+    A patch that names its object (apiVersion, kind, metadata.name) is for that one, a patch that names none for every
+    resource in FILE. Comments, order and style of all else stay, and so do names and kinds, unless an option lets the
+    patch change them. CustomResourceDefinitions in FILE tell how lists of custom resources merge.
+
+    The exit code is 1 where a patch cannot be applied; then nothing is written.
+    """
+    if file == patch == _STDIO or (in_place and (file == _STDIO or target != _STDIO)):
+        raise click.UsageError("only one file can be -, and --in-place goes with neither -o nor -")
+    before = _read(file)
+    modes = Modes(list_order, merge_keys)
+    wrong = Results()
+    jobs = _jobs(patch, type_, allow_name_change, allow_kind_change, wrong)
+    if wrong.errors:
+        show_results(wrong, quiet=quiet)
+        sys.exit(1)
+    documents = Documents(_named(file), before)
+    patcher = Patcher(Jobs(jobs, modes), documents.definitions)
+    after = File(documents.edited(patcher), before.mode)
+    if any(map(is_list, documents.resources)) and not all(tally.matched for tally in patcher.tallies):
+        # What it is for may be in there.
+        raise PackageError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
+    for at, job in enumerate(jobs):
+        report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
+    show_results(patcher.results, quiet=quiet)
+    if patcher.results.errors:
+        sys.exit(1)
+    if with_diff:
+        name = file.name if file != _STDIO else _named(file)
+        show_diff({name: before}, {name: after} if after.data != before.data else {})
+    if in_place or target != _STDIO:
+        write_file(file if in_place else target, after, before if in_place else None)
+    elif not with_diff:
+        sys.stdout.buffer.write(after.data)
+        sys.stdout.buffer.flush()
+
+
+def _jobs(place: Path, type_: PatchType | None, allows_name: bool, allows_kind: bool, results: Results) -> list[Job]:
+    """The patches in a file, each for the object that it names, or for every resource.
+
+    Raises PackageError for what cannot be read; what else is wrong is reported.
+    """
+    try:
+        patches = read_patches(_read(place).data.decode(), type_)
+    except (PatchError, UnicodeDecodeError) as error:
+        raise PackageError(f"{_named(place)}: {error}") from None
+    if not patches:
+        raise PackageError(f"{_named(place)}: the patch is empty")
+    allowed = {"apiVersion", "kind"} if allows_kind else set()
+    allowed |= {"metadata.name", "metadata.namespace"} if allows_name else set()
+    jobs = []
+    for label, patch in labelled(patches, _named(place)):
+        target = target_of(patch)
+        if target is None and (named := [name for name in named_by(patch) if name not in allowed]):
+            # It would give every resource that name.
+            results.error(
+                f"{label} has {' and '.join(named)}: a patch names its object by apiVersion, kind and metadata.name, "
+                "and one for every resource has none of these; to change them, use --allow-name-change and "
+                "--allow-kind-change"
+            )
+        jobs.append(Job(label, None, patch, target or Target(), THE_NAME, not allows_name, not allows_kind))
+    return jobs
+
+
+@command.command("create")
+@click.argument("old", type=_file)
+@click.argument("new", type=_file)
+@click.option(
+    "--live", type=_file, help="The object as it is now: the patch is for this one, as kubectl apply makes it."
+)
+@click.option("--overwrite/--no-overwrite", default=True, help="Whether changes in --live may be overwritten.")
+@click.option("--type", "type_", type=click.Choice(["strategic", "merge"]), default="strategic", show_default=True)
+@_list_order
+@_merge_keys
+def create_command(
+    old: Path, new: Path, live: Path | None, overwrite: bool, type_: str, list_order: ListOrder, merge_keys: MergeKeys
+) -> None:
+    """Print the patch that makes the object in NEW of the object in OLD. One of the files may be - for stdin.
+
+    CustomResourceDefinitions beside the object, in one of the files, tell how lists of custom resources merge. Whoever
+    applies the patch needs them, too.
+
+    With --live, OLD is the object as it was last applied: what NEW has not and OLD had is deleted, what only the live
+    object has stays.
+    """
+    places = [place for place in (old, new, live) if place is not None]
+    if places.count(_STDIO) > 1:
+        raise click.UsageError("only one file can be -")
+    objects: dict[Path, Object] = {}
+    definitions: list[Mapping] = []
+    for place in places:
+        objects[place], beside = _object(place)
+        definitions += beside
+    original, modified = objects[old], objects[new]
+    if live is not None:
+        _check_one_object(live, objects[live], new, modified)
+    root = from_value(modified)
+    assert isinstance(root, Mapping)
+    schema = SchemaShape(Schemas(lambda: definitions).of(Member("", subject_of(root), root, "")))
+    try:
+        if type_ == "merge":
+            patch = (
+                create_merge(original, modified)
+                if live is None
+                else create_merge_three_way(original, modified, objects[live], overwrite=overwrite)
+            )
+        elif live is None:
+            patch = create(original, modified, schema, list_order=list_order, merge_keys=merge_keys)
+        else:
+            patch = create_three_way(
+                original,
+                modified,
+                objects[live],
+                schema,
+                overwrite=overwrite,
+                list_order=list_order,
+                merge_keys=merge_keys,
+            )
+    except PatchError as error:
+        raise PackageError(f"{_named(live or new)}: {error}") from None
+    click.echo(_as_yaml(patch), nl=False)
+
+
+def _read(place: Path) -> File:
+    return File(sys.stdin.buffer.read()) if place == _STDIO else read_file(place)
+
+
+def _named(place: Path) -> str:
+    return "stdin" if place == _STDIO else str(place)
+
+
+def _object(place: Path) -> tuple[Object, list[Mapping]]:
+    """The object in a file, and the CustomResourceDefinitions beside it. Raises PackageError."""
+    try:
+        roots = list(read_all(_read(place).data.decode()))
+    except (TextError, UnicodeDecodeError) as error:
+        raise PackageError(f"{_named(place)}: {error}") from None
+    definitions = [root for root in roots if isinstance(root, Mapping) and to_value(root.get("kind")) == CRD]
+    known = set(map(id, definitions)) if len(roots) > 1 else set()  # one alone is the object
+    objects = [root for root in roots if id(root) not in known]
+    value = to_value(objects[0]) if len(objects) == 1 else None
+    if not isinstance(value, dict):
+        raise PackageError(f"{_named(place)}: one object is expected, and no others than CustomResourceDefinitions")
+    return value, definitions
+
+
+def _check_one_object(live: Path, now: Object, new: Path, modified: Object) -> None:
+    """What kubectl apply asks of an object before it makes a patch."""
+    for field in ("apiVersion", "kind", "metadata.name"):
+        before, after = _text_at(now, field), _text_at(modified, field)
+        if before != after:
+            raise PackageError(
+                f"{_named(live)}: {field} is {quoted(before or 'missing')}, in {_named(new)} it is "
+                f"{quoted(after or 'missing')}; with --live, both must be one object"
+            )
+
+
+def _text_at(value: Value, path: str) -> str | None:
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else None
+
+
+def _as_yaml(patch: Object) -> str:
+    if not patch:
+        return "{}\n"
+    root = from_value(patch)
+    assert isinstance(root, Mapping)
+    return written(root)

@@ -1,0 +1,183 @@
+"""`krm-merge policy`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.reports import errors_as_json
+from krm_merge.cli.show import opened_journal
+from krm_merge.functions.policy.merge_policy import KIND, PackagePolicy, stale
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.resource import Resource
+from krm_merge.merge.decisions.resolution import Resolution
+from krm_merge.merge.package.reach import reaches
+from krm_merge.packages.fetch.git import GitRepositories
+from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.merge.side import Side
+from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.packages.update import RememberedRepositories, update
+from krm_merge.startup import replace
+from krm_merge.text.document import document_text
+from krm_merge.text.reading.nodes import Sequence
+from krm_merge.text.reading.values import Value, to_value
+
+_PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
+
+
+@click.group("policy")
+def command() -> None:
+    """Show, check and tidy up the MergePolicy of a package: how it wants its conflicts settled."""
+
+
+@command.command("show")
+@_PACKAGE
+@options.form
+def show(package: Path, form: str) -> None:
+    """Print the policy of the package PKG: who wins, the rules, and the choices on single conflicts."""
+    with errors_as_json(form, str(package)):
+        policy = _policy(package)[1]
+    if form == "json":
+        value = to_value(policy.root) if policy.root is not None else {}
+        click.echo(json.dumps({"file": policy.file, "policy": value}, indent=2, default=str))
+        return
+    if policy.root is None:
+        click.echo(f"{package} has no {KIND}: conflicts are won by upstream, or as --on-conflict and --rules say")
+        return
+    click.echo(f"{policy.file}: conflicts are won by {policy.on_conflict or 'upstream'}")
+    for rule in policy.rules:
+        said = {"onConflict": rule.on_conflict, "onDelete": rule.on_delete}
+        about = [part for part in (rule.kind, rule.namespace, rule.name) if part]
+        about += [format_path(rule.path)] if rule.path is not None else []
+        wins = ", ".join(f"{name}: {value}" for name, value in said.items() if value is not None)
+        click.echo(f"rule        {' '.join(about) or 'everything'}: {wins}")
+    for resolution in policy.resolutions.all:
+        click.echo(f"resolution  {_place(resolution)}: {resolution.choice}")
+
+
+@command.command("check")
+@_PACKAGE
+@options.form
+def check(package: Path, form: str) -> None:
+    """Look for what is wrong in the policy of PKG: fields, rules that match nothing, choices for what is not there.
+
+    The exit code is 1 where something is found.
+    """
+    with errors_as_json(form, str(package)):
+        tree, policy = _policy(package)
+    found = _problems(tree, policy)
+    if form == "json":
+        click.echo(json.dumps({"file": policy.file, "problems": found}, indent=2))
+    else:
+        for problem in found:
+            click.echo(problem)
+        if not found:
+            said = f"{policy.file} is right" if policy.root is not None else f"{package} has no {KIND}"
+            click.echo(said)
+    if found:
+        sys.exit(1)
+
+
+@command.command("prune")
+@click.argument("package", metavar="[PKG[@REF]]", default=".")
+@click.option("--original", type=click.Path(path_type=Path, exists=True), help="A directory, with --upstream.")
+@click.option("--upstream", type=click.Path(path_type=Path, exists=True), help="A directory, with --original.")
+@click.option("--dry-run", is_flag=True, help="Say what would be dropped, change nothing.")
+@options.form
+def prune(package: str, original: Path | None, upstream: Path | None, dry_run: bool, form: str) -> None:
+    """Drop the choices of PKG that fit nowhere when it takes the version REF of its upstream.
+
+    Without REF that is what its Kptfile's ref names now. Two directories can stand for the versions of upstream.
+    """
+    if (original is None) != (upstream is None):
+        raise click.UsageError("give --original and --upstream, or neither")
+    name, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
+    place = Path(name or ".")
+    with errors_as_json(form, str(place)):
+        tree, policy = _policy(place)
+    with errors_as_json(form, str(place)), opened_journal(place) as journal:
+        choices = replace(MergeChoices.of(None, "smart", None), package=policy)
+        dropped: list[Resolution] = []
+        if policy.resolutions.all:
+            if original is not None and upstream is not None:
+                merged = merge_trees(Directory(original), Directory(upstream), tree, choices.merger())
+                decided = [merged.decided]
+            else:
+                repositories = RememberedRepositories(GitRepositories())
+                decided = update(tree, repositories, choices.merger(), name=str(place), ref=ref or None).decided
+            dropped = stale(policy, decided)
+        if dropped and not dry_run:
+            journal.commit({policy.file: _without(tree, policy, dropped)}, tree)
+    if form == "json":
+        click.echo(json.dumps({"file": policy.file, "dropped": [_as_value(one) for one in dropped]}, indent=2))
+        return
+    for resolution in dropped:
+        click.echo(f"{'would drop' if dry_run else 'dropped'}  {_place(resolution)}: {resolution.choice}")
+    if not dropped:
+        click.echo("every choice fits" if policy.resolutions.all else "there are no choices")
+
+
+def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
+    if not package.is_dir():
+        raise PackageError(f"{package}: there is no such directory")
+    tree = Directory(package)
+    return tree, MergeChoices.of(None, "smart", None).obeying(tree).package
+
+
+def _problems(tree: Tree, policy: PackagePolicy) -> list[str]:
+    members = Side("local", tree).members()
+    subjects = {member.subject.key for member in members}
+    found = [
+        f"{rule.place}: matches nothing in the package; check its kind, name and path"
+        for rule in policy.rules
+        if not reaches(rule, members)
+    ]
+    for resolution in policy.resolutions.all:
+        if resolution.subject is not None and resolution.subject not in subjects:
+            found.append(f"{resolution.place}: {_place(resolution)}: the package has no such resource")
+    annotations = policy.root.get("metadata") if policy.root is not None else None
+    if policy.root is not None and "config.kubernetes.io/local-config" not in str(to_value(annotations)):
+        note = 'metadata.annotations: {config.kubernetes.io/local-config: "true"}'
+        found.append(f"{policy.file}: add {note}, so that it is not applied to a cluster")
+    return found
+
+
+def _place(resolution: Resolution) -> str:
+    about = "any resource" if resolution.subject is None else " ".join(part for part in resolution.subject[1:] if part)
+    path = format_path(resolution.path) if resolution.path else "as a whole"
+    return f"{about} {path} ({resolution.nature})"
+
+
+def _as_value(resolution: Resolution) -> Mapping[str, Value]:
+    return {
+        "place": resolution.place,
+        "path": format_path(resolution.path),
+        "nature": resolution.nature,
+        "fingerprint": resolution.fingerprint,
+        "choice": resolution.choice,
+    }
+
+
+def _without(tree: Tree, policy: PackagePolicy, dropped: list[Resolution]) -> File:
+    """The file of a policy without some of its resolutions; all else stays as it is written."""
+    root = policy.root
+    assert root is not None
+    resource = Resource.from_tree(root)
+    resolutions = root.get("resolutions")
+    assert isinstance(resolutions, Sequence)
+    if len(dropped) == len(resolutions.items):
+        resource.remove("resolutions")
+    else:
+        for resolution in dropped:
+            resource.editor.remove(resolutions, resolutions.items[resolution.number])
+    file = tree[policy.file]
+    text = file.data.decode("utf-8")
+    before = document_text(root)
+    return File(text.replace(before, resource.text(), 1).encode(), file.mode)

@@ -1,0 +1,113 @@
+"""`krm-merge status`: which packages need attention."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.merge.decisions.member import KPTFILE
+from krm_merge.packages.fetch.git import GitRepositories, uncommitted
+from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.tree import belongs
+from krm_merge.packages.kptfile import KptfileText
+from krm_merge.text.reading.values import Value
+
+_MARKER = re.compile(rb"^<{7,} ", re.MULTILINE)
+"""How git marks the start of a conflict."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Package:
+    """What is known of a package: `latest` is the commit that its ref names now, '' where nobody was asked."""
+
+    path: Path
+    ref: str
+    commit: str
+    latest: str
+    dirty: list[str]
+    conflicts: list[str]
+    problem: str = ""
+
+    @property
+    def is_behind(self) -> bool:
+        return bool(self.latest) and self.latest != self.commit
+
+    def to_value(self) -> dict[str, Value]:
+        value: dict[str, Value] = {"path": str(self.path), "ref": self.ref, "commit": self.commit}
+        if self.latest:
+            value["latest"] = self.latest
+        value |= {"behind": self.is_behind, "dirty": [*self.dirty], "conflicts": [*self.conflicts]}
+        return value | {"problem": self.problem} if self.problem else value
+
+    def said(self) -> str:
+        """One line."""
+        parts = [f"{self.ref or 'no upstream'}{f' ({self.commit[:7]})' if self.commit else ''}"]
+        if self.is_behind:
+            parts.append(f"behind: {self.ref} is {self.latest[:7]} now" if self.commit else "never fetched")
+        if self.dirty:
+            parts.append(f"{len(self.dirty)} uncommitted")
+        if self.conflicts:
+            parts.append(f"open conflicts in {', '.join(self.conflicts)}")
+        if self.problem:
+            parts.append(self.problem)
+        return f"{self.path}: {'; '.join(parts)}"
+
+
+@click.command("status")
+@click.argument("directories", metavar="[DIR...]", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--offline", is_flag=True, help="Do not ask repositories what there is now.")
+@options.form
+def command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
+    """Say of each package in DIR, or below it, which version it is at, and what needs attention.
+
+    That is: its upstream moved on, files are not committed, conflicts are between markers. The exit code is 1 where
+    there are open conflicts, 3 where a repository cannot be reached.
+    """
+    found = [place for directory in directories or (Path("."),) for place in _packages(directory)]
+    repositories = None if offline else GitRepositories()
+    packages = [_looked_at(place, repositories) for place in found]
+    if form == "json":
+        click.echo(json.dumps({"packages": [package.to_value() for package in packages]}, indent=2))
+    else:
+        for package in packages:
+            click.echo(package.said())
+        if not packages:
+            click.echo("no packages: no directory has a Kptfile")
+    if any(package.conflicts for package in packages):
+        sys.exit(1)
+    if any(package.problem for package in packages):
+        sys.exit(3)
+
+
+def _packages(directory: Path) -> Iterator[Path]:
+    if not directory.is_dir():
+        raise PackageError(f"{directory}: there is no such directory")
+    for folder, inside, files in os.walk(directory):
+        inside[:] = sorted(name for name in inside if belongs(name))
+        if KPTFILE in files:
+            yield Path(folder)
+
+
+def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
+    tree = Directory(place)
+    conflicts = [path for path, file in tree.items() if file.mode != "link" and _MARKER.search(file.data)]
+    ref = commit = latest = problem = ""
+    try:
+        kptfile = KptfileText(tree[KPTFILE].data, str(place / KPTFILE))
+        upstream, lock = kptfile.upstream, kptfile.lock
+        commit = lock.commit if lock is not None else ""
+        if upstream is not None:
+            ref = upstream.ref
+            if repositories is not None:
+                latest = repositories.resolve(upstream.repository, upstream.directory, ref).commit
+    except PackageError as error:
+        problem = str(error)
+    return _Package(place, ref, commit, latest, uncommitted(place), conflicts, problem)

@@ -1,0 +1,313 @@
+"""`krm-merge transform DIR`, `krm-merge transform list-plugins`, `krm-merge transform optionals`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from krm_merge.cli import options
+from krm_merge.cli.crane_files import crane_files
+from krm_merge.cli.documents import Documents, configured, with_document
+from krm_merge.cli.git_diff import show_diff
+from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
+from krm_merge.functions.transform_resources.config import (
+    Choices,
+    Transformation,
+    names_in,
+    options_of_crane,
+    read_transformation,
+    transformation,
+)
+from krm_merge.functions.transform_resources.function import tell_failures, tell_idle
+from krm_merge.functions.transform_resources.new_resources import (
+    New,
+    existing_in,
+    strongest_of,
+    tell_added,
+    tell_existing,
+)
+from krm_merge.functions.transform_resources.plugins import all_plugins
+from krm_merge.functions.transform_resources.transforming import Summary, Transformer
+from krm_merge.harmless import quoted
+from krm_merge.krm.result import Results
+from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
+from krm_merge.startup import replace
+from krm_merge.text.document import written
+from krm_merge.transform.plugins.directory import VARIABLE, PluginDirectory
+from krm_merge.transform.protocol.plugin import Metadata, PluginError, WithOptions, metadata_of
+
+
+class _DirectoryOrCommand(click.Group):
+    """What is no command is the directory to transform, as crane has it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("transform", cls=_DirectoryOrCommand)
+def command() -> None:
+    """Run plugins over resources: `krm-merge transform DIR`; `krm-merge transform run --help` tells the options."""
+
+
+_plugin_dir = click.option(
+    "--plugin-dir",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    envvar=VARIABLE,
+    help="The directory of executable plugins; all that can be run there is.",
+)
+_skip_plugins = click.option("-s", "--skip-plugins", default="", metavar="A,B", help="Plugins that are not run.")
+_choice = click.Choice
+
+
+@command.command("run")
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--plugin-priorities", default="", metavar="A,B", help="Plugins that win conflicts, the first before all."
+)
+@_skip_plugins
+@click.option("--optional-flags", default="", metavar="JSON", help="Options for every plugin, as a JSON map of texts.")
+@click.option(
+    "--plugin-flags",
+    multiple=True,
+    metavar="NAME=JSON",
+    help="Options for one plugin; they count more than those for all. May be given for several.",
+)
+@_plugin_dir
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A TransformResources functionConfig that says all of this, instead.",
+)
+@click.option("--detect", type=_choice(["effect", "path"]), default="effect", show_default=True)
+@click.option("--keep", type=_choice(["unit", "operation", "plugin"]), default="unit", show_default=True)
+@click.option("--on-conflict", type=_choice(["info", "warning", "error"]), default="warning", show_default=True)
+@click.option("--whiteout", type=_choice(["annotate", "drop", "error"]), default="annotate", show_default=True)
+@click.option(
+    "--transform-dir", type=click.Path(path_type=Path), help="Leave DIR as it is; write patches there as crane does."
+)
+@click.option(
+    "--ignored-patches-dir", type=click.Path(path_type=Path), help="Write what was ignored there, as crane does."
+)
+@options.show_diff
+@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@options.quiet
+@options.output
+@click.pass_context
+def run_command(
+    ctx: click.Context,
+    /,
+    directory: Path,
+    plugin_dir: Path | None,
+    config: Path | None,
+    transform_dir: Path | None,
+    ignored_patches_dir: Path | None,
+    with_diff: bool,
+    dry_run: bool,
+    quiet: bool,
+    form: str,
+    **choices: Any,
+) -> None:
+    """Run plugins over the resources in DIR: KubernetesPlugin and all in --plugin-dir, or those that --config names.
+
+    Every plugin sees each resource as it is; where plugins disagree, the one with priority wins, and what is ignored
+    is told. The resources are changed in place, unless --transform-dir is given.
+
+    The exit code is 1 where something is refused or a plugin fails; then nothing is written.
+    """
+    if not directory.is_dir():
+        raise PackageError(f"{directory}: there is no such directory")
+    given = [name for name in choices if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if config is not None and given:
+        raise click.UsageError(f"--config says all of it; leave out --{given[0].replace('_', '-')}")
+    if ignored_patches_dir is not None and transform_dir is None:
+        raise click.UsageError("--ignored-patches-dir goes with --transform-dir; without it, the results tell")
+    results = Results()
+    plugins = PluginDirectory(plugin_dir, trusted=True)
+    run = _of_config(config, plugins, results) if config is not None else _of_flags(plugins, results, **choices)
+    with opened_journal(directory) as journal:
+        tree = Directory(directory)
+        changes: Changes = {}
+        if run is not None:
+            documents = _documents(directory, tree)
+            with _running(run, documents, results) as transformer:
+                if transform_dir is None:
+                    edited = {path: one.edited(transformer) for path, one in documents.items()}
+                else:
+                    patches = crane_files(documents, transformer)
+            new = _new(transformer.finish(), run, documents, results)
+            if transform_dir is None:
+                changes = _changes(edited, new, tree)
+            elif not results.errors and not dry_run:
+                patches.add_new(new)
+                patches.write(transform_dir, ignored_patches_dir, journal)
+            if with_diff and form == "text" and not results.errors:
+                show_diff(tree, changes)
+            if not dry_run and not results.errors:
+                journal.commit(changes, tree)
+    refused = bool(results.errors)
+    if form == "json":
+        click.echo(as_json(tree, {} if refused else changes, results))
+    else:
+        show_results(results, quiet=quiet)
+        if not quiet:
+            say("refused; nothing was written" if refused else summary(tree, changes, results))
+    if refused:
+        sys.exit(1)
+
+
+@command.command("list-plugins")
+@_plugin_dir
+@_skip_plugins
+@options.output
+def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
+    """List the plugins that `krm-merge transform` would run, with their versions."""
+    told = _told(plugin_dir, skip_plugins)
+    if form == "json":
+        click.echo(json.dumps([one.to_value() for one in told], indent=2))
+        return
+    for one in told:
+        say(f"{one.name} {one.version}".rstrip(), on_stdout=True)
+
+
+@command.command("optionals")
+@_plugin_dir
+@_skip_plugins
+@options.output
+def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
+    """List the options that plugins know, for --optional-flags."""
+    told = _told(plugin_dir, skip_plugins)
+    if form == "json":
+        click.echo(json.dumps([one.to_value() for one in told], indent=2))
+        return
+    for one in told:
+        say(f"{one.name}:" if one.fields else f"{one.name}: no options", on_stdout=True)
+        for field in one.fields:
+            example = f" Example: {field.example}" if field.example else ""
+            say(f"  {field.name}: {field.help}{example}", on_stdout=True)
+
+
+def _told(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
+    """What the plugins tell of themselves, under the names that they go by."""
+    try:
+        plugins = all_plugins(PluginDirectory(plugin_dir, trusted=True))
+    except PluginError as error:
+        raise PackageError(str(error)) from None
+    running = [plugin for plugin in plugins if plugin.name not in names_in(skipped)]
+    return [replace(metadata_of(plugin), name=plugin.name) for plugin in running]
+
+
+def _of_config(file: Path, directory: PluginDirectory, results: Results) -> Transformation | None:
+    """The run that a functionConfig describes; what is wrong is reported."""
+    resource_list = configured(file, "TransformResources")
+    run = read_transformation(resource_list, directory)
+    for result in resource_list.results:
+        results.add(result)
+    return run
+
+
+def _of_flags(
+    directory: PluginDirectory,
+    results: Results,
+    plugin_priorities: str,
+    skip_plugins: str,
+    optional_flags: str,
+    plugin_flags: Sequence[str],
+    **choices: Any,
+) -> Transformation | None:
+    """The run that the flags describe; what is wrong is reported."""
+    try:
+        flags = options_of_crane(optional_flags)
+        own = options_by_plugin(plugin_flags)
+        plugins = all_plugins(directory)
+    except (ValueError, PluginError) as error:
+        raise PackageError(str(error)) from None
+    names = [plugin.name for plugin in plugins]
+    if unknown := [name for name in own if name not in names]:
+        raise PackageError(
+            f"--plugin-flags names {unknown[0]}, but no plugin has that name; known are {', '.join(names)}"
+        )
+    with_options = [WithOptions(p, own[p.name]) if p.name in own else p for p in plugins]
+    chosen = Choices(names_in(plugin_priorities), names_in(skip_plugins), flags, **choices)
+    return transformation(with_options, chosen, results, ("", "--plugin-priorities", "--skip-plugins"))
+
+
+def options_by_plugin(texts: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Options by plugin, from `NAME=JSON`. Raises ValueError."""
+    found: dict[str, dict[str, str]] = {}
+    for text in texts:
+        name, sign, flags = text.partition("=")
+        if not sign or not name.strip():
+            raise ValueError(f"--plugin-flags {quoted(text)}: NAME=JSON is expected")
+        if name.strip() in found:
+            raise ValueError(f"--plugin-flags: duplicate plugin {name.strip()}")
+        try:
+            found[name.strip()] = options_of_crane(flags)
+        except ValueError as error:
+            raise ValueError(f"--plugin-flags {name.strip()}: {error}") from None
+    return found
+
+
+def _documents(directory: Path, tree: Tree) -> dict[str, Documents]:
+    return {
+        path: Documents(str(directory / path), file, path)
+        for path, file in tree.items()
+        if holds_resources(path) and file.mode != "link"
+    }
+
+
+@contextmanager
+def _running(run: Transformation, documents: dict[str, Documents], results: Results) -> Iterator[Transformer]:
+    """Ends the plugins after all, and reports what they did."""
+    transformer = Transformer(run, lambda: chain.from_iterable(one.definitions() for one in documents.values()))
+    try:
+        yield transformer
+    finally:
+        told = transformer.finish()
+    for result in transformer.results:
+        results.add(result)
+    tell_failures([told], results)
+    if not results.errors:
+        tell_idle(run.runner, [told], results)
+
+
+def _new(told: Summary, run: Transformation, documents: dict[str, Documents], results: Results) -> dict[str, list[New]]:
+    """What is added, by the file that kpt would give them, beside what they were made for."""
+    strongest = strongest_of(told.created, run.runner, run.choices.on_conflict, results) if told.created else []
+    items = [item for one in documents.values() for item in one.resources] if strongest else []
+    existing = existing_in(items, {new.subject.kind for new in strongest}, told.whited_out)
+    added: dict[str, list[New]] = {}
+    for new in strongest:
+        if (item := existing.get(new.identity)) is not None:
+            tell_existing(new, item, results)
+        else:
+            path = new.path_beside(new.created.file)
+            added.setdefault(path, []).append(new)
+            tell_added(new, path, run.runner, results)
+    run.runner.close()
+    return added
+
+
+def _changes(edited: dict[str, bytes], added: dict[str, list[New]], tree: Tree) -> Changes:
+    """What becomes of the files; one whose resources are all dropped goes."""
+    changes: dict[str, File | None] = {
+        path: File(data, tree[path].mode) if data.strip() else None
+        for path, data in edited.items()
+        if data != tree[path].data
+    }
+    for path, new in added.items():
+        there = changes.get(path, tree.get(path))
+        for one in new:
+            there = with_document(there, written(one.tree))
+        changes[path] = there
+    return changes

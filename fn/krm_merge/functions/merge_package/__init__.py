@@ -1,0 +1,1 @@
+"""`kind: MergePackage`: three-way merge of a package."""

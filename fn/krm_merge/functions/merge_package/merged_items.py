@@ -1,0 +1,47 @@
+"""Writes the merged items of a package, on all processors where they are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from krm_merge.functions.merge_package.sides import Sides
+from krm_merge.krm.parallel import in_parallel
+from krm_merge.krm.result import Result, Results
+from krm_merge.merge.decisions.member import Outcome
+from krm_merge.merge.decisions.report import report
+from krm_merge.merge.writing.carry_out import carry_out
+from krm_merge.startup import frozen, pattern
+
+_SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
+
+
+@frozen
+class MergedItem:
+    """The new bytes of an item, None where it stays as it came or cannot be written, and what there is to report."""
+
+    data: bytes | None
+    results: list[Result]
+
+
+def merged_items(sides: Sides, outcomes: Sequence[Outcome]) -> list[MergedItem]:
+    """Carries these outcomes out, each by itself, and gives what comes of each item; the items are changed by none."""
+    parts = in_parallel(lambda part: [_merged(sides, outcome) for outcome in part], outcomes)
+    return [item for part in parts for item in part]
+
+
+def _merged(sides: Sides, outcome: Outcome) -> MergedItem:
+    assert outcome.local is not None
+    resource, results = sides.resource(outcome.local), Results()
+    carry_out(resource, outcome, results, fit=partial(_fitted, resource.column))
+    report(outcome, resource, results, refused=False)
+    data = resource.data() if resource.is_changed and not results.errors else None
+    resource.forget()
+    return MergedItem(data, list(results))
+
+
+def _fitted(column: int, document: str) -> str:
+    """The text of a document in the lines of an item whose fields stand at a column."""
+    text = _SEPARATORS.sub("", document.replace("\r\n", "\n"), count=1)
+    lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,344 @@
+"""The three sides of a package, from the functionConfig and the items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from posixpath import basename, relpath
+
+from krm_merge.functions.merge_package.config import Settings
+from krm_merge.functions.places import (
+    annotations_of,
+    default_place,
+    from_own_folder,
+    index_of,
+    place_of,
+    root_package,
+)
+from krm_merge.harmless import quoted
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.decisions.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
+from krm_merge.merge.package.folders import Folders
+from krm_merge.merge.package.narrow import Document
+from krm_merge.startup import pattern, replace
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
+
+MERGE_SOURCE = "config.kubernetes.io/merge-source"
+_MAY_BE_KPTFILE = pattern(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
+_API_VERSION = pattern(rb"^apiVersion: *[\w./-]+\r?$", re.MULTILINE)
+_KIND = pattern(rb"^kind: *\w+\r?$", re.MULTILINE)
+_TAGS = {"original": "original", "updated": "upstream", "dest": "local"}
+
+FORMS = (
+    "give original and upstream as fields of a MergePackage functionConfig, as data of a ConfigMap "
+    '(kpt fn eval -- original="$(cat A)" upstream="$(cat B)"), '
+    f"or as items with the annotation {MERGE_SOURCE}: original | updated | dest"
+)
+
+
+class Side:
+    """One version of the package: its Kptfiles, and as `others` all else, read when it is needed.
+
+    `is_whole` is False where only Kptfiles are merged.
+    """
+
+    def __init__(self) -> None:
+        """Nothing read yet."""
+        self.found: list[Member] = []
+        self.others: list[Document] = []
+        self.is_whole = True
+
+    @property
+    def paths(self) -> None:
+        """None: which files there are is not known."""
+
+    def kptfiles(self) -> list[Member]:
+        """The Kptfiles that make packages."""
+        return self.found
+
+    def unreadable_kptfiles(self) -> tuple[str, ...]:
+        """None: what cannot be read is refused."""
+        return ()
+
+    def resources(self, folders: Folders) -> list[Document]:
+        """All other resources."""
+        return self.others if self.is_whole else []
+
+
+class Sides:
+    """The three versions.
+
+    `folder` is where the local package stands among the items, when items of other packages stand beside it.
+    """
+
+    def __init__(self, root_package: str | None) -> None:
+        """Nothing read yet."""
+        self.original = Side()
+        self.upstream = Side()
+        self.local = Side()
+        self.resources: dict[int, Resource] = {}
+        self.folder = ""
+        self.root_package = root_package
+
+    def __iter__(self) -> Iterator[Side]:
+        """Original, upstream, local."""
+        return iter((self.original, self.upstream, self.local))
+
+    @property
+    def has_whole_packages(self) -> bool:
+        """Whether more than Kptfiles is given."""
+        return bool(self.original.others or self.upstream.others)
+
+    @property
+    def members(self) -> list[Member]:
+        """All resources of all sides; reads them."""
+        others = (document.member() for side in self for document in side.others)
+        return [member for side in self for member in side.found] + [m for m in others if m is not None]
+
+    def resource(self, member: Member) -> Resource:
+        """The item of a local member."""
+        return self.resources[id(member.root)]
+
+
+def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
+    """Reads the Kptfiles of all three sides; tagged items are taken out of the list.
+
+    Reports every error to the results and returns None where there are any, those of the settings included.
+    """
+    return _Reader(resource_list).read(settings)
+
+
+def has_tagged_items(resource_list: ResourceList) -> bool:
+    """Whether some items say which side they come from."""
+    return any(MERGE_SOURCE.encode() in item.slice.data for item in resource_list.items)
+
+
+class _Reader:
+    def __init__(self, resource_list: ResourceList) -> None:
+        self._list = resource_list
+        self._results = resource_list.results
+        self._sides = Sides(root_package=root_package(resource_list))
+
+    def read(self, settings: Settings) -> Sides | None:
+        sides = self._sides
+        tagged = self._take_tagged()
+        for name, side, node in (
+            ("original", sides.original, settings.original),
+            ("upstream", sides.upstream, settings.upstream),
+        ):
+            if node is not None:
+                self._read_package(name, side, node)
+            elif name not in tagged and not any((r.path or "").endswith(name) for r in self._results.errors):
+                self._results.error(f"functionConfig: {name} is missing; {FORMS}", path=name)
+        self._read_local(in_any_file="local" in tagged)
+        if not self._results.errors:
+            self._check()
+        return None if self._results.errors else sides
+
+    # ---- items that say which side they come from ----------------------------------------------------------------
+
+    def _take_tagged(self) -> set[str]:
+        """Takes the items of other sides out of the list, and the tag off those of ours."""
+        found: dict[str, list[Member]] = {}
+        kept = []
+        for item in self._list.items:
+            side = self._tag(item) if MERGE_SOURCE.encode() in item.slice.data else ""
+            if side in ("", "local"):
+                kept.append(item)
+            if side == "local":
+                item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
+                # Read again without it: nothing of upstream can be put behind what is gone.
+                item.settle(item.data())
+            if side:
+                found.setdefault(side, [])
+            if side in ("original", "upstream"):
+                found[side].append(self._member(item.root, place_of(item.annotations, self._sides.root_package)))
+        self._list.items[:] = kept
+        for name, version in (("original", self._sides.original), ("upstream", self._sides.upstream)):
+            members = found.get(name, [])
+            version.found += [member for member in members if _is_kptfile(member)]
+            folder = from_own_folder(version.found)
+            others = [member for member in members if not _is_kptfile(member)]
+            version.others += [_read_already(_in_folder(member, folder)) for member in others]
+        return set(found)
+
+    def _tag(self, item: Resource) -> str:
+        try:
+            tag = item.annotations.get(MERGE_SOURCE)
+        except ResourceError as error:
+            self._results.error(str(error), file=error.file)
+            return ""
+        if tag is not None and tag not in _TAGS:
+            problem = f"the annotation {MERGE_SOURCE} is {quoted(tag)}; original, updated or dest is expected"
+            self._results.error(f"{item.file or item.kind}: {problem}", resource=item.ref, file=item.file)
+        return _TAGS.get(tag or "", "")
+
+    # ---- original and upstream as text or objects ----------------------------------------------------------------
+
+    def _read_package(self, name: str, side: Side, node: Node) -> None:
+        try:
+            documents = _documents(node)
+        except TextError as error:
+            self._results.error(f"functionConfig: {name}: {error}", path=name)
+            return
+        for at, (data, column, read) in enumerate(documents):
+            document = Document("", data, partial(self._package_member, name, at, read), column)
+            if _MAY_BE_KPTFILE.search(data):
+                member = document.member()
+                if member is not None and member.is_kptfile:
+                    side.found.append(member)
+                    continue
+            elif not (_API_VERSION.search(data) and _KIND.search(data)):
+                document.member()  # told if it is no object
+            side.others.append(document)
+        if not documents:
+            self._results.error(f"functionConfig: {name} is empty; the Kptfile is expected", path=name)
+
+    def _package_member(self, name: str, at: int, read: Callable[[], Node | None]) -> Member | None:
+        try:
+            root = read()
+        except TextError as error:
+            self._results.error(f"functionConfig: {name}: document {at + 1}: {error}", path=name)
+            return None
+        if root is None:
+            return None
+        if flaw := _flaw(root):
+            self._results.error(f"functionConfig: {name}: document {at + 1} {flaw}", path=name)
+            return None
+        assert isinstance(root, Mapping)
+        return self._member(root, place_of(annotations_of(root), None))
+
+    # ---- the items -----------------------------------------------------------------------------------------------
+
+    def _read_local(self, *, in_any_file: bool) -> None:
+        sides = self._sides
+        others: list[Resource] = []
+        for item in self._list.items:
+            # Untouched items are never parsed, whatever they hold.
+            if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item, in_any_file):
+                others.append(item)
+            elif (member := self._local_member(item)) is not None:
+                sides.local.found.append(member)
+        if in_any_file:
+            sides.folder = from_own_folder(sides.local.found)
+        if sides.has_whole_packages:
+            sides.local.others = [
+                Document("", item.slice.data, partial(self._local_member, item), item.column) for item in others
+            ]
+
+    def _is_local_kptfile(self, item: Resource, in_any_file: bool) -> bool:
+        try:
+            if item.kind != KPTFILE:
+                return False
+            place = place_of(item.annotations, self._sides.root_package) or KPTFILE
+            return subject_of(item.root).group == KPTFILE_GROUP and (in_any_file or basename(place) == KPTFILE)
+        except ResourceError as error:
+            if error.file is None or basename(error.file) == KPTFILE:
+                self._results.error(str(error), file=error.file)
+            return False
+
+    def _local_member(self, item: Resource) -> Member | None:
+        try:
+            place = place_of(item.annotations, self._sides.root_package)
+        except ResourceError as error:
+            self._results.error(str(error), file=error.file)
+            return None
+        if flaw := _flaw(item.root):
+            self._results.error(f"{place or 'an item'}: {flaw}", file=place)
+            return None
+        self._sides.resources[id(item.root)] = item
+        return _in_folder(self._member(item.root, place), self._sides.folder)
+
+    @staticmethod
+    def _member(root: Mapping, place: str | None) -> Member:
+        subject = subject_of(root)
+        is_placed = place is not None
+        if place is None:
+            place = KPTFILE if subject.kind == KPTFILE and subject.group == KPTFILE_GROUP else default_place(subject)
+        return Member(place, subject, root, place, index_of(annotations_of(root)), is_placed)
+
+    # ---- all of it -----------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        sides, results = self._sides, self._results
+        for name, side in zip(("original", "upstream", "local"), sides, strict=True):
+            seen: set[str] = set()
+            for member in side.found:
+                if member.place in seen:
+                    what = "two root Kptfiles" if member.place == KPTFILE else "two Kptfiles"
+                    where = "the items" if name == "local" else f"functionConfig: {name}"
+                    results.error(f"{member.file}: {where} hold {what}; each package has one", file=member.file)
+                seen.add(member.place)
+        for name, side in (("original", sides.original), ("upstream", sides.upstream)):
+            if not side.found and not (sides.original.others and sides.upstream.others):
+                # Where both hold other resources, whole packages are given: K4.
+                kinds = [member.subject.kind for member in map(Document.member, side.others) if member is not None]
+                has = ", ".join(kinds) or "nothing"
+                results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
+        given = [name for name in ("original", "upstream") if getattr(sides, name).others]
+        if len(given) == 1:
+            results.info(
+                f"functionConfig: {given[0]} holds a whole package, the other side only Kptfiles; "
+                "all other resources count as missing there"
+            )
+        if not sides.local.found and (sides.original.found or sides.upstream.found):
+            results.error(
+                "Kptfile: no Kptfile (kpt.dev/v1) among the items; run on a package, as `kpt fn eval DIR` does",
+                file=KPTFILE,
+            )
+
+
+def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]:
+    """The text of each document of a package, its column, and what reads it. Raises TextError where it is not YAML."""
+    if isinstance(node, Sequence):
+        return [(*_lines(item), partial(resolved, item)) for item in node.items]
+    assert isinstance(node, Scalar)
+    from krm_merge.text.reading.reader import check
+    from krm_merge.text.reading.stream import cut, is_empty
+
+    check(node.text)
+    texts = [data for data in cut(node.text.encode()) if not is_empty(data)]
+    return [(data, 0, partial(_read_document, data)) for data in texts]
+
+
+def _read_document(data: bytes) -> Node | None:
+    from krm_merge.text.reading.reader import read
+
+    return read(data.decode())
+
+
+def _lines(node: Node) -> tuple[bytes, int]:
+    """The lines of an object in a list, and the column that they stand at."""
+    root = resolved(node)
+    if not isinstance(root, Mapping) or root.source is None:
+        return b"", 0
+    column = root.source.column(root.start)
+    return (" " * column + root.source.text[root.start : root.end]).encode(), column
+
+
+def _read_already(member: Member) -> Document:
+    data, column = _lines(member.root)
+    return Document("", data, lambda: member, column)
+
+
+def _is_kptfile(member: Member) -> bool:
+    """Whether a tagged item is a Kptfile, whatever its file is called."""
+    return member.subject.kind == KPTFILE and member.subject.group == KPTFILE_GROUP
+
+
+def _in_folder(member: Member, folder: str) -> Member:
+    """A member placed from the folder that its side stands in."""
+    if not folder or not member.place.startswith(f"{folder}/"):
+        return member
+    return replace(member, place=relpath(member.place, folder))
+
+
+def _flaw(root: Node) -> str:
+    """What keeps an object from being an item of the package, or ''."""
+    if flaw := flaw_of(root):
+        return flaw
+    assert isinstance(root, Mapping)
+    place = place_of(annotations_of(root), None) or ""
+    return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""

@@ -1,0 +1,1 @@
+"""`kind: PatchResources`: patches the resources of a package."""

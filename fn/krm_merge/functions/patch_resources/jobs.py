@@ -1,0 +1,234 @@
+"""The patches of a PatchResources functionConfig, each with its target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Mapping as Fields
+from dataclasses import dataclass, field
+from posixpath import basename, normpath
+
+from krm_merge.functions.merge_package.config import API_VERSION
+from krm_merge.functions.places import place_of, root_package
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.selector import Pattern, Selector, Target, pattern_of
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.patch import PatchError
+from krm_merge.patch.model.values import Object
+from krm_merge.patch.patches import Modes, Patch, PatchType, patches_of, read_patches, target_of
+from krm_merge.schema.model import is_bookkeeping
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import Value, to_value
+
+_FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
+_TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
+THE_NAME = "the object that it names"
+_LOCAL_CONFIG = "config.kubernetes.io/local-config"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One patch with its target.
+
+    `label` names it in messages, `field` is where the functionConfig has it, `chosen_by` is what says what it is for.
+    """
+
+    label: str
+    field: str | None
+    patch: Patch
+    target: Target
+    chosen_by: str
+    keeps_name: bool
+    keeps_kind: bool
+
+
+@dataclass(slots=True)
+class Jobs:
+    """All patches in their order. `sources` are the ids of items that are patches themselves."""
+
+    jobs: list[Job] = field(default_factory=list)
+    modes: Modes = field(default_factory=Modes)
+    list_keys: tuple[ListKeys, ...] = ()
+    sources: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """An entry of `patches`."""
+
+    patch: str | None
+    path: str | None
+    type: PatchType | None
+    target: dict[str, str | None] | None
+    allows_name: bool
+    allows_kind: bool
+
+
+def read_jobs(resource_list: ResourceList) -> Jobs:
+    """Reads the functionConfig and reports all its errors to the results."""
+    config = resource_list.function_config
+    assert config is not None
+    jobs = Jobs()
+    entries = _plain(_fields(config), jobs)
+    if entries is None:
+        entries = _validated(resource_list, config, jobs)
+    for at, entry in enumerate(entries):
+        jobs.jobs += _jobs(resource_list, entry, f"patches[{at}]", jobs.sources)
+    return jobs
+
+
+def _plain(values: Object, jobs: Jobs) -> list[_Entry] | None:
+    """The entries where it is plain to see that all is right; importing pydantic takes longer than many patches."""
+    order, keys = values.get("listOrder", "document"), values.get("mergeKeys", "multi")
+    patches = values.get("patches")
+    if (
+        values.keys() - _FIELDS
+        or (values.get("apiVersion"), values.get("kind")) != (API_VERSION, "PatchResources")
+        or not isinstance(values.get("metadata", {}), dict)
+        or not isinstance(patches, list)
+    ):
+        return None
+    entries = [_plain_entry(value) for value in patches]
+    found = [entry for entry in entries if entry is not None]
+    if not found or len(found) < len(entries):
+        return None
+    match order, keys:
+        case ("document" | "kubernetes", "multi" | "single"):
+            jobs.modes = Modes(order, keys)
+            return found
+    return None
+
+
+def _plain_entry(value: Value) -> _Entry | None:
+    if not isinstance(value, dict) or value.keys() - {"patch", "target", "type"}:
+        return None
+    match value.get("patch"), value.get("type"), value.get("target"):
+        case str(patch), ("strategic" | "merge" | "json" | None) as type_, dict() | None as target:
+            texts = {name: text for name, text in (target or {}).items() if isinstance(text, str) and name in _TARGET}
+            if target is None:
+                return _Entry(patch, None, type_, None, False, False)
+            if len(texts) == len(target):
+                return _Entry(patch, None, type_, {**dict.fromkeys(_TARGET), **texts}, False, False)
+    return None
+
+
+def _validated(resource_list: ResourceList, config: Mapping, jobs: Jobs) -> list[_Entry]:
+    """The entries as the models read them; what is wrong is reported."""
+    from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
+    from krm_merge.functions.validation import list_keys_of, validated
+
+    data = config.get("data")
+    if isinstance(data, Mapping) and to_value(config.get("kind")) == "ConfigMap":
+        short = validated(resource_list, PatchConfigMapData, _fields(data))
+        models = [PatchModel.model_validate({"patch": short.patch})] if short else []
+        if short:
+            jobs.modes = Modes(short.listOrder, short.mergeKeys)
+    else:
+        model = validated(resource_list, PatchResources, _fields(config))
+        models = model.patches if model else []
+        if model:
+            jobs.modes, jobs.list_keys = Modes(model.listOrder, model.mergeKeys), list_keys_of(model.listKeys)
+    return [
+        _Entry(
+            model.patch,
+            model.path,
+            model.type,
+            model.target.model_dump() if model.target is not None else None,
+            model.options.allowNameChange,
+            model.options.allowKindChange,
+        )
+        for model in models
+    ]
+
+
+def _fields(node: Mapping) -> Object:
+    values = to_value(node)
+    assert isinstance(values, dict)
+    return values
+
+
+def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[Job]:
+    """The patches of one entry, each with its target. What is wrong is reported."""
+    results = resource_list.results
+    try:
+        patches = _patches(resource_list, entry, sources)
+        given = read_target(entry.target) if entry.target is not None else None
+        if not patches:
+            # P10: what generates patches may have nothing to say.
+            results.info(f"functionConfig: {label} is empty and skipped", path=label, tags={"rule": "P10"})
+        if given is not None and len(patches) > 1:
+            # P10: with a target, each of them would be for all that it selects, whatever object it names.
+            raise PatchError(
+                f"target is for one patch, and this text holds {len(patches)}; make each an entry of its own, or leave "
+                "target out where the patches name their objects"
+            )
+        for name, patch in labelled(patches, label):
+            target = given or target_of(patch)
+            if target is not None:
+                chosen_by = THE_NAME if given is None else "its target"
+                yield Job(name, label, patch, target, chosen_by, not entry.allows_name, not entry.allows_kind)
+                continue
+            problem = "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
+            results.error(f"functionConfig: {name}: {problem}", path=label)
+    except (PatchError, ValueError) as error:
+        results.error(f"functionConfig: {label}: {error}", path=label)
+
+
+def labelled(patches: Sequence[Patch], label: str) -> Iterator[tuple[str, Patch]]:
+    """The patches of one text as messages name them (P4): several by their numbers, and the objects that they name."""
+    for number, patch in enumerate(patches, 1):
+        yield (label if len(patches) == 1 else f"{label} document {number}{_object(patch)}"), patch
+
+
+def _object(patch: Patch) -> str:
+    kind, metadata = patch.body.get("kind"), patch.body.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    names = [text for text in (kind, name) if isinstance(text, str)]
+    return f" ({' '.join(names)})" if names else ""
+
+
+def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[Patch]:
+    if (entry.patch is None) == (entry.path is None):
+        raise PatchError("give either patch or path")
+    if entry.patch is not None:
+        return read_patches(entry.patch, entry.type)
+    assert entry.path is not None
+    # In a render, items of subpackages may have the same path: places are told from the root.
+    path, root = normpath(entry.path), root_package(resource_list)
+    needle = basename(path).encode()
+    candidates = (item for item in resource_list.items if needle in item.slice.data)
+    found = [item for item in candidates if place_of(item.annotations, root) == path]
+    if not found:
+        raise PatchError(f"path: no item of the package has the file {entry.path}")
+    sources |= {id(item) for item in found}
+    return patches_of([_without_bookkeeping(item.value) for item in found], entry.type)
+
+
+def _without_bookkeeping(value: Value) -> Object:
+    """A patch that is an item, without what kpt and the package keep in its annotations."""
+    assert isinstance(value, dict)
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict):
+        return value
+    kept: dict[str, Value] = {
+        name: text for name, text in annotations.items() if not is_bookkeeping(name) and name != _LOCAL_CONFIG
+    }
+    rest = {name: inner for name, inner in metadata.items() if name != "annotations"}
+    return {**value, "metadata": {**rest, "annotations": kept} if kept else rest}
+
+
+def read_target(fields: Fields[str, str | None]) -> Target:
+    """The target of a functionConfig. Raises ValueError where a field is no regular expression or no selector."""
+    patterns: dict[str, Pattern | None] = {}
+    for name in ("group", "version", "kind", "name", "namespace"):
+        text = fields[name]
+        try:
+            # P8: as in kustomize, an empty field is no condition.
+            patterns[name] = pattern_of(text) if text else None
+        except ValueError as error:
+            raise ValueError(f"target.{name} is {text!r}, {error}") from None
+    labels, annotations = (
+        None if text is None else Selector.parse(text)
+        for text in (fields["labelSelector"], fields["annotationSelector"])
+    )
+    return Target(**patterns, labels=labels, annotations=annotations)

@@ -1,0 +1,184 @@
+"""Patches single resources, and tells what came of each patch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
+from krm_merge.functions.one_identity import Renamed, renamed
+from krm_merge.functions.patch_resources.jobs import Job, Jobs
+from krm_merge.functions.patch_resources.patched_identity import kept_fields, with_identity
+from krm_merge.functions.patch_resources.problems import told
+from krm_merge.functions.shapes import Definitions, Shapes
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.result import Results
+from krm_merge.krm.selector import Identity, Targets
+from krm_merge.merge.decisions.member import flaw_of
+from krm_merge.patch import Moved, PatchError
+from krm_merge.patch.model.errors import hiding_values
+from krm_merge.patch.model.values import Object, same
+from krm_merge.text.reading.values import to_value
+
+_SHOWN = 5
+IS_LIST = "patches are not for the objects in a List; make each of its items a document of its own"
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of one patch.
+
+    `unstable` says that a second run of it would change more, `fails_again` of the first resource that it would fail;
+    `kept` are fields of the identity that it would change, and the options that would let it; `renamed` those it does.
+    """
+
+    matched: int = 0
+    changed: list[str] = field(default_factory=list)
+    unstable: bool = False
+    fails_again: str = ""
+    kept: dict[str, str] = field(default_factory=dict)
+    renamed: list[Renamed] = field(default_factory=list)
+
+
+class Patcher:
+    """Applies the patches of a configuration. `tallies` count by patch, `results` are the resources' own."""
+
+    def __init__(self, config: Jobs, definitions: Definitions) -> None:
+        """`definitions` gives the CRDs of the package when one is asked for."""
+        self.results = Results()
+        self.tallies = [Tally() for _ in config.jobs]
+        self._config = config
+        self._shapes = Shapes(definitions, config.list_keys)
+        self._targets = Targets([job.target for job in config.jobs])
+
+    def finish(self) -> list[Tally]:
+        """The tallies."""
+        return self.tallies
+
+    @staticmethod
+    def _kind(item: Resource) -> str:
+        try:
+            return item.kind
+        except ResourceError:
+            return ""  # told if it has to be read
+
+    def edit(self, item: Resource) -> Fate:
+        """Applies the patches that are for a resource, as edits of its text; reports what goes wrong."""
+        if id(item) in self._config.sources or not self._targets.may_match_kind(self._kind(item)):
+            return SAME
+        try:
+            root = item.root
+        except ResourceError as error:
+            self.results.error(str(error), file=error.file)
+            return SAME
+        if flaw := flaw_of(root):
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return SAME
+        if is_list(item):
+            # P4: its objects would stay as they are, and the list would get their fields.
+            self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, tags={"rule": "P4"})
+            return SAME
+        before = to_value(root)
+        assert isinstance(before, dict)
+        now, identity = before, Identity.of(before)
+        following = 0
+        while (number := self._targets.next(following, identity.name)) is not None:
+            job, tally, following = self._config.jobs[number], self.tallies[number], number + 1
+            if not job.target.selects(now, identity):
+                continue
+            tally.matched += 1
+            try:
+                with hiding_values(item.kind == "Secret"):
+                    after = self._applied(job, tally, now, item)
+            except PatchError as error:
+                self._refuse(item, job, error)
+                return SAME
+            if after is None:
+                tally.changed.append(str(item.ref))
+                self.results.info(
+                    f"{item.ref}: removed by {job.label}", resource=item.ref, file=item.file, file_index=item.index
+                )
+                return REMOVED
+            if after is not now and not same(after, now):
+                tally.changed.append(str(item.ref))
+                if change := renamed(str(item.ref), now, after, job.label):
+                    tally.renamed.append(change)
+                now, identity = after, Identity.of(after)
+        if now is before:
+            return SAME
+        item.change(before, now, self._shapes.of(item).keys_at)
+        return CHANGED
+
+    def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
+        problem = told(error, job.patch, secret=item.kind == "Secret")
+        message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
+        self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+
+    def _applied(self, job: Job, tally: Tally, now: Object, item: Resource) -> Object | None:
+        """The object after one patch, None where the patch removes it."""
+        moved: list[Moved] = []
+        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved)
+        if job.patch.removes:
+            return None
+        if job.keeps_name or job.keeps_kind:
+            tally.kept |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+        after = _settled(after, now, job)
+        if job.patch.operations is not None and not tally.fails_again:
+            # P6: what is declared in a pipeline runs again.
+            try:
+                again = _settled(job.patch.operations.apply(after), after, job)
+                tally.unstable = tally.unstable or not same(again, after)
+            except PatchError as error:
+                tally.fails_again = f"{item.ref}: {told(error, job.patch, secret=item.kind == 'Secret')}"
+        for move in moved:
+            path = format_path(move.path)
+            why = "what the patch does not name comes first, then the rest in the patch's order"
+            self.results.info(
+                f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
+                resource=item.ref,
+                file=item.file,
+                path=path,
+                tags={"rule": "P2"},
+            )
+        return after
+
+
+def is_list(item: Resource) -> bool:
+    """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize take them apart."""
+    return item.kind == "List" and item.api_version == "v1"
+
+
+def _settled(after: Object, before: Object, job: Job) -> Object:
+    return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
+
+
+def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
+    """Reports what a patch matched and changed; `tallies` are those of all parts of the package.
+
+    Messages begin with the prefix, and say `where` the resources are.
+    """
+    matched = sum(tally.matched for tally in tallies)
+    changed = [name for tally in tallies for name in tally.changed]
+    if not matched:
+        # P4: silence would hide a typing error.
+        message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
+        results.warning(message, path=job.field, tags={"rule": "P4"})
+        return
+    more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+    names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
+    resources = "1 resource" if matched == 1 else f"{matched} resources"
+    message = f"{prefix}{job.label} matches {resources}, {names}"
+    results.info(message, path=job.field, tags={"rule": "P4"})
+    for name, option in dict(pair for tally in tallies for pair in tally.kept.items()).items():
+        # P9: kustomize does so in silence.
+        message = f"{prefix}{job.label} does not change {name}: only options.{option} lets a patch change it"
+        results.warning(message, path=job.field, tags={"rule": "P9"})
+    fails = next((tally.fails_again for tally in tallies if tally.fails_again), "")
+    if fails or any(tally.unstable for tally in tallies):
+        what = f"fails: {fails}" if fails else "would change more"
+        results.warning(
+            f"{prefix}{job.label}: a second run of this JSON patch {what}; in a pipeline use a "
+            "strategic merge patch, or operations that give the same again",
+            path=job.field,
+            tags={"rule": "P6"},
+        )

@@ -1,0 +1,1 @@
+"""`kind: PlanComponentUpdates`: plans the updates of components that depend on each other."""

@@ -1,0 +1,131 @@
+"""`kind: PlanComponentUpdates`: what shall happen to components that depend on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krm_merge.components.graph.graph import Finding, Graph, build_graph
+from krm_merge.components.graph.groups import Branches
+from krm_merge.components.graph.incomplete_components import incomplete
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.reading import GROUPS
+from krm_merge.components.plan.model import Choices, Plan
+from krm_merge.components.plan.planner import plan
+from krm_merge.components.plan.records.resources import DigestPolicy, plan_resource
+from krm_merge.functions.merge_package.config import API_VERSION
+from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
+from krm_merge.functions.plan_component_updates.items import ComponentItems, read_items
+from krm_merge.functions.plan_component_updates.own_items import write_items
+from krm_merge.functions.validation import place_of, validated
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.result import Result, Results
+from krm_merge.text.reading.values import to_value
+
+_FOLDER = "plans"
+
+
+def plan_component_updates(resource_list: ResourceList) -> None:
+    """Checks, configures, plans or simulates, as the mode says; reports every action and every omission."""
+    results = resource_list.results
+    config = config_of(resource_list)
+    if config is None:
+        return
+    items = read_items(resource_list.items, results)
+    if results.errors:
+        return
+    _tell_missing(resource_list, items, config)
+    graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
+    tell(findings, items, results)
+    if results.errors:
+        return
+    if config.mode != "configure":
+        from krm_merge.functions.plan_component_updates.nudges import tell_ignored_nudges
+
+        tell_ignored_nudges(items, results)
+    if config.mode == "validate":
+        tell(incomplete(graph, _history(items, graph)), items, results)
+        return
+    if config.mode == "configure":
+        from krm_merge.functions.plan_component_updates.configure import configure
+
+        configure(resource_list, items, graph, config)
+        return
+    plans = _planned(items, graph, config, results)
+    if config.mode == "simulate":
+        from krm_merge.functions.plan_component_updates.simulate import simulate_components
+
+        tell(simulate_components(resource_list, items, graph, config, plans), items, results)
+    policy = digest_policy(config)
+    write_items(resource_list, items.plans, [plan_resource(one, policy) for one in plans], _FOLDER)
+
+
+def _tell_missing(resource_list: ResourceList, items: ComponentItems, config: PlanComponentUpdates) -> None:
+    """Tells where there is nothing to do, and of names to remove that nothing else knows (C3, C9)."""
+    results = resource_list.results
+    if not items.components:
+        message = (
+            f"there is no Component of {' or '.join(GROUPS)} in the package, so there is nothing to {config.mode}; add "
+            "them as documents of their own, as `kubectl get component NAME -o yaml` writes them"
+        )
+        results.warning(message, tags={"rule": "C3"})
+    prefix, file = place_of(resource_list)
+    for name in sorted(set(config.removed) - items.names) if config.removed else ():
+        path = f"{prefix}removed"
+        message = f"functionConfig: {path}: nothing is known of {name}; correct the name, or take it out"
+        results.warning(message, path=path, file=file, tags={"rule": "C9", "component": name})
+
+
+def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
+    """The functionConfig; what is wrong with it is reported."""
+    values = to_value(resource_list.function_config)
+    assert isinstance(values, dict)
+    data = values.get("data")
+    if values.get("kind") != "ConfigMap" or not isinstance(data, dict):
+        return validated(resource_list, PlanComponentUpdates, values)
+    short = validated(resource_list, ComponentsConfigMapData, data)
+    if short is None:
+        return None
+    fields = {
+        **short.model_dump(exclude={"function"}),
+        "removed": [name.strip() for name in short.removed.split(",") if name.strip()],
+    }
+    return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
+
+
+def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
+    plans, findings = plan(graph, _history(items, graph), choices_of(config))
+    tell(findings, items, results)
+    return plans
+
+
+def _history(items: ComponentItems, graph: Graph) -> History:
+    return History(items.builds, items.pull_requests, graph.components)
+
+
+def choices_of(config: PlanComponentUpdates) -> Choices:
+    """What the functionConfig says of plans."""
+    branches = Branches(tuple(config.separators), tuple(config.ignoredPrefixes))
+    return Choices(branches, config.suffix, config.onClosed)
+
+
+def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
+    """What the functionConfig says of digests."""
+    digest = config.digest
+    return DigestPolicy(digest.match, digest.multiDigestFile, tuple(digest.files), tuple(digest.exclude))
+
+
+def tell(findings: Iterable[Finding], items: ComponentItems, results: Results) -> None:
+    """Reports findings, each at its Component."""
+    for one in findings:
+        item = items.resources.get(one.component) if one.component is not None else None
+        results.add(
+            Result(
+                one.severity,
+                one.message,
+                item.ref if item is not None else None,
+                item.file if item is not None else None,
+                item.index if item is not None else 0,
+                one.field or None,
+                tags={"rule": one.rule, "component": str(one.component or "")},
+            )
+        )

@@ -1,0 +1,169 @@
+"""The items of a package that tell of components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from krm_merge.components.konflux.fields import EXPECTED_DIGEST, UnreadableError, items, text
+from krm_merge.components.konflux.model import Build, Component, Key, Nudge, PullRequest
+from krm_merge.components.konflux.reading import (
+    GROUPS,
+    OWN_GROUP,
+    misspelt,
+    read_build,
+    read_component,
+    read_nudges,
+    read_pull_request,
+    strange_digest,
+)
+from krm_merge.components.konflux.related_resources import Admission, check_fields, read_admission, released_as
+from krm_merge.components.plan.description import parse_description
+from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.member import flaw_of
+from krm_merge.text.reading.nodes import Mapping, Sequence
+
+_OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
+_GROUP_OF = {"Repository": "pipelinesascode.tekton.dev"}
+_KINDS = frozenset(
+    (
+        *_OF_KONFLUX,
+        *_GROUP_OF,
+        "Component",
+        "NudgeConfig",
+        "PipelineRun",
+        "ReleasePlanAdmission",
+        PULL_REQUEST,
+        KIND,
+    )
+)
+
+
+@dataclass(slots=True)
+class ComponentItems:
+    """The items by what they are, with what was read of them. `others` are by kind."""
+
+    components: dict[Key, Component] = field(default_factory=dict)
+    resources: dict[Key, Resource] = field(default_factory=dict)
+    nudges: list[Nudge] = field(default_factory=list)
+    builds: list[Build] = field(default_factory=list)
+    pull_requests: list[PullRequest] = field(default_factory=list)
+    plans: list[Resource] = field(default_factory=list)
+    definitions: list[Resource] = field(default_factory=list)
+    others: dict[str, list[Resource]] = field(default_factory=dict)
+    admissions: list[Admission] = field(default_factory=list)
+    listed: list[Resource] = field(default_factory=list)
+
+    def is_listed(self, item: Resource) -> bool:
+        """Whether it is an item of a List, which is not edited."""
+        return any(one is item for one in self.listed) if self.listed else False
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all Components that something tells of, or refers to."""
+        found = {key.name for key in self.components} | {build.component.name for build in self.builds}
+        for key, component in self.components.items():
+            # Also what `configure` wrote, which declares nothing.
+            written = items(self.resources[key].value, "spec", "build-nudges-ref")
+            found |= {*component.depends_on, *map(str, written)}
+        for item in self.others.get("NudgeConfig", ()):
+            for nudge in items(item.value, "spec", "nudges"):
+                found |= {text(nudge, "from"), text(nudge, "to")}
+        for told in filter(None, (parse_description(one.description) for one in self.pull_requests)):
+            found |= told.digests.keys()
+        return found
+
+
+def read_items(resources: Iterable[Resource], results: Results) -> ComponentItems:
+    """Reads what tells of components; what cannot be read is reported."""
+    found = ComponentItems()
+    for item in _unpacked(resources, found):
+        try:
+            if item.kind not in _KINDS:
+                continue
+            if flaw := flaw_of(item.root):
+                results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+                continue
+            _read(item, found, results)
+        except ResourceError as error:
+            results.error(str(error), file=error.file)
+        except UnreadableError as error:
+            for path, problem in error.problems:
+                message = f"{item.ref}: {path}: {problem}"
+                results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+    for key, component in found.components.items():
+        found.components[key] = replace(component, released_as=released_as(component, found.admissions))
+    return found
+
+
+def _unpacked(resources: Iterable[Resource], found: ComponentItems) -> Iterator[Resource]:
+    """The resources, in place of a List (`kubectl get -o yaml`) its items, which can be read but not edited (C10)."""
+    for item in resources:
+        if item.kind != "List" or item.api_version != "v1":
+            yield item
+            continue
+        listed = item.root.get("items")
+        for node in listed.items if isinstance(listed, Sequence) else ():
+            if isinstance(node, Mapping):
+                one = Resource.from_tree(node, item.file, item.index)
+                found.listed.append(one)
+                yield one
+
+
+def _read(item: Resource, found: ComponentItems, results: Results) -> None:
+    group, value = item.api_version.rpartition("/")[0], item.value
+    match item.kind:
+        case "Component" if group in GROUPS:
+            component = read_component(value)
+            if component.key in found.resources:
+                places = f"{_place(found.resources[component.key])} and {_place(item)}"
+                raise UnreadableError(f"{places} are of one Component; take one of them out", "metadata.name")
+            found.components[component.key] = component
+            found.resources[component.key] = item
+            if len(versions := items(value, "spec", "source", "versions")) > 1:
+                message = f"the first of {len(versions)} versions is read; give each of the others a Component"
+                _warn(item, "spec.source.versions", message, "C10", component.key, results)
+            for path, written in misspelt(value):
+                message = f"this is not read; what it depends on is written {written}"
+                _warn(item, path, message, "R1", component.key, results)
+        case "NudgeConfig" if group in GROUPS:
+            found.nudges += read_nudges(value)
+            found.others.setdefault(item.kind, []).append(item)
+        case "PipelineRun" if group == "tekton.dev":
+            build = read_build(value)
+            if build is not None:
+                found.builds.append(build)
+                if build.outcome == "succeeded" and (path := strange_digest(value)):
+                    message = f"{EXPECTED_DIGEST}; so this build brings nothing"
+                    _warn(item, path, message, "R19", build.component, results)
+            else:
+                check_fields(item.kind, value)
+                found.definitions.append(item)
+        case "PullRequest" if group == OWN_GROUP:
+            found.pull_requests.append(read_pull_request(value))
+        case "PullRequestPlan" if group == OWN_GROUP:
+            found.plans.append(item)
+        case "ReleasePlanAdmission" if group in GROUPS:
+            found.admissions.append(read_admission(value))
+        case kind if group == _GROUP_OF.get(kind) or (kind in _OF_KONFLUX and group in GROUPS):
+            check_fields(kind, value)
+            found.others.setdefault(kind, []).append(item)
+
+
+def _warn(item: Resource, path: str, message: str, rule: str, key: Key, results: Results) -> None:
+    """Tells of a field that is there in vain."""
+    results.warning(
+        f"{item.ref}: {path}: {message}",
+        resource=item.ref,
+        file=item.file,
+        file_index=item.index,
+        path=path,
+        tags={"rule": rule, "component": str(key)},
+    )
+
+
+def _place(item: Resource) -> str:
+    """Where an item is, as messages name it."""
+    return f"document {item.index + 1} of {item.file}" if item.index else item.file or "an item"

@@ -1,0 +1,102 @@
+"""Edits of items as values, made in their texts at once: what stays the same in a list keeps its comments and style."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from krm_merge.functions.plan_component_updates.text_styles import in_style_of
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Result, Results, Severity
+from krm_merge.text.reading.nodes import Entry, Mapping, resolved
+from krm_merge.text.reading.values import Value, key_text
+
+Object = dict[str, Value]
+
+# What tells the elements of lists apart that no schema knows.
+_KEYS: dict[tuple[str, ...], tuple[str, ...]] = {("spec", "contexts"): ("name",), ("spec", "nudges"): ("from", "to")}
+ANNOTATIONS = ("metadata", "annotations")
+
+
+class ValueEdits:
+    """The values of items with the edits made so far, and what there is to tell of them."""
+
+    def __init__(self, results: Results, is_read_only: Callable[[Resource], bool] = lambda item: False) -> None:
+        """Nothing is edited yet. What is read only is reported in place of an edit."""
+        self.results = results
+        self._is_read_only = is_read_only
+        self._edited: dict[int, tuple[Resource, Object, Object]] = {}
+        self._texts: dict[tuple[int, tuple[str, ...]], str] = {}
+
+    def value(self, item: Resource) -> Object:
+        """An item's value with its edits."""
+        return self._of(item)[2]
+
+    def set(self, item: Resource, path: tuple[str, ...], value: Value) -> None:
+        """Gives a field a value; maps on the way are made where they are missing."""
+        _, before, now = self._of(item)
+        self._edited[id(item)] = item, before, _with(now, path, value)
+
+    def set_text(self, item: Resource, path: tuple[str, ...], value: str) -> None:
+        """Gives a field a text, written as the one before was; a new one with double quotes in it in single ones."""
+        self.set(item, path, value)
+        self._texts[id(item), path] = value
+
+    def remove(self, item: Resource, path: tuple[str, ...]) -> None:
+        """Takes a field out, and with the last annotation all of them."""
+        holder: Value = self.value(item)
+        for name in path[:-1]:
+            holder = holder.get(name) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and path[-1] in holder:
+            left = {name: value for name, value in holder.items() if name != path[-1]}
+            if left or path[:-1] != ANNOTATIONS:
+                self.set(item, path[:-1], left)
+            else:
+                self.remove(item, ANNOTATIONS)
+
+    def tell(self, item: Resource, severity: Severity, rule: str, message: str) -> None:
+        """Reports something about an item."""
+        self.results.add(
+            Result(severity, f"{item.ref}: {message}", item.ref, item.file, item.index, tags={"rule": rule})
+        )
+
+    def carry_out(self) -> None:
+        """Edits the texts."""
+        for item, before, now in self._edited.values():
+            if now is not before and self._is_read_only(item):
+                self.tell(item, "warning", "C10", "it is in a List, which is not edited; write it as a document")
+            elif now is not before:
+                item.change(before, now, lambda path: _KEYS.get(path, ()))
+        for (of, path), text in self._texts.items():
+            item = self._edited[of][0]
+            if self._is_read_only(item):
+                continue
+            entry = _entry(item, path)
+            if entry is not None and (written := in_style_of(entry.value, text)) is not None:
+                item.editor.replace(entry, written)
+
+    def _of(self, item: Resource) -> tuple[Resource, Object, Object]:
+        if id(item) not in self._edited:
+            value = item.value
+            assert isinstance(value, dict)
+            self._edited[id(item)] = item, value, value
+        return self._edited[id(item)]
+
+
+def _with(holder: Object, path: tuple[str, ...], value: Value) -> Object:
+    name, *rest = path
+    if not rest:
+        return {**holder, name: value}
+    inner = holder.get(name)
+    return {**holder, name: _with(inner if isinstance(inner, dict) else {}, tuple(rest), value)}
+
+
+def _entry(item: Resource, path: tuple[str, ...]) -> Entry | None:
+    """A field of an item with its edits."""
+    node, entry = resolved(item.root), None
+    for name in path:
+        children = item.editor.children(node) if isinstance(node, Mapping) else []
+        entry = next((one for one in children if isinstance(one, Entry) and key_text(one.key) == name), None)
+        if entry is None:
+            return None
+        node = resolved(item.editor.value(entry))
+    return entry

@@ -1,0 +1,1 @@
+"""`kind: MergePolicy` and files of rules: how a package wants its conflicts settled."""

@@ -1,0 +1,124 @@
+"""`kind: MergePolicy`: how a package wants its conflicts settled, kept in the package itself (rules M1-M3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.merge.decisions.member import MERGE_POLICY, Decided, subject_of
+from krm_merge.merge.decisions.policy import ASKED, OnConflict, Policy, Rule
+from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
+from krm_merge.text.reading import nodes
+from krm_merge.text.reading.nodes import TextError
+from krm_merge.text.reading.reader import read_all
+from krm_merge.text.reading.values import Value, to_value
+
+KIND = MERGE_POLICY[1]
+FILE = "merge-policy.yaml"
+"""Where a package has it, by default."""
+
+_MAY_BE_POLICY = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?MergePolicy\b""")
+
+
+@dataclass(frozen=True, slots=True)
+class PackagePolicy:
+    """What a MergePolicy says. `file` is where it is, `root` its document."""
+
+    on_conflict: OnConflict | None = None
+    rules: tuple[Rule, ...] = ()
+    resolutions: Resolutions = NO_RESOLUTIONS
+    file: str = ""
+    root: nodes.Mapping | None = None
+
+
+NO_POLICY = PackagePolicy()
+
+
+def combined(on_conflict: OnConflict | None, rules: tuple[Rule, ...], package: PackagePolicy) -> Policy:
+    """M3: resolutions, then what was asked for now, then what the package says, then the default.
+
+    `on_conflict` None says that nothing was asked for.
+    """
+    asked = () if on_conflict is None else (Rule(on_conflict=on_conflict, place=ASKED),)
+    return Policy(package.on_conflict or "upstream", (*rules, *asked, *package.rules), resolutions=package.resolutions)
+
+
+def may_be_policy(data: bytes) -> bool:
+    """Whether a text may hold a MergePolicy; what cannot is never read."""
+    return _MAY_BE_POLICY.search(data) is not None
+
+
+def policy_in(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
+    """The MergePolicy among files of a package's own folder. Raises KrmMergeError naming all that is wrong."""
+    found = [(file, root) for file, data in files if may_be_policy(data) for root in _policies(file, data)]
+    if len(found) > 1:
+        raise KrmMergeError(f"{found[1][0]}: a second {KIND}; the package has one in {found[0][0]}, keep one of them")
+    return read_policy(*found[0]) if found else NO_POLICY
+
+
+def _policies(file: str, data: bytes) -> list[nodes.Mapping]:
+    try:
+        roots = list(read_all(data.decode("utf-8")))
+    except (UnicodeDecodeError, TextError) as error:
+        if file == FILE:
+            raise KrmMergeError(f"{file}: {error}") from None
+        return []
+    return [root for root in roots if isinstance(root, nodes.Mapping) and is_policy(root)]
+
+
+def is_policy(root: nodes.Mapping) -> bool:
+    """Whether a resource is a MergePolicy of ours."""
+    subject = subject_of(root)
+    return subject.key[:2] == MERGE_POLICY
+
+
+def read_policy(file: str, root: nodes.Mapping) -> PackagePolicy:
+    """Reads a MergePolicy. Raises KrmMergeError naming every field that is wrong."""
+    value = to_value(root)
+    assert isinstance(value, dict)
+    policy = policy_of(value, file)
+    return PackagePolicy(policy.on_conflict, policy.rules, policy.resolutions, file, root)
+
+
+def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
+    """The same from a plain value."""
+    from krm_merge.functions.models import MergePolicy
+    from krm_merge.functions.validation import check, rules_of
+    from krm_merge.krm.fieldpath import parse_path
+
+    model, problems = check(MergePolicy, value)
+    if model is None:
+        raise KrmMergeError("; ".join(f"{file}: {path}{problem}" for path, problem in problems))
+    resolutions = [
+        Resolution(
+            nature=given.nature,
+            path=parse_path(given.path) if given.path else (),
+            fingerprint=given.fingerprint,
+            choice=given.choice,
+            value=given.value,
+            subject=None if given.resource is None else given.resource.subject,
+            place=f"{file} resolutions[{number}]",
+            number=number,
+        )
+        for number, given in enumerate(model.resolutions)
+    ]
+    return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), file)
+
+
+def stale(policy: PackagePolicy, decided: Iterable[Decided]) -> list[Resolution]:
+    """The resolutions that fitted nowhere in a merge (M5)."""
+    used: set[int] = set()
+    for part in decided:
+        for outcome in part.outcomes:
+            used |= {decision.resolution.number for decision in outcome.decisions if decision.resolution is not None}
+        used |= {decision.resolution.number for decision in part.files if decision.resolution is not None}
+    return [resolution for resolution in policy.resolutions.all if resolution.number not in used]
+
+
+def stale_message(resolution: Resolution) -> str:
+    """What is said of a resolution that fitted nowhere."""
+    return (
+        f"{resolution.place}: fits nowhere: its conflict is another one now, or none; `krm-merge policy prune` drops it"
+    )

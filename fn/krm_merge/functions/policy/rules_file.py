@@ -1,0 +1,49 @@
+"""Rules and merge keys in a file of their own: what a functionConfig has as `rules` and `listKeys`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.merge.decisions.policy import Rule
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import to_value
+
+
+class RulesError(KrmMergeError, ValueError):
+    """A file of rules that cannot be used; the message names every field that is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesFile:
+    """The exceptions from a policy, and the merge keys that no schema knows."""
+
+    rules: tuple[Rule, ...] = ()
+    list_keys: tuple[ListKeys, ...] = ()
+
+
+def read_rules(text: str, file: str = "") -> RulesFile:
+    """Reads `rules` and `listKeys`; a whole MergePackage may hold them, too. Raises RulesError.
+
+    `file` is what rules are named by where they settle a conflict.
+    """
+    from krm_merge.functions.models import MergeRules
+    from krm_merge.functions.validation import check, list_keys_of, rules_of
+
+    try:
+        root = read(text)
+    except TextError as error:
+        raise RulesError(str(error)) from None
+    value = to_value(root)
+    if not isinstance(root, Mapping) or not isinstance(value, dict):
+        raise RulesError("a mapping with rules or listKeys is expected")
+    known = {"rules", "listKeys"}
+    unknown = sorted(value.keys() - known) if value.get("kind") is None else []
+    model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in known})
+    told = [f"{path}{problem}" for path, problem in problems]
+    told += [f"{name} is not a field of it; known are rules and listKeys" for name in unknown]
+    if model is None or told:
+        raise RulesError("; ".join(told))
+    return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys))

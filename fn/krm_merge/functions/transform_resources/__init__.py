@@ -1,0 +1,1 @@
+"""`kind: TransformResources`: runs plugins and settles their conflicts by priorities."""

@@ -1,0 +1,166 @@
+"""What a TransformResources functionConfig says: which plugins run, and how their conflicts are settled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from krm_merge.functions.models import TransformConfigMapData, TransformResources
+from krm_merge.functions.transform_resources.plugins import all_plugins, named_plugins, read_plugins
+from krm_merge.functions.validation import list_keys_of, validated
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.result import Results, Severity
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.text.reading.nodes import Mapping as Node
+from krm_merge.text.reading.values import Value, to_value
+from krm_merge.transform.engine.units import Keep
+from krm_merge.transform.plugins.directory import PluginDirectory
+from krm_merge.transform.protocol.plugin import Plugin, PluginError, WithOptions, metadata_of
+from krm_merge.transform.runner import Detect, Runner
+
+WhiteoutAction: TypeAlias = Literal["annotate", "drop", "error"]
+"""What becomes of a resource that a plugin wants gone: marked as local-config, removed, or refused."""
+
+_OPTIONS = 'a JSON map of texts is expected, e.g. \'{"strip-default-rbac": "false"}\''
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the user chose, the plugins aside. `on_conflict` is the severity of what is ignored."""
+
+    priorities: Sequence[str] = ()
+    skipped: Sequence[str] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    detect: Detect = "effect"
+    keep: Keep = "unit"
+    on_conflict: Severity = "warning"
+    whiteout: WhiteoutAction = "annotate"
+    list_keys: tuple[ListKeys, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transformation:
+    """A run of plugins."""
+
+    runner: Runner
+    choices: Choices
+
+
+def read_transformation(resource_list: ResourceList, directory: PluginDirectory) -> Transformation | None:
+    """Reads the functionConfig; reports all its errors to the results and gives None then."""
+    config = resource_list.function_config
+    assert config is not None
+    results = resource_list.results
+    data = config.get("data")
+    if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, Node):
+        return _of_config_map(resource_list, data, directory)
+    model = validated(resource_list, TransformResources, _fields(config))
+    if model is None:
+        return None
+    plugins = list(read_plugins(model.plugins, directory, results))
+    if results.errors:
+        return None
+    choices = Choices(
+        model.priorities,
+        model.skipPlugins,
+        model.options,
+        model.conflicts.detect,
+        model.conflicts.keep,
+        model.conflicts.onConflict,
+        model.whiteout.action,
+        list_keys_of(model.listKeys),
+    )
+    return transformation(plugins, choices, results, ("functionConfig: ", "priorities", "skipPlugins"))
+
+
+def _of_config_map(resource_list: ResourceList, data: Node, directory: PluginDirectory) -> Transformation | None:
+    model = validated(resource_list, TransformConfigMapData, _fields(data))
+    if model is None:
+        return None
+    results = resource_list.results
+    options: dict[str, str] = {}
+    try:
+        options = options_of_crane(model.options)
+    except ValueError as error:
+        results.error(f"functionConfig: data.optional-flags: {error}", path="data.optional-flags")
+    try:
+        plugins = all_plugins(directory) if model.plugins is None else named_plugins(names_in(model.plugins), directory)
+    except PluginError as error:
+        results.error(f"functionConfig: data.plugins: {error}", path="data.plugins")
+    if results.errors:
+        return None
+    choices = Choices(names_in(model.priorities), names_in(model.skipped), options)
+    return transformation(
+        plugins, choices, results, ("functionConfig: ", "data.plugin-priorities", "data.skip-plugins")
+    )
+
+
+def transformation(
+    plugins: Sequence[Plugin], choices: Choices, results: Results, words: tuple[str, str, str]
+) -> Transformation | None:
+    """The run of these plugins; None where a choice names none of them, which is reported.
+
+    `words` begin the messages and name the fields of the priorities and of the plugins to skip.
+    """
+    prefix, priorities, skipped = words
+    known = dict.fromkeys(plugin.name for plugin in plugins)
+    for field_, names in ((priorities, choices.priorities), (skipped, choices.skipped)):
+        for name in names:
+            if name not in known:
+                # T11: a misspelt name would have no effect, and nobody would know.
+                message = f"{prefix}{field_} names {name}, but no plugin has that name; known are {', '.join(known)}"
+                results.error(message, path=field_)
+    running = [plugin for plugin in plugins if plugin.name not in choices.skipped]
+    _tell_of_unknown_options(choices.options, running, results, prefix)
+    if results.errors:
+        return None
+    numbers = {name: at for at, name in reversed(list(enumerate(choices.priorities)))}
+    runner = Runner(running, numbers, choices.options, choices.detect, choices.keep)
+    return Transformation(runner, choices)
+
+
+class _Pairs(list[tuple[str, Value]]):
+    """The fields of a JSON map, also those that stand twice."""
+
+
+def options_of_crane(text: str) -> dict[str, str]:
+    """The options in a JSON map of texts, names in lower case as crane has them. Raises ValueError."""
+    try:
+        pairs = json.loads(text, object_pairs_hook=_Pairs) if text.strip() else _Pairs()
+    except ValueError:
+        raise ValueError(f"no JSON; {_OPTIONS}") from None
+    if not isinstance(pairs, _Pairs) or not all(isinstance(value, str) for _, value in pairs):
+        raise ValueError(_OPTIONS)
+    options: dict[str, str] = {}
+    for name, value in pairs:
+        if name.lower() in options:
+            raise ValueError(f"duplicate optional key {name.lower()}")
+        options[name.lower()] = str(value)
+    return options
+
+
+def names_in(text: str) -> list[str]:
+    """The names in a list with commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _fields(node: Node) -> Mapping[str, Value]:
+    values = to_value(node)
+    assert isinstance(values, dict)
+    return values
+
+
+def _tell_of_unknown_options(
+    options: Mapping[str, str], plugins: Sequence[Plugin], results: Results, prefix: str
+) -> None:
+    """An option that no plugin knows is likely misspelt; a plugin that declares none may know any."""
+    declared = [{known.name for known in metadata_of(plugin).fields} for plugin in plugins]
+    if all(declared):
+        for name in sorted(options.keys() - set().union(*declared)):
+            results.warning(f"{prefix}no plugin knows the option {name}", path=f"options.{name}")
+    for plugin, known in zip(plugins, declared, strict=True):
+        own = plugin.options if isinstance(plugin, WithOptions) and known else {}
+        for name in sorted(own.keys() - known):
+            results.warning(f"{prefix}{plugin.name} does not know the option {name}", path=f"options.{name}")

@@ -1,0 +1,132 @@
+"""Adds the resources that plugins want added (rule T7)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from posixpath import basename, dirname, join
+from typing import TypeAlias
+
+from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
+from krm_merge.functions.transform_resources.bookkeeping import without_bookkeeping
+from krm_merge.functions.transform_resources.transforming import Created, Key, key_of, second_run
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.result import ResourceRef, Result, Results, Severity
+from krm_merge.merge.decisions.member import Member, subject_of
+from krm_merge.merge.decisions.policy import Subject
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import from_value
+from krm_merge.transform.protocol.operation import equal
+from krm_merge.transform.runner import Runner
+
+Identity: TypeAlias = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A new resource with its tree."""
+
+    created: Created
+    tree: Mapping
+
+    @property
+    def plugin(self) -> str:
+        """The plugin that wants it."""
+        return self.created.plugin
+
+    @property
+    def subject(self) -> Subject:
+        """Group, kind, namespace and name."""
+        return subject_of(self.tree)
+
+    @property
+    def identity(self) -> Identity:
+        """What there is one of in a package."""
+        subject = self.subject
+        return subject.group, subject.kind, subject.namespace, subject.name
+
+    @property
+    def ref(self) -> ResourceRef:
+        """How results name it."""
+        return Resource.from_tree(self.tree).ref
+
+    def path_beside(self, place: str | None) -> str:
+        """The file that kpt would give it, in the folder of another one."""
+        return join(dirname(place or ""), basename(default_place(self.subject)))
+
+
+def add_new(
+    resource_list: ResourceList,
+    created: Iterable[Created],
+    whited_out: Container[Key],
+    runner: Runner,
+    on_conflict: Severity,
+) -> None:
+    """Adds new resources, each once, beside the ones that they were made for; what the package has stands."""
+    results = resource_list.results
+    strongest = strongest_of(created, runner, on_conflict, results)
+    existing = existing_in(resource_list.items, {new.subject.kind for new in strongest}, whited_out)
+    root = root_package(resource_list)
+    free = FreeIndexes(resource_list, root)
+    for new in strongest:
+        if (item := existing.get(new.identity)) is not None:
+            tell_existing(new, item, results)
+            continue
+        path = new.path_beside(place_of(new.created.annotations, root))
+        resource_list.items.append(new_resource(Member("", new.subject, new.tree, ""), path, free.take(path)))
+        tell_added(new, path, runner, results)
+    runner.close()
+
+
+def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results) -> list[New]:
+    """The new resources, each once; where plugins want one otherwise, the strongest's, and the others are reported."""
+    unlisted = max(runner.priorities.values(), default=0) + 1
+    found: dict[Identity, New] = {}
+    # T11: names may repeat, declarations do not.
+    for one in sorted(created, key=lambda one: (runner.priorities.get(one.plugin, unlisted), one.declared)):
+        tree = from_value(one.resource)
+        assert isinstance(tree, Mapping)
+        new = New(one, tree)
+        winner = found.setdefault(new.identity, new)
+        if not equal(winner.created.resource, one.resource):
+            tags = {"rule": "T7", "event": "ignored", "plugin": one.plugin, "winner": winner.plugin}
+            message = f"{new.ref}: {one.plugin} wants it otherwise than {winner.plugin}, which counts more"
+            results.add(Result(on_conflict, message, new.ref, tags=tags))
+    return list(found.values())
+
+
+def tell_added(new: New, path: str, runner: Runner, results: Results) -> None:
+    """Reports a resource that is added, and what the plugins would do to it when they see it; close the runner."""
+    tags = {"rule": "T7", "event": "created", "plugin": new.plugin}
+    message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
+    results.info(message, resource=new.ref, file=path, tags=tags)
+    for plugin, problem in second_run(runner, new.created.resource):
+        tags = {"rule": "T8", "event": "not-idempotent", "plugin": plugin}
+        message = f"{new.ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
+        results.warning(message, resource=new.ref, file=path, tags=tags)
+
+
+def tell_existing(new: New, item: Resource, results: Results) -> None:
+    """Reports a resource that the package has already, from an earlier run or of its own, where it has it otherwise."""
+    value = item.value
+    assert isinstance(value, dict)
+    if not equal(without_bookkeeping(value), new.created.resource):
+        tags = {"rule": "T7", "event": "ignored", "plugin": new.plugin, "reason": "exists"}
+        message = f"{new.ref}: {new.plugin} wants it otherwise than the package has it; the package's is kept"
+        results.info(message, resource=new.ref, file=item.file, tags=tags)
+
+
+def existing_in(
+    items: Iterable[Resource], kinds: Container[str], whited_out: Container[Key]
+) -> dict[Identity, Resource]:
+    """The resources of these kinds; one that was whited out makes room for what replaces it."""
+    found: dict[Identity, Resource] = {}
+    for item in items:
+        try:
+            if item.kind in kinds and key_of(item) not in whited_out:
+                found[item.api_version.rpartition("/")[0], item.kind, item.namespace, item.name] = item
+        except ResourceError:
+            continue  # told when it was to be transformed
+    return found

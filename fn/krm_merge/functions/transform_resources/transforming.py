@@ -1,0 +1,230 @@
+"""Transforms single resources by plugins, and tells what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
+from krm_merge.functions.one_identity import Renamed, renamed
+from krm_merge.functions.shapes import Definitions, Shapes
+from krm_merge.functions.transform_resources.bookkeeping import (
+    Meddling,
+    annotations_of,
+    set_apart,
+    with_bookkeeping,
+    without_bookkeeping,
+)
+from krm_merge.functions.transform_resources.config import Transformation
+from krm_merge.functions.transform_resources.results import Teller
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.result import ResourceRef, Results
+from krm_merge.merge.decisions.member import KPTFILE, flaw_of
+from krm_merge.text.reading.values import same, to_value
+from krm_merge.transform.engine.locations import KeysOf
+from krm_merge.transform.protocol.operation import pointer_text
+from krm_merge.transform.protocol.plugin import Object
+from krm_merge.transform.runner import Outcome, Runner
+
+LOCAL_CONFIG = "config.kubernetes.io/local-config"
+
+
+Key: TypeAlias = "tuple[ResourceRef, str | None, int]"
+"""Which of a package's resources it is: its names, and its place."""
+
+
+def key_of(item: Resource) -> Key:
+    """The key of a resource."""
+    return item.ref, item.file, item.index
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A resource that a plugin wants added, and the one that it is for, with its file and annotations.
+
+    `declared` is the plugin's place in the order of declaration.
+    """
+
+    plugin: str
+    declared: int
+    resource: Object
+    source: ResourceRef
+    file: str | None
+    annotations: dict[str, str]
+
+
+@dataclass(slots=True)
+class Summary:
+    """What there is to tell of many resources.
+
+    New ones, the keys of those that were whited out, what plugins failed at with the resources, who was `busy`, and
+    who got another identity.
+    """
+
+    created: list[Created] = field(default_factory=list)
+    whited_out: set[Key] = field(default_factory=set)
+    failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    busy: set[str] = field(default_factory=set)
+    renamed: list[Renamed] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided about a resource whose value was `before`. `meddling` is with kpt's annotations, and ignored."""
+
+    before: Object
+    outcome: Outcome
+    meddling: list[Meddling]
+    keys_of: KeysOf
+    tell: Teller
+
+
+class Transformer:
+    """Runs plugins on resources and edits these as is settled."""
+
+    def __init__(self, transformation: Transformation, definitions: Definitions) -> None:
+        """`definitions` gives the CRDs of the package when one is asked for."""
+        self.results = Results()
+        self._choices = transformation.choices
+        self._runner = transformation.runner
+        self._shapes = Shapes(definitions, transformation.choices.list_keys)
+        self._summary = Summary()
+
+    @property
+    def refuses_whiteouts(self) -> bool:
+        """Whether a whiteout is an error."""
+        return self._choices.whiteout == "error"
+
+    def finish(self) -> Summary:
+        """Ends the plugins' processes."""
+        self._runner.close()
+        return self._summary
+
+    def decide(self, item: Resource) -> Decided | None:
+        """Runs the plugins on a resource; None where there is nothing to decide. What went wrong is reported."""
+        try:
+            if item.kind == KPTFILE:
+                return None
+            root, annotations = item.root, item.annotations
+        except ResourceError as error:
+            self.results.error(str(error), file=error.file)
+            return None
+        if flaw := flaw_of(root):
+            self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
+            return None
+        if annotations.get(LOCAL_CONFIG) == "true":
+            # Not applied to a cluster: a functionConfig, say, or what was whited out before.
+            return None
+        before = to_value(root)
+        assert isinstance(before, dict)
+        keys_at = self._shapes.of(item).keys_at
+        shown = without_bookkeeping(before)
+        outcome = self._runner.run(shown, keys_at)
+        for failure in outcome.failures:
+            self._fail(failure.plugin, failure.problem, item)
+        if outcome.failures:
+            return None
+        self._summary.busy |= _busy(outcome)
+        tell = Teller(self.results, item, self._choices.on_conflict)
+        meddling = set_apart(outcome.settlement, shown)
+        tell.bookkeeping(meddling, annotations_of(before))
+        if problem := _flaw(outcome.settlement.value, shown):
+            self._fail(", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch)), problem, item)
+            return None
+        for new in outcome.new_resources:
+            resource = without_bookkeeping(new.resource)
+            self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
+        if outcome.whiteouts:
+            self._summary.whited_out.add(key_of(item))
+        return Decided(before, outcome, meddling, keys_at, tell)
+
+    def edit(self, item: Resource) -> Fate:
+        """Transforms a resource as edits of its text."""
+        decided = self.decide(item)
+        if decided is None:
+            return SAME
+        before, outcome, tell = decided.before, decided.outcome, decided.tell
+        if outcome.whiteouts:
+            tell.whiteouts(outcome.whiteouts, self._choices.whiteout)
+        tell.losses(outcome.settlement)
+        if outcome.whiteouts:
+            return self._whited_out(item, before)
+        after = outcome.settlement.value
+        if same(after, without_bookkeeping(before)):
+            return SAME
+        self._check_second_run(after, decided)
+        plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
+        if change := renamed(str(item.ref), before, after, plugins):
+            self._summary.renamed.append(change)
+        item.change(before, with_bookkeeping(after, before), decided.keys_of)
+        tell.applied(outcome.settlement)
+        return CHANGED
+
+    def _fail(self, plugin: str, problem: str, item: Resource) -> None:
+        self._summary.failures.setdefault((plugin, problem), []).append(str(item.ref))
+
+    def _whited_out(self, item: Resource, before: Object) -> Fate:
+        match self._choices.whiteout:
+            case "drop":
+                return REMOVED
+            case "error":
+                return SAME
+            case "annotate":
+                item.change(before, _annotated(before))
+                return CHANGED
+
+    def _check_second_run(self, after: Object, decided: Decided) -> None:
+        for plugin, problem in second_run(self._runner, after, decided.keys_of):
+            decided.tell.unstable(plugin, problem)
+
+
+def second_run(runner: Runner, after: Object, keys_of: KeysOf = lambda _: ()) -> Iterator[tuple[str, str]]:
+    """What plugins would do to a resource that they made (T8): each with what it would do."""
+    again = runner.run(after, keys_of)
+    set_apart(again.settlement, after)
+    if again.failures:
+        failure = again.failures[0]
+        yield failure.plugin, f"fails: {failure.problem}"
+    elif again.whiteouts:
+        yield again.whiteouts[0].plugin, "would white it out"
+    elif not same(again.settlement.value, after):
+        changes = dict.fromkeys((done.plugin, done.operation.path) for done in again.settlement.patch)
+        for plugin, path in changes:
+            # What is made only to hold something else says nothing.
+            if not any(other != path and other[: len(path)] == path for _, other in changes):
+                yield plugin, f"would change {pointer_text(path)} again"
+
+
+def _busy(outcome: Outcome) -> set[str]:
+    """The plugins that want anything."""
+    settlement = outcome.settlement
+    ignored = (one.operation for one in settlement.ignored)
+    agreed = (one.operation for one in settlement.agreed)
+    plugins = {one.plugin for one in (*settlement.operations, *ignored, *agreed)}
+    plugins |= {one.plugin for one in settlement.skipped} | {one.plugin for one in outcome.whiteouts}
+    return plugins | {one.plugin for one in outcome.new_resources}
+
+
+def _annotated(before: Object) -> Object:
+    metadata = before.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {**before, "metadata": {**metadata, "annotations": {**annotations_of(before), LOCAL_CONFIG: "true"}}}
+
+
+def _flaw(value: Object, before: Object) -> str:
+    """What keeps a transformed object from being a resource, or ''."""
+    if value is before:
+        return ""
+    for name in ("apiVersion", "kind"):
+        if not isinstance(value.get(name), str) or not value[name]:
+            return f"leaves the resource without {name}"
+    metadata = value.get("metadata")
+    if not isinstance(metadata, dict):
+        return "leaves the resource without metadata"
+    if not isinstance(metadata.get("annotations", {}), dict | None):
+        return "leaves the resource without a map in metadata.annotations"
+    had = before.get("metadata")
+    if isinstance(had, dict) and had.get("name") and not (isinstance(metadata.get("name"), str) and metadata["name"]):
+        return "leaves the resource without a name"
+    return ""

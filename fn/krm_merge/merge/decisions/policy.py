@@ -1,0 +1,141 @@
+"""Who wins a conflict: the user's `onConflict` and `rules`."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath, covers
+from krm_merge.merge.decisions.decision import Severity
+from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions, SubjectKey
+from krm_merge.startup import frozen
+
+OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
+OnDelete: TypeAlias = Literal["upstream", "local"]
+
+
+ASKED = "onConflict"
+"""The place of a rule that stands for a policy asked for as a whole."""
+
+
+@frozen
+class Rule:
+    """Narrows the policy to part of the package. Fields that are None match everything.
+
+    `place` says where the rule is written.
+    """
+
+    group: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    path: FieldPath | None = None
+    on_conflict: OnConflict | None = None
+    on_delete: OnDelete | None = None
+    place: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same, wherever they are written."""
+        return isinstance(other, Rule) and self._said() == other._said()
+
+    def __hash__(self) -> int:
+        """By what it says."""
+        return hash(self._said())
+
+    def _said(self) -> tuple[object, ...]:
+        return self.group, self.kind, self.namespace, self.name, self.path, self.on_conflict, self.on_delete
+
+    def selects(self, subject: Subject) -> bool:
+        """Whether the rule speaks of this resource."""
+        return all(
+            wanted is None or wanted == got
+            for wanted, got in (
+                (self.group, subject.group),
+                (self.kind, subject.kind),
+                (self.namespace, subject.namespace),
+                (self.name, subject.name),
+            )
+        )
+
+
+@frozen
+class Subject:
+    """A resource as rules name it."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> SubjectKey:
+        """The same as a plain tuple."""
+        return self.group, self.kind, self.namespace, self.name
+
+
+@frozen
+class Policy:
+    """The policy of one resource: the rules that select it, the first match of a path wins.
+
+    `resolutions` are choices on single conflicts, and come first; `subjects` are the names of the resource. `marks`
+    leaves what nothing decides to people, between conflict markers.
+    """
+
+    on_conflict: OnConflict = "upstream"
+    rules: tuple[Rule, ...] = ()
+    marks: bool = False
+    resolutions: Resolutions = NO_RESOLUTIONS
+    subjects: tuple[SubjectKey, ...] = ()
+
+    def of(self, *subjects: Subject) -> Policy:
+        """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
+        rules = tuple(rule for rule in self.rules if any(rule.selects(subject) for subject in subjects))
+        keys = tuple(subject.key for subject in subjects) if self.resolutions.all else ()
+        return Policy(self.on_conflict, rules, self.marks, self.resolutions, keys)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the resource."""
+        return self.subjects[-1][1] if self.subjects else ""
+
+    def resolutions_at(self, path: FieldPath) -> list[Resolution]:
+        """The choices that may be for a conflict here."""
+        return self.resolutions.at(self.subjects, path)
+
+    def conflict(self, path: FieldPath) -> OnConflict:
+        """Who wins a conflict here."""
+        rule = self.rule_on_conflict(path)
+        return self.on_conflict if rule is None or rule.on_conflict is None else rule.on_conflict
+
+    def rule_on_conflict(self, path: FieldPath) -> Rule | None:
+        """The rule that says who wins a conflict here."""
+        for rule in self.rules:
+            if rule.on_conflict is not None and (rule.path is None or covers(rule.path, path)):
+                return rule
+        return None
+
+    def severity(self, path: FieldPath) -> Severity:
+        """How a conflict here is reported."""
+        return "error" if self.conflict(path) == "fail" else "warning"
+
+    def story(self, path: FieldPath, what: str, kept: str, *, has_place: bool = True) -> str:
+        """A conflict in words: what happened, and what is kept unless the policy refuses it.
+
+        `has_place` says whether markers can show both sides.
+        """
+        if self.conflict(path) == "fail":
+            return f"{what}; refused by onConflict: fail"
+        if self.marks and has_place and self.rule_on_conflict(path) is None:
+            return f"{what}; both are between conflict markers"
+        return f"{what}; {kept}"
+
+    def delete(self, path: FieldPath) -> OnDelete:
+        """Whose deletion or change stands where one side deleted what the other changed (F5)."""
+        rule = self.rule_on_delete(path)
+        return "local" if rule is None or rule.on_delete is None else rule.on_delete
+
+    def rule_on_delete(self, path: FieldPath) -> Rule | None:
+        """The rule that says whose decision is kept where one side deleted what the other changed."""
+        for rule in self.rules:
+            if rule.on_delete is not None and (rule.path is None or covers(rule.path, path)):
+                return rule
+        return None

@@ -1,0 +1,133 @@
+"""Decisions as results: what the user reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from krm_merge.harmless import REDACTED
+from krm_merge.krm.fieldpath import FieldPath, format_path
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import ResourceRef, Result, Results
+from krm_merge.merge.decisions.decision import Decision
+from krm_merge.merge.decisions.losses import losses, shortened
+from krm_merge.merge.decisions.member import Member, Outcome
+from krm_merge.merge.decisions.secrecy import is_secret
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence
+from krm_merge.text.reading.values import to_value
+
+_SHOWN_CHANGES = 5
+
+
+def report(outcome: Outcome, resource: Resource, results: Results, *, refused: bool) -> None:
+    """Reports what became of a resource, and every decision that is worth a result."""
+    # What is no resource is named by its file.
+    ref = resource.ref if resource.kind else None
+    is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
+    if is_rewritten and (of_text := _decision_on_text(outcome, resource)) is not None:
+        outcome.decisions.append(of_text)
+    for result in results_of(outcome.decisions, outcome.member, ref, refused=refused):
+        results.add(result)
+    told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
+    if told and not refused and not outcome.decisions:
+        file, tags = outcome.member.file, {"rule": "R2", "side": "upstream"}
+        results.info(f"{resource.ref}: {told}", resource=resource.ref, file=file, tags=tags)
+
+
+def _decision_on_text(outcome: Outcome, resource: Resource) -> Decision | None:
+    """What is said of a resource whose text changed without a change of a field."""
+    if any(decision.edits for decision in outcome.decisions):
+        return None
+    from krm_merge.merge.lines.comments import comments_in
+
+    if outcome.text is not None:
+        message, rule = "merged with upstream's by lines, which hold what both sides changed", "H"
+    elif Counter(comments_in(resource.source)) != Counter(comments_in(resource.text())):
+        message, rule = "comments only, as upstream has them", "V8"
+    else:
+        message, rule = "layout only, as upstream has it", "W1"
+    return Decision(rule, (), message, "upstream", told=True)
+
+
+def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | None, *, refused: bool) -> list[Result]:
+    """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
+    file, index = member.file, member.index
+    results = [_told(decision, member, ref) for decision in decisions if decision.told]
+    changes = [decision for decision in decisions if decision.edits]
+    if changes and not refused:
+        paths = list(dict.fromkeys(decision.path for decision in changes))
+        shown = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
+        more = f" and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else ""
+        count = "1 change" if len(paths) == 1 else f"{len(paths)} changes"
+        message = f"{ref or file}: {count} from upstream: {shown}{more}"
+        results.append(Result("info", message, ref, file, index, tags={"rule": "V2", "side": "upstream"}))
+    return results
+
+
+def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result:
+    secret = _is_secret(member, decision)
+    path = format_path(decision.path)
+    tags = {"rule": decision.rule, "side": decision.side}
+    values = ""
+    if decision.is_conflict:
+        sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
+        tags |= {name: as_text(node, secret) for name, node in sides if node is not None}
+        values = _values(decision, secret)
+    if decision.discarded_comments is not None and not secret:
+        lost = " ".join(decision.discarded_comments.lines)
+        values += f"; its comment went with it: {lost}"
+    # A refused conflict leaves everything as local has it.
+    kept = decision.local if decision.severity == "error" else decision.merged
+    return Result(
+        decision.severity,
+        f"{_thing(decision.path) or ref or member.file}: {decision.message}{values}",
+        ref,
+        member.file,
+        member.index,
+        path or None,
+        None if decision.local is None else as_text(decision.local, secret),
+        None if kept is None else as_text(kept, secret),
+        tags,
+    )
+
+
+def _values(decision: Decision, secret: bool) -> str:
+    """What each side has, or of lists and mappings what the result lacks."""
+    sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
+    if not secret and all(node is None or isinstance(node, Scalar) for _, node in sides):
+        had = [f"{name} {shortened(as_text(node))}" for name, node in sides if node is not None]
+        return f" ({', '.join(had)})" if had else ""
+    if decision.severity == "error":
+        return ""
+    lost = [
+        f"discarded from {name}: {what}"
+        for name, node in sides[1:]
+        if (what := losses(decision.original, node, decision.merged, secret=secret))
+    ]
+    return f" ({'; '.join(lost)})" if lost else ""
+
+
+def _thing(path: FieldPath) -> str:
+    """The place as people would name it; the whole path is in the result's field."""
+    for at in range(len(path) - 1, -1, -1):
+        step = path[at]
+        if isinstance(step, tuple):
+            label = " ".join(value.rpartition("/")[2] for _, value in step)
+            rest = format_path(path[at + 1 :])
+            return f"{label} {rest}" if rest else label
+    return format_path(path)
+
+
+def _is_secret(member: Member, decision: Decision) -> bool:
+    return is_secret(member.subject.kind, decision.path, (member.root,))
+
+
+def as_text(node: Node, redacted: bool = False) -> str:
+    """A value as text: a scalar as it is, a list or mapping as compact JSON."""
+    if redacted:
+        return REDACTED
+    if isinstance(node, Scalar):
+        return "null" if node.canonical == ("null",) else node.text
+    import json
+
+    assert isinstance(node, Mapping | Sequence)
+    return json.dumps(to_value(node), ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,124 @@
+"""Choices on single conflicts, kept in a package's MergePolicy, and how a conflict is known again (rules M2, M5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Literal, TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath, Step
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.startup import frozen
+from krm_merge.text.reading.nodes import Node
+from krm_merge.text.reading.values import Value, to_value
+
+Choice: TypeAlias = Literal[
+    "upstream", "local", "original", "upstream-then-local", "local-then-upstream", "value", "recognise"
+]
+
+Content: TypeAlias = "list[Value]"
+"""What a side has at a place, as a list of one value; an empty list where it has nothing."""
+
+SubjectKey: TypeAlias = tuple[str, str, str, str]
+"""Group, kind, namespace and name of a resource."""
+
+_HALF = 32
+_ANY_POSITION = "[]"
+
+
+@frozen
+class Resolution:
+    """What was chosen for one conflict. `place` says where that is written, `number` is its position there.
+
+    Without a `subject` it is for every place with this fingerprint.
+    """
+
+    nature: Nature
+    path: FieldPath
+    fingerprint: str
+    choice: Choice
+    value: Value = None
+    subject: SubjectKey | None = None
+    place: str = ""
+    number: int = 0
+
+    def fit(self, kind: str, original: Content, upstream: Content, local: Content) -> Fit:
+        """How far the sides are those that the choice was made for (M5)."""
+        now = fingerprint(self.nature, kind, self.path, (original, upstream, local))
+        if now == self.fingerprint:
+            return "exact"
+        return "but-local" if now[:_HALF] == self.fingerprint[:_HALF] else ""
+
+
+Fit: TypeAlias = Literal["exact", "but-local", ""]
+"""Whether all three sides are as recorded, or all but local's, which may be what the resolution made it."""
+
+
+class Resolutions:
+    """Resolutions by place."""
+
+    def __init__(self, resolutions: Iterable[Resolution]) -> None:
+        """Takes them in the order in which they are asked."""
+        self.all = tuple(resolutions)
+        self._by_place: dict[tuple[SubjectKey | None, tuple[Step, ...]], list[Resolution]] = {}
+        for resolution in self.all:
+            key = (resolution.subject, without_positions(resolution.path))
+            self._by_place.setdefault(key, []).append(resolution)
+
+    def at(self, subjects: Sequence[SubjectKey], path: FieldPath) -> list[Resolution]:
+        """Those that may be for a place of a resource, which goes by any of these names."""
+        if not self._by_place:
+            return []
+        place = without_positions(path)
+        keys = (*dict.fromkeys(subjects), None)
+        return [resolution for key in keys for resolution in self._by_place.get((key, place), ())]
+
+
+NO_RESOLUTIONS = Resolutions(())
+
+
+def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Content] | None) -> str:
+    """What a conflict is known by, in this package and in others: 64 hexadecimal digits.
+
+    The first half is made of all but local's value, so that a conflict is known again when local has what was chosen.
+    Names do not count, nor do positions in lists. `sides` are original, upstream and local, None for a Secret, whose
+    values do not even leave as a hash (M6).
+    """
+    import json
+    from hashlib import sha256
+
+    about: list[object] = [nature, kind, [list(step) if isinstance(step, tuple) else step for step in _masked(path)]]
+    digests = []
+    for known in ((), ()) if sides is None else (sides[:2], sides):
+        text = json.dumps([*about, *known], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        digests.append(sha256(text.encode()).hexdigest()[:_HALF])
+    return "".join(digests)
+
+
+def file_content(data: bytes | None) -> Content:
+    """What a file is known by that is merged as such."""
+    from hashlib import sha256
+
+    return [] if data is None else [sha256(data).hexdigest()]
+
+
+def content_of(node: Node | None) -> Content:
+    """What a side has at a place, as JSON can hold it: numbers that it lacks are texts."""
+    return [] if node is None else [_plain(to_value(node))]
+
+
+def _plain(value: Value) -> Value:
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
+
+
+def without_positions(path: FieldPath) -> tuple[Step, ...]:
+    """A path in which positions in lists do not count: they differ between packages, and after a merge."""
+    return tuple(_masked(path))
+
+
+def _masked(path: FieldPath) -> list[Step]:
+    return [_ANY_POSITION if isinstance(step, int) else step for step in path]

@@ -1,0 +1,61 @@
+"""What three sides have at one place, and what stands there."""
+
+from __future__ import annotations
+
+from krm_merge.merge.decisions.decision import Severity, Side
+from krm_merge.merge.decisions.resolution import Resolution
+from krm_merge.startup import frozen
+from krm_merge.text.reading.nodes import Node
+
+
+@frozen
+class Verdict:
+    """What stands at one place, and why. `message` is empty where it says no more than what happened."""
+
+    node: Node | None
+    rule: str = "V2"
+    side: Side = "upstream"
+    severity: Severity = "info"
+    message: str = ""
+    resolution: Resolution | None = None
+
+    @property
+    def told(self) -> bool:
+        """Whether the verdict is worth a result of its own."""
+        return bool(self.message)
+
+
+@frozen
+class Sides:
+    """What the three sides have at one place; None where a side has nothing."""
+
+    original: Node | None
+    upstream: Node | None
+    local: Node | None
+
+    @property
+    def nodes(self) -> tuple[Node | None, Node | None, Node | None]:
+        """Original, upstream, local."""
+        return self.original, self.upstream, self.local
+
+    @property
+    def present(self) -> list[Node]:
+        """What there is."""
+        return [node for node in self.nodes if node is not None]
+
+    def settled(self) -> Verdict | None:
+        """V2: the verdict where at most one side changed the value, else None."""
+        if same(self.upstream, self.original):
+            return Verdict(self.local, side="local")
+        if same(self.local, self.original):
+            return Verdict(self.upstream)
+        if same(self.upstream, self.local):
+            return Verdict(self.local, side="both")
+        return None
+
+
+def same(first: Node | None, second: Node | None) -> bool:
+    """V1: absence equals only absence."""
+    if first is None or second is None:
+        return first is second
+    return first.canonical == second.canonical

@@ -1,0 +1,266 @@
+"""Which elements of two sequences are the same, in order.
+
+Source: E. W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), in its linear space form. Of equally
+short differences the one is taken that git's own merge sees, so that what git merges without a conflict, we do, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+from krm_merge.text.editing.order import longest_rising
+
+Block: TypeAlias = tuple[int, int, int]
+"""A stretch that both sequences have: its start in the first, its start in the second, its length."""
+
+MAX_COST = 1_000
+"""Stretches with more differences than this count as different altogether: the effort grows with the square."""
+
+MAX_EFFORT = 250_000
+"""Steps of one comparison beyond which stretches with more than `SMALL_COST` differences count as different."""
+
+SMALL_COST = 20
+"""So few differences are always found: the effort for them grows with the length alone."""
+
+SPLIT_ABOVE = 1_000
+"""Longer stretches are first cut at the elements that both sequences hold once."""
+
+
+def matching_blocks(first: Sequence[Hashable], second: Sequence[Hashable]) -> list[Block]:
+    """The stretches that two sequences have in common, in order; none is empty."""
+    numbers: dict[Hashable, int] = {}
+    ours = tuple([numbers.setdefault(element, len(numbers)) for element in first])
+    theirs = tuple([numbers.setdefault(element, len(numbers)) for element in second])
+    return list(_blocks(ours, theirs))
+
+
+@lru_cache(maxsize=16)
+def _blocks(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[Block, ...]:
+    """The stretches of two sequences of numbers; a merge asks for the same ones several times."""
+    return tuple(_Difference(list(first), list(second)).blocks())
+
+
+class _Difference:
+    """Two sequences of numbers, and which of their elements the other lacks."""
+
+    def __init__(self, first: list[int], second: list[int]) -> None:
+        self._first = first
+        self._second = second
+        # One more at the end, never changed, so that groups need not look for the end.
+        self._removed = bytearray(len(first) + 1)
+        self._added = bytearray(len(second) + 1)
+
+    def blocks(self) -> list[Block]:
+        first, second = self._first, self._second
+        start, stop = 0, min(len(first), len(second))
+        while start < stop and first[start] == second[start]:
+            start += 1
+        a, b = len(first), len(second)
+        while a > start and b > start and first[a - 1] == second[b - 1]:
+            a, b = a - 1, b - 1
+        if a > start and b > start:
+            self._compare_shared(start, a, start, b)
+        else:
+            self._mark(start, a, start, b)
+        if a > start or b > start:
+            _slide(first, self._removed, self._added)
+            _slide(second, self._added, self._removed)
+        return self._found()
+
+    def _mark(self, a: int, a_end: int, b: int, b_end: int) -> None:
+        self._removed[a:a_end] = b"\1" * (a_end - a)
+        self._added[b:b_end] = b"\1" * (b_end - b)
+
+    def _compare_shared(self, a: int, a_end: int, b: int, b_end: int) -> None:
+        """Compares what both have; an element that the other side lacks is a difference whatever stands around it."""
+        first, second = self._first, self._second
+        in_first, in_second = set(first), set(second)
+        ours = [at for at in range(a, a_end) if first[at] in in_second]
+        theirs = [at for at in range(b, b_end) if second[at] in in_first]
+        self._mark(a, a_end, b, b_end)
+        for at in ours:
+            self._removed[at] = 0
+        for at in theirs:
+            self._added[at] = 0
+        shared = _Shared([first[at] for at in ours], [second[at] for at in theirs])
+        shared.compare()
+        for index, at in enumerate(ours):
+            self._removed[at] = shared.removed[index]
+        for index, at in enumerate(theirs):
+            self._added[at] = shared.added[index]
+
+    def _found(self) -> list[Block]:
+        found: list[Block] = []
+        a = b = 0
+        while a < len(self._first) and b < len(self._second):
+            if self._removed[a]:
+                a += 1
+            elif self._added[b]:
+                b += 1
+            else:
+                start = a
+                while a < len(self._first) and b < len(self._second) and not self._removed[a] and not self._added[b]:
+                    a, b = a + 1, b + 1
+                found.append((start, b - (a - start), a - start))
+        return found
+
+
+class _Shared:
+    """Two sequences of which every element occurs in the other; marks what is removed and added."""
+
+    def __init__(self, first: list[int], second: list[int]) -> None:
+        self._first = first
+        self._second = second
+        self.removed = bytearray(len(first))
+        self.added = bytearray(len(second))
+        self._effort = 0
+
+    def compare(self) -> None:
+        a = b = 0
+        if max(len(self._first), len(self._second)) > SPLIT_ABOVE:
+            for a_at, b_at in _unique_in_both(self._first, self._second):
+                self._compare(a, a_at, b, b_at)
+                a, b = a_at + 1, b_at + 1
+        self._compare(a, len(self._first), b, len(self._second))
+
+    def _compare(self, a: int, a_end: int, b: int, b_end: int) -> None:
+        pending = [(a, a_end, b, b_end)]
+        first, second = self._first, self._second
+        while pending:
+            a, a_end, b, b_end = pending.pop()
+            while a < a_end and b < b_end and first[a] == second[b]:
+                a, b = a + 1, b + 1
+            while a < a_end and b < b_end and first[a_end - 1] == second[b_end - 1]:
+                a_end, b_end = a_end - 1, b_end - 1
+            if a == a_end or b == b_end or (middle := self._middle(a, a_end, b, b_end)) is None:
+                self.removed[a:a_end] = b"\1" * (a_end - a)
+                self.added[b:b_end] = b"\1" * (b_end - b)
+            else:
+                pending += ((a, middle[0], b, middle[1]), (middle[0], a_end, middle[1], b_end))
+
+    def _middle(self, a: int, a_end: int, b: int, b_end: int) -> tuple[int, int] | None:
+        """A point on a shortest way from the start to the end of both, found from both ends; None if it is too long.
+
+        On a diagonal `a - b` is the same. `forward` and `backward` hold how far one comes on each diagonal.
+        """
+        first, second = self._first, self._second
+        lowest, highest = a - b_end - 1, a_end - b + 1
+        front = low = high = a - b
+        back = back_low = back_high = a_end - b_end
+        odd = (front - back) & 1
+        forward, backward = {front: a}, {back: a_end}
+        beyond = a_end + 1
+        for cost in range(1, MAX_COST + 1):
+            self._effort += 2 * cost
+            if self._effort > MAX_EFFORT and cost > SMALL_COST:
+                return None
+            if low > lowest + 1:
+                low -= 1
+                forward[low - 1] = -1
+            else:
+                low += 1
+            if high < highest - 1:
+                high += 1
+                forward[high + 1] = -1
+            else:
+                high -= 1
+            for diagonal in range(high, low - 1, -2):
+                before, after = forward[diagonal - 1], forward[diagonal + 1]
+                x = before + 1 if before >= after else after
+                y = x - diagonal
+                while x < a_end and y < b_end and first[x] == second[y]:
+                    x, y = x + 1, y + 1
+                forward[diagonal] = x
+                if odd and back_low <= diagonal <= back_high and backward[diagonal] <= x:
+                    return x, y
+            if back_low > lowest + 1:
+                back_low -= 1
+                backward[back_low - 1] = beyond
+            else:
+                back_low += 1
+            if back_high < highest - 1:
+                back_high += 1
+                backward[back_high + 1] = beyond
+            else:
+                back_high -= 1
+            for diagonal in range(back_high, back_low - 1, -2):
+                before, after = backward[diagonal - 1], backward[diagonal + 1]
+                x = before if before < after else after - 1
+                y = x - diagonal
+                while x > a and y > b and first[x - 1] == second[y - 1]:
+                    x, y = x - 1, y - 1
+                backward[diagonal] = x
+                if not odd and low <= diagonal <= high and x <= forward[diagonal]:
+                    return x, y
+        return None
+
+
+def _unique_in_both(first: list[int], second: list[int]) -> list[tuple[int, int]]:
+    """The places of the elements that both hold once, as far as they stand in the same order."""
+    ours, theirs = Counter(first), Counter(second)
+    places = {element: at for at, element in enumerate(second) if theirs[element] == 1}
+    pairs = [(at, places[element]) for at, element in enumerate(first) if ours[element] == 1 and element in places]
+    rising = longest_rising([place for _, place in pairs])
+    return [pair for pair in pairs if pair[1] in rising]
+
+
+def _slide(elements: list[int], changed: bytearray, other: bytearray) -> None:
+    """Moves each group of changed elements down as far as its text allows; groups that meet become one.
+
+    Where a group of the other sequence is within its reach, it stays beside that: then both are one difference.
+    `other` are the changes of the other sequence. Between the unchanged elements, which both have, stand the groups
+    of either, many of them empty: the groups of the two are gone through in step.
+    """
+    size = len(elements)
+    start, stop = _group_from(changed, 0)
+    beside = _group_from(other, 0)
+    while True:
+        while start < stop:
+            length = stop - start
+            while start > 0 and elements[start - 1] == elements[stop - 1]:
+                start, stop = _up(changed, start, stop)
+                beside = _group_before(other, beside)
+            earliest, matching = stop, beside[0] < beside[1]
+            while stop < size and elements[start] == elements[stop]:
+                changed[start], changed[stop] = 0, 1
+                start, stop = start + 1, _group_from(changed, stop + 1)[1]
+                beside = _group_from(other, beside[1] + 1)
+                matching = matching or beside[0] < beside[1]
+            if length == stop - start:
+                while matching and stop > earliest and beside[0] == beside[1]:
+                    start, stop = _up(changed, start, stop)
+                    beside = _group_before(other, beside)
+                break
+        if stop >= size:
+            return
+        start, stop = _group_from(changed, stop + 1)
+        beside = _group_from(other, beside[1] + 1)
+
+
+def _up(changed: bytearray, start: int, stop: int) -> tuple[int, int]:
+    """A group moved up by one element, together with a group that it meets there."""
+    changed[start - 1], changed[stop - 1] = 1, 0
+    return _start_of_group(changed, start - 1), stop - 1
+
+
+def _group_from(changed: bytearray, start: int) -> tuple[int, int]:
+    """The group, perhaps empty, that begins at a place."""
+    stop = start
+    while changed[stop]:
+        stop += 1
+    return start, stop
+
+
+def _group_before(changed: bytearray, group: tuple[int, int]) -> tuple[int, int]:
+    """The group, perhaps empty, in front of the unchanged element that stands in front of a group."""
+    stop = group[0] - 1
+    return _start_of_group(changed, stop), stop
+
+
+def _start_of_group(changed: bytearray, at: int) -> int:
+    while at > 0 and changed[at - 1]:
+        at -= 1
+    return at

@@ -1,0 +1,147 @@
+"""Three-way merge of sequences with equal elements as anchors (rules L3 and V6)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from typing import Literal, TypeAlias
+
+from krm_merge.merge.lines.diff import Block, matching_blocks
+from krm_merge.startup import frozen
+
+Origin: TypeAlias = Literal["original", "upstream", "local"]
+
+
+@frozen
+class Run:
+    """A stretch of the result: which elements of which side. `clash` names what the sides could not agree on."""
+
+    side: Origin
+    start: int
+    stop: int
+    clash: Literal["", "inserted", "changed"] = ""
+
+
+Chosen: TypeAlias = Literal["upstream", "local", "upstream-then-local", "local-then-upstream"]
+
+
+def merge_sequences(
+    original: Sequence[Hashable],
+    upstream: Sequence[Hashable],
+    local: Sequence[Hashable],
+    winner: Literal["upstream", "local"],
+    with_upstream: list[Block] | None = None,
+) -> list[Run]:
+    """The runs of the merged sequence; elements that stand in local are taken from local.
+
+    Where both sides inserted at one place, the side whose run contains the other's stands, else local's run goes
+    before upstream's (clash `inserted`). Where both changed the same elements, the winner's run stands (`changed`).
+    """
+    runs: list[Run] = []
+    o_from = u_from = l_from = 0
+    for o_at, u_at, l_at, size in anchors(original, upstream, local, with_upstream):
+        runs.extend(_between((original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at), winner))
+        if size:
+            runs.append(Run("local", l_at, l_at + size))
+        o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
+    return [run for run in runs if run.stop > run.start or run.clash]
+
+
+def choose_in_sequences(
+    original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable], chosen: Chosen
+) -> list[Run]:
+    """The runs of the merged sequence with the same choice wherever the sides cannot agree."""
+    runs: list[Run] = []
+    o_from = u_from = l_from = 0
+    for o_at, u_at, l_at, size in anchors(original, upstream, local):
+        before, theirs, ours = (original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at)
+        between = _between(before, theirs, ours, "upstream")
+        if any(run.clash for run in between):
+            runs_of = {"upstream": Run("upstream", u_from, u_at), "local": Run("local", l_from, l_at)}
+            between = [runs_of[side] for side in chosen.split("-then-")]
+            first, second = list(upstream[u_from:u_at]), list(local[l_from:l_at])
+            if (chosen == "upstream-then-local" and second[: len(first)] == first) or (
+                chosen == "local-then-upstream" and second[len(second) - len(first) :] == first
+            ):
+                # Chosen before: local has both already.
+                between = [Run("local", l_from, l_at)]
+        runs += [*between, Run("local", l_at, l_at + size)]
+        o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
+    return [run for run in runs if run.stop > run.start]
+
+
+Stretch: TypeAlias = tuple[Sequence[Hashable], int, int]
+
+
+def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Literal["upstream", "local"]) -> list[Run]:
+    before, theirs, ours = (list(side[start:stop]) for side, start, stop in (original, upstream, local))
+    from_upstream, from_local = Run("upstream", *upstream[1:]), Run("local", *local[1:])
+    if theirs in (ours, before):
+        return [from_local]
+    if ours == before:
+        return [from_upstream]
+    if before and theirs and ours:
+        # One side made all of the other's changes, and more.
+        if is_between(before, theirs, ours):
+            return [from_local]
+        if is_between(before, ours, theirs):
+            return [from_upstream]
+    if before:
+        return [Run(winner, *(upstream if winner == "upstream" else local)[1:], "changed")]
+    if _contains(ours, theirs):
+        return [from_local]
+    if _contains(theirs, ours):
+        return [from_upstream]
+    return [Run("local", *local[1:], "inserted"), from_upstream]
+
+
+def _contains(run: list[Hashable], part: list[Hashable]) -> bool:
+    return any(run[at : at + len(part)] == part for at in range(len(run) - len(part) + 1))
+
+
+def is_between(start: Sequence[Hashable], middle: Sequence[Hashable], end: Sequence[Hashable]) -> bool:
+    """Whether a shortest way from the start to the end leads over the middle: the end has all changes that made it."""
+    away = _lacking(middle, end)
+    if away > _lacking(start, end):
+        return False
+    left = _distance(start, end) - _distance(start, middle)
+    return left >= away and left == _distance(middle, end)
+
+
+def _lacking(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """The least that their distance can be: how many elements of each the other lacks, whatever their order."""
+    ours, theirs = Counter(first), Counter(second)
+    return (ours - theirs).total() + (theirs - ours).total()
+
+
+def _distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+    """How many elements have to be removed or added to come from the one to the other."""
+    return len(first) + len(second) - 2 * sum(size for _, _, size in matching_blocks(first, second))
+
+
+def anchors(
+    original: Sequence[Hashable],
+    upstream: Sequence[Hashable],
+    local: Sequence[Hashable],
+    with_upstream: list[Block] | None = None,
+) -> list[tuple[int, int, int, int]]:
+    """Stretches that all three have: positions in original, upstream and local, and the length; an empty one ends.
+
+    `with_upstream` are those of original and upstream, where they are known.
+    """
+    if with_upstream is None:
+        with_upstream = matching_blocks(original, upstream)
+    with_local = matching_blocks(original, local)
+    found: list[tuple[int, int, int, int]] = []
+    i = j = 0
+    while i < len(with_upstream) and j < len(with_local):
+        (a, in_upstream, m), (b, in_local, n) = with_upstream[i], with_local[j]
+        start, stop = max(a, b), min(a + m, b + n)
+        if start < stop:
+            found.append((start, in_upstream + start - a, in_local + start - b, stop - start))
+        if a + m < b + n:
+            i += 1
+        else:
+            j += 1
+    found.append((len(original), len(upstream), len(local), 0))
+    return found

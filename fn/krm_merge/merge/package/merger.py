@@ -1,0 +1,291 @@
+"""Three-way merge of a package: which resource is which on the other sides, what becomes of it (rules K, R)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from posixpath import dirname
+from typing import TYPE_CHECKING, Protocol
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.merge.decisions.decision import Decision
+from krm_merge.merge.decisions.member import KPTFILE, MERGE_POLICY, Fate, Member, Outcome
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.document import merge_document
+from krm_merge.merge.package.folders import Folders, is_other_package, left_alone
+from krm_merge.merge.values.tree import TreeMerge
+from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
+from krm_merge.schema.builtin import any_object_schema
+from krm_merge.startup import frozen, replace
+from krm_merge.text.document import document_text
+from krm_merge.text.reading.nodes import Canonical, Entry, Mapping, mapping_canonical, resolved, text_canonical
+
+if TYPE_CHECKING:
+    from krm_merge.merge.package.narrow import Document
+    from krm_merge.merge.package.resources import Matched
+
+
+@frozen
+class ListKeys:
+    """Merge keys of a list that the schema does not know."""
+
+    api_version: str
+    kind: str
+    path: FieldPath
+    keys: tuple[str, ...]
+
+
+class PackageSide(Protocol):
+    """One version of a package, read when it is asked for."""
+
+    @property
+    def paths(self) -> Container[str] | None:
+        """Its files; None where only resources are known."""
+        ...
+
+    def kptfiles(self) -> list[Member]:
+        """The Kptfiles that make packages."""
+        ...
+
+    def unreadable_kptfiles(self) -> Iterable[str]:
+        """The paths of Kptfiles that cannot be read."""
+        ...
+
+    def resources(self, folders: Folders) -> Sequence[Document]:
+        """All other resources, none of them read yet."""
+        ...
+
+
+@frozen
+class PackageOutcomes:
+    """What becomes of the Kptfiles of a package, and of all else."""
+
+    folders: Folders
+    resources: list[Outcome]
+
+    def outcomes(self, inhabited: Iterable[str]) -> list[Outcome]:
+        """All outcomes; `inhabited` are the places of what local still has after the merge."""
+        return self.folders.emptied(inhabited) + self.resources
+
+
+@frozen
+class PackageMerger:
+    """Merges three versions of a package under one policy.
+
+    `of_branches` is for two branches of one package, as git merges them: then nothing of a Kptfile stays local (K1).
+    """
+
+    policy: Policy
+    smart: bool = False
+    of_branches: bool = False
+    list_keys: tuple[ListKeys, ...] = ()
+
+    def run(self, original: PackageSide, upstream: PackageSide, local: PackageSide) -> PackageOutcomes:
+        """Decides what becomes of every resource; nothing is written."""
+        sides = (original, upstream, local)
+        kptfiles = self.kptfiles(*(side.kptfiles() for side in sides))
+        broken = {path for side in sides for path in side.unreadable_kptfiles()}
+        folders = Folders([o for o in kptfiles if o.member.place not in broken], self.policy, map(dirname, broken))
+        documents = [side.resources(folders) for side in sides]
+        if not any(documents[:2]):
+            return PackageOutcomes(folders, [])
+        # A Kptfile alone is merged at every render: it does not pay for these imports.
+        from krm_merge.merge.package.narrow import narrow
+        from krm_merge.merge.package.resources import Paths, match_resources
+        from krm_merge.merge.package.schemas import Schemas, definitions_in
+
+        # The least important first: the last definition of a type counts.
+        schemas = Schemas(lambda: definitions_in(document for side in documents for document in side))
+        paths = [side.paths for side in sides if side.paths is not None]
+        matched = match_resources(*narrow(*documents), folders, Paths(*paths) if len(paths) == len(sides) else None)
+        return PackageOutcomes(folders, self._resources(matched, folders, schemas.of))
+
+    def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
+        """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""
+        sides = [{member.place: member for member in side} for side in (original, upstream, local)]
+        outcomes: list[Outcome] = []
+        # A package comes before those inside it: what becomes of them depends on it.
+        for place in sorted({**sides[0], **sides[1], **sides[2]}, key=lambda place: (place.count("/"), place)):
+            members = (sides[0].get(place), sides[1].get(place), sides[2].get(place))
+            if place == KPTFILE:
+                outcomes.append(self._root_kptfile(*members))
+            elif Folders(outcomes, self.policy).closed(dirname(place)) is not None:
+                outcomes.append(Outcome("kept", *members, []))
+            else:
+                outcomes.append(self._subpackage_kptfile(*members))
+        return outcomes
+
+    def _resources(self, matched: Matched, folders: Folders, schema_of: Callable[[Member], Schema]) -> list[Outcome]:
+        outcomes = []
+        for members in matched.triples:
+            before, theirs, ours = members
+            nearest = next(member for member in reversed(members) if member is not None)
+            schema = schema_of(nearest)
+            if folders.closed(nearest.place) is not None:
+                if theirs is not before and (theirs is None or not _same(schema, before, theirs)):
+                    folders.tell(nearest.place)
+            elif before is not None and theirs is not None and ours is not None and _same_text(before, theirs):
+                # Most resources are the same on both upstream sides: nothing to decide, comments included.
+                outcomes.append(Outcome("kept", before, theirs, ours, []))
+            else:
+                outcome = self._existence(schema, before, theirs, ours)
+                new = matched.likely_renames.get(id(before))
+                if new is not None and (outcome.decisions or (theirs is None and ours is None)):
+                    outcome.decisions.append(_likely_rename(new))
+                outcomes.append(outcome)
+        return outcomes
+
+    def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
+        # K4: never added, never deleted.
+        if local is None or upstream is None:
+            decisions = []
+            if local is not None and original is not None:
+                message = "upstream has no Kptfile; local's is kept as it is"
+                decisions.append(Decision("K4", (), message, "upstream", "warning", told=True))
+            return Outcome("kept", original, upstream, local, decisions)
+        return self._merged(KptfileSchema(root=True, fork=not self.of_branches), original, upstream, local)
+
+    def _subpackage_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
+        schema = KptfileSchema(root=False, fork=not self.of_branches)
+        if local is None or not is_other_package(original or upstream, local):
+            return self._existence(schema, original, upstream, local)
+        alone = Outcome("kept", original, upstream, local, [])
+        if upstream is not original and (upstream is None or not _same(schema, original, upstream)):
+            alone.decisions.append(left_alone(alone, self.policy))
+        return alone
+
+    def _existence(
+        self, schema: Schema, original: Member | None, upstream: Member | None, local: Member | None
+    ) -> Outcome:
+        """R2 with F5: who has the resource decides what becomes of it."""
+        if self.policy.resolutions.all and (chosen := self._chosen_existence(original, upstream, local)) is not None:
+            return chosen
+        if upstream is not None and local is not None:
+            return self._merged(schema, original, upstream, local)
+        if original is None:
+            if upstream is not None and upstream.subject.key[:2] == MERGE_POLICY:
+                upstream = _without_choices(upstream)
+            return Outcome("kept" if upstream is None else "added", original, upstream, local, [])
+        if upstream is None and local is None:
+            return Outcome("kept", original, upstream, local, [])
+        holder = local or upstream
+        assert holder is not None
+        if _same(schema, original, holder):
+            return Outcome("deleted" if local is not None else "kept", original, upstream, local, [])
+        policy = self.policy.of(original.subject, holder.subject)
+        upstream_decides = policy.delete(()) == "upstream"
+        fate: Fate = "kept"
+        if upstream is None:
+            what, kept = "upstream removed it, local changed it", "local's is kept"
+            if upstream_decides:
+                fate, kept = "deleted", "the removal is kept"
+        else:
+            what, kept = "local removed it, upstream changed it", "it remains removed"
+            if upstream_decides:
+                fate, kept = "added", "upstream's is added again"
+        decision = Decision("F5", (), policy.story((), what, kept), "both", policy.severity(()), told=True)
+        return Outcome(fate, original, upstream, local, [decision])
+
+    def _chosen_existence(
+        self, original: Member | None, upstream: Member | None, local: Member | None
+    ) -> Outcome | None:
+        """What becomes of a resource that one side removed and the other changed, if somebody chose (M3)."""
+        from krm_merge.merge.values.resolving import resolved_existence, story
+
+        if original is None or (upstream is not None and local is not None):
+            return None
+        members = [member for member in (original, upstream, local) if member is not None]
+        policy = self.policy.of(*(member.subject for member in members))
+        resolution = resolved_existence(policy, original.root, _root(upstream), _root(local))
+        if resolution is None:
+            return None
+        fate: Fate = "kept"
+        if resolution.choice == "upstream" and (upstream is None) != (local is None):
+            fate = "deleted" if upstream is None else "added"
+        decision = Decision("F5", (), story(resolution), "both", told=True, resolution=resolution)
+        return Outcome(fate, original, upstream, local, [decision])
+
+    def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> Outcome:
+        known = [k for k in self.list_keys if (k.kind, k.api_version) == (local.subject.kind, _version(local.root))]
+        if known:
+            schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in known))
+        subjects = [member.subject for member in (original, upstream, local) if member is not None]
+        # R1: the name that a local rename gave stays, also where there is no original to compare with.
+        renamed = original is None and (local.subject.name, local.subject.namespace) != (
+            upstream.subject.name,
+            upstream.subject.namespace,
+        )
+        before = original.root if original is not None else _named_like(upstream.root) if renamed else None
+        policy = self.policy.of(*subjects)
+
+        def decide(root: Mapping) -> list[Decision]:
+            return TreeMerge(schema, policy, smart=self.smart).merge(before, upstream.root, root)
+
+        return merge_document(original, upstream, local, decide)
+
+
+def _without_choices(policy: Member) -> Member:
+    """A MergePolicy of upstream as it is added: its rules come in, its choices do not (M1)."""
+    from krm_merge.krm.resource import Resource
+
+    resource = Resource.from_tree(policy.root)
+    if policy.root.get("resolutions") is None:
+        return policy
+    resource.remove("resolutions")
+    return replace(policy, root=resource.merged())
+
+
+def _root(member: Member | None) -> Mapping | None:
+    return None if member is None else member.root
+
+
+def _version(root: Mapping) -> str:
+    node = root.get("apiVersion")
+    return str(node.canonical[-1]) if node is not None else ""
+
+
+def _same_text(first: Member, second: Member) -> bool:
+    return first.place == second.place and document_text(first.root) == document_text(second.root)
+
+
+def _named_like(root: Mapping) -> Mapping:
+    """An original that holds no more than upstream's name and namespace."""
+    metadata = root.fields.get(text_canonical("metadata"))
+    if metadata is None or not isinstance(metadata.value, Mapping):
+        return Mapping(None, 0, 0, True)
+    named = [
+        e for e in metadata.value.entries if e.key.canonical in (text_canonical("name"), text_canonical("namespace"))
+    ]
+    return Mapping(None, 0, 0, True, [Entry(metadata.key, Mapping(None, 0, 0, True, named))])
+
+
+def _likely_rename(new: Member) -> Decision:
+    name = "/".join(part for part in (new.subject.namespace, new.subject.name or new.generate_name) if part)
+    message = f"it may have become {new.subject.kind} {name}, which is kept as another resource"
+    return Decision("R1", (), message, "both", "warning", told=True)
+
+
+def is_unchanged(outcome: Outcome) -> bool:
+    """Whether local left the resource as the original has it, comments aside."""
+    original, local = outcome.original, outcome.local
+    return original is not None and local is not None and _same(any_object_schema(), original, local)
+
+
+def _same(schema: Schema, first: Member | None, second: Member) -> bool:
+    return first is not None and essence(schema, first.root) == essence(schema, second.root)
+
+
+def essence(schema: Schema, root: Mapping, path: tuple[str, ...] = ()) -> Canonical:
+    """The value of a resource without what is never compared (K1, R6)."""
+    fields = {}
+    for key, entry in root.fields.items():
+        at = (*path, str(key[1]) if len(key) > 1 else "")
+        if schema.stays_local(at):
+            continue
+        value = resolved(entry.value)
+        if isinstance(value, Mapping) and at in (("metadata",), ("metadata", "annotations")):
+            inner = essence(schema, value, at)
+            if inner != mapping_canonical({}):
+                fields[key] = inner
+        else:
+            fields[key] = value.canonical
+    return mapping_canonical(fields)

@@ -1,0 +1,228 @@
+"""Which resources have to be read at all: in most updates nearly all of them are the same text on both upstream sides.
+
+Of those local's version stands, whatever it is (V2, F5), so nobody needs to look at any of the three. What is left is
+matched by its name (R1), so of the rest only what carries one of those names is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
+from krm_merge.startup import pattern
+from krm_merge.text.cut import has_open_end
+
+# Where kpt notes the name that a resource had upstream (R1).
+_NOTED_IN_COMMENT = pattern(rb"""kpt-merge:[^\n/]*/([^\s"',}]+)""")
+_NOTED_IN_ANNOTATION = pattern(rb"""upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)""")
+_KIND = pattern(rb"""(^[ -]*|[{,]\s*)["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z0-9]+)""", re.MULTILINE)
+_FIRST_FIELD = pattern(rb"^([ \t]+)[^\s#]", re.MULTILINE)
+_FIRST_WORD = pattern(r"[^\s\"',}]+")
+_DOUBTFUL = tuple(b"&*!|>{[#")
+"""What a value begins with that does not stand for itself: anchor, alias, tag, block scalar, template, comment."""
+_DASH = pattern(rb"\A( *)-(?=\s)")
+_INDIRECT = pattern(rb"\\|<<|[ \t]\*")
+"""Escapes, merge keys and aliases, by which metadata may mean more than its words."""
+
+Key: TypeAlias = tuple[str, bytes]
+
+
+class Document:
+    """A resource of one side that is read when somebody asks.
+
+    `file` and `data`, its text with the fields at `column`, tell whether two documents are the same; `file` is empty
+    where `data` itself says where it belongs. `read` gives None where the text cannot be read as a resource.
+    """
+
+    __slots__ = ("_is_read", "_member", "_names", "column", "data", "file", "read")
+
+    def __init__(self, file: str, data: bytes, read: Callable[[], Member | None], column: int = 0) -> None:
+        self.file = file
+        self.data = data
+        self.read = read
+        self.column = column
+        self._member: Member | None = None
+        self._is_read = False
+        self._names: frozenset[bytes] | None = None
+
+    def member(self) -> Member | None:
+        """The resource, read at the first call."""
+        if not self._is_read:
+            self._member, self._is_read = self.read(), True
+        return self._member
+
+    def names(self) -> frozenset[bytes]:
+        """The first words of the names that the resource may have or have had, an empty one where it has no name.
+
+        No word at all where only reading the resource shows its name.
+        """
+        if self._names is None:
+            self._names = frozenset(self._plain_names() or self._peeked_names())
+        return self._names
+
+    def _plain_names(self) -> set[bytes]:
+        """The words, seen without a parser where the metadata is in block style and all of it means what it says."""
+        head = _metadata(self.column).search(self.data)
+        if head is None or self.data[:1] in (b"{", b"[") or has_open_end(self.data, head.end()):
+            return set()
+        metadata = head.group(1)
+        field = _FIRST_FIELD.search(metadata)
+        name = _name_at(len(field.group(1))).search(metadata) if field is not None else None
+        if name is None or name.group(1)[0] in _DOUBTFUL or _INDIRECT.search(metadata):
+            return set()
+        return {name.group(1), *_NOTED_IN_COMMENT.findall(metadata), *_NOTED_IN_ANNOTATION.findall(metadata)}
+
+    def _peeked_names(self) -> set[bytes]:
+        # Imported only where it is needed: hardly any package writes metadata in another way.
+        from krm_merge.text.reading.peek import scalars_below
+
+        try:
+            # The dash of an item is none of it.
+            metadata = scalars_below(_DASH.sub(rb"\1 ", self.data).decode(), "metadata")
+        except ValueError:
+            return set()
+        if metadata is None:
+            return set()
+        noted = metadata.get(("annotations", UPSTREAM_IDENTIFIER), "").rpartition("|")
+        return {
+            _word(metadata.get(("name",), "")),
+            *((_word(noted[2]),) if noted[1] else ()),
+            *_NOTED_IN_COMMENT.findall(self.data),
+        }
+
+
+class Narrowed(NamedTuple):
+    """The members of each side that a merge has to look at."""
+
+    original: list[Member]
+    upstream: list[Member]
+    local: list[Member]
+
+
+def narrow(original: Sequence[Document], upstream: Sequence[Document], local: Sequence[Document]) -> Narrowed:
+    """The resources whose merge can give anything but local's, each side in its order.
+
+    Matching these gives the pairs that matching all would give: names are followed until no new one turns up.
+    """
+    left = Counter((d.file, d.data) for d in original) & Counter((d.file, d.data) for d in upstream)
+    same: list[list[Document]] = []
+    chosen: list[set[int]] = []
+    for side in (original, upstream):
+        untouched, changed = _split(side, left.copy())
+        same.append(untouched)
+        chosen.append(set(map(id, changed)))
+    chosen.append(set())
+    if chosen[0] or chosen[1]:
+        pending = [d for side, ids in zip((original, upstream), chosen, strict=False) for d in side if id(d) in ids]
+        indexes = [_Index(side) for side in (*same, local)]
+        _follow(pending, indexes, chosen)
+        _follow(list(_perhaps_renamed(original, local, chosen)), indexes, chosen)
+    return Narrowed(*(_members(side, ids) for side, ids in zip((original, upstream, local), chosen, strict=True)))
+
+
+def _split(side: Iterable[Document], left: Counter[Key]) -> tuple[list[Document], list[Document]]:
+    """What also stands on the other side, and what does not."""
+    untouched: list[Document] = []
+    changed: list[Document] = []
+    for document in side:
+        key = (document.file, document.data)
+        (untouched if left[key] > 0 else changed).append(document)
+        left[key] -= 1
+    return untouched, changed
+
+
+def _follow(pending: list[Document], indexes: list[_Index], chosen: list[set[int]]) -> None:
+    """Chooses what may have the name of something chosen, on all sides, until nothing is left to choose."""
+    seen: set[str] = set()
+    while pending:
+        member = pending.pop().member()
+        if member is None or member.subject.name in seen:
+            continue
+        seen.add(member.subject.name)
+        for index, ids in zip(indexes, chosen, strict=True):
+            found = [document for document in index.take(member.subject.name) if id(document) not in ids]
+            ids.update(map(id, found))
+            pending += found
+
+
+def _perhaps_renamed(
+    original: Sequence[Document], local: Sequence[Document], chosen: list[set[int]]
+) -> Iterator[Document]:
+    """Chooses what local may have renamed (R1): of the kinds of chosen resources that local lacks, in their files.
+
+    Where files are not known, those under names that the original has not.
+    """
+    held = Counter((d.file, m.subject) for d in local if id(d) in chosen[2] and (m := d.member()) is not None)
+    lost: list[tuple[str, bytes]] = []
+    for document in original:
+        if id(document) in chosen[0] and (member := document.member()) is not None:
+            if held[document.file, member.subject] <= 0:
+                lost.append((document.file, member.subject.kind.encode()))
+            held[document.file, member.subject] -= 1
+    if not lost:
+        return
+    kinds, files = {kind for _, kind in lost}, {file for file, _ in lost}
+    files_before = {document.file for document in original}
+    known = {named for document in original for named in _kinds_and_names(document, kinds)}
+    for document in local:
+        if id(document) in chosen[2] or (document.file in files_before and document.file not in files):
+            continue
+        named = _kinds_and_names(document, kinds)
+        if named and (document.file or not named <= known):
+            chosen[2].add(id(document))
+            yield document
+
+
+def _kinds_and_names(document: Document, kinds: set[bytes]) -> set[tuple[bytes, bytes]]:
+    """What a document may be, of these kinds; a name that cannot be seen is empty."""
+    # The kind of the document itself is the one that is indented least.
+    found = min(_KIND.findall(document.data), key=lambda match: len(match[0]), default=(b"", b""))[1]
+    return {(found, name) for name in document.names() or {b""}} if found in kinds else set()
+
+
+class _Index:
+    """Finds the documents of a side by name."""
+
+    def __init__(self, side: Iterable[Document]) -> None:
+        self._by_word: dict[bytes, list[Document]] = {}
+        self._unknown: list[Document] = []
+        for document in side:
+            names = document.names()
+            for name in names:
+                self._by_word.setdefault(name, []).append(document)
+            if not names:
+                self._unknown.append(document)
+
+    def take(self, name: str) -> list[Document]:
+        """Every document that may have this name, and perhaps others; what was taken before is left out."""
+        found = [*self._by_word.pop(_word(name), []), *self._unknown]
+        # Whoever asks reads them, whatever their names: once is enough.
+        self._unknown = []
+        return found
+
+
+def _word(name: str) -> bytes:
+    """The first word of a name; empty where a name is missing, or begins with what a plain name cannot."""
+    word = _FIRST_WORD.match(name)
+    return word.group().encode() if word is not None else b""
+
+
+def _members(side: Iterable[Document], ids: set[int]) -> list[Member]:
+    return [member for document in side if id(document) in ids and (member := document.member()) is not None]
+
+
+@cache
+def _metadata(column: int) -> re.Pattern[bytes]:
+    """The field metadata of a mapping at a column, in block style: the rest of its line and the lines below it."""
+    below = rb"(?:[ \t]{%d,}[^\n]*\n?|[ \t]*(?:#[^\n]*|\r)?\n)*" % (column + 1)
+    return re.compile(rb"(?:^|\n)[ -]{%d}metadata:([^\n]*\n%s)" % (column, below))
+
+
+@cache
+def _name_at(column: int) -> re.Pattern[bytes]:
+    """A plain field `name` of a mapping at a column; its value stands on its line."""
+    return re.compile(rb"^ {%d}name:[ \t]+[\"']?([^\s\"',}]+)" % column, re.MULTILINE)

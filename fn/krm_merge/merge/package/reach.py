@@ -1,0 +1,51 @@
+"""Whether a rule of the user reaches anything in the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krm_merge.krm.fieldpath import ANY, FieldPath, Step
+from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.decisions.policy import Rule
+from krm_merge.merge.values.images import image_repository
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved, text_canonical
+from krm_merge.text.reading.values import key_text
+
+
+def reaches(rule: Rule, members: Iterable[Member]) -> bool:
+    """Whether the rule selects a resource of some side, and its path leads somewhere in one of them."""
+    return any(
+        rule.selects(member.subject) and (rule.path is None or _leads(member.root, rule.path)) for member in members
+    )
+
+
+def _leads(node: Node, path: FieldPath) -> bool:
+    if not path:
+        return True
+    step, rest = path[0], path[1:]
+    return any(_leads(resolved(child), rest) for child in children_at(resolved(node), step))
+
+
+def children_at(node: Node, step: Step) -> list[Node]:
+    """What is at a step of a path in a node that is no alias."""
+    if isinstance(node, Mapping):
+        if isinstance(step, str) and (known := node.fields.get(text_canonical(step))) is not None and step != ANY:
+            return [known.value]
+        return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
+    if not isinstance(node, Sequence):
+        return []
+    if isinstance(step, int):
+        return node.items[step : step + 1]
+    return [item for item in node.items if step == ANY or (isinstance(step, tuple) and _has_keys(resolved(item), step))]
+
+
+def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    for name, wanted in keys:
+        value = item.get(name)
+        text = key_text(value) if value is not None else None
+        # Functions are named by their image without the version.
+        if text != wanted and not (name == "image" and text is not None and image_repository(text) == wanted):
+            return False
+    return True

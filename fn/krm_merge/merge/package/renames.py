@@ -1,0 +1,188 @@
+"""Files that one side moved as a whole, and resources that one side renamed (rule R1)."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.values.likeness import THRESHOLD, likeness
+from krm_merge.text.reading import nodes
+from krm_merge.text.reading.nodes import Entry, Node, resolved, text_canonical
+
+Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
+"""A resource in original, upstream and local."""
+
+_Row: TypeAlias = list[Member | None]
+_Label: TypeAlias = tuple[str, str, str]
+_Thing = TypeVar("_Thing")
+
+MOST_CANDIDATES = 100
+"""Of more new resources in one file only those of the same name are looked at."""
+
+_IDENTITY = {text_canonical(name) for name in ("apiVersion", "kind")}
+_NAME = {text_canonical(name) for name in ("name", "namespace", "generateName")}
+
+
+def moved_files(
+    original: Sequence[Member],
+    side: Sequence[Member],
+    before: Container[str],
+    after: Container[str],
+    elsewhere: Container[str],
+) -> dict[str, str]:
+    """The original's path of each file that a side moved as a whole.
+
+    That is a file that only the side has, with the resources of one that only the original has, as many of each kind
+    and name, and alike; each the other's best. `before` and `after` are the files of both, `elsewhere` those of the
+    third side: where that has both files, they are two.
+    """
+    gone = _by_file(member for member in original if member.place not in after)
+    new = _by_file(member for member in side if member.place not in before)
+    if not gone or not new:
+        return {}
+
+    def alike(old: list[Member], path: list[Member]) -> float:
+        return sum(likeness(a.root, b.root) for a, b in zip(old, path, strict=True)) / len(old)
+
+    by_labels: dict[tuple[_Label, ...], list[str]] = {}
+    for path, members in new.items():
+        by_labels.setdefault(tuple(map(_label, members)), []).append(path)
+    scores = (
+        (old, path, alike(members, new[path]))
+        for old, members in gone.items()
+        for path in by_labels.get(tuple(map(_label, members)), ())
+        if old not in elsewhere or path not in elsewhere
+    )
+    return {path: old for old, path in _best_pairs(scores)}
+
+
+def follow_renames(
+    triples: list[Triple], places: Sequence[Mapping[str, str]]
+) -> tuple[list[Triple], dict[int, Member]]:
+    """Joins what is one resource under two names: one that a side no longer has, and one that only this side has.
+
+    Both stand in the same file (or the one that took its place), are of one kind or have one name, and are alike;
+    each is the other's only candidate. `places` has the original's paths of moved files for each side. Returns the
+    resources, and by id() of the original what it may have become where that is less sure.
+    """
+    rows: list[_Row | None] = [list(triple) for triple in triples]
+    likely: dict[int, Member] = {}
+    for side in (1, 2):
+        lost = [at for at, row in enumerate(rows) if row and row[0] is not None and row[side] is None]
+        found = [at for at, row in enumerate(rows) if row and row[0] is None and row[side] is not None]
+        scores = list(_scores(rows, lost, found, side, places[side])) if lost and found else []
+        sure = _best_pairs((old, new, score) for old, new, score, is_near in scores if is_near)
+        joined = {at for pair in sure for at in pair}
+        for old, new, score, _ in scores:
+            are_open = old not in joined and new not in joined and not _renamed_alike(rows[old], rows[new])
+            if score >= THRESHOLD and are_open:
+                likely.setdefault(id(_member(rows, old, 0)), _member(rows, new, side))
+        for old, new in sure:
+            row, other = rows[old], rows[new]
+            assert row is not None
+            assert other is not None
+            rows[old], rows[new] = [a if a is not None else b for a, b in zip(row, other, strict=True)], None
+    return [(row[0], row[1], row[2]) for row in rows if row is not None], likely
+
+
+def _scores(
+    rows: Sequence[_Row | None], lost: Sequence[int], found: Sequence[int], side: int, places: Mapping[str, str]
+) -> Iterator[tuple[int, int, float, bool]]:
+    """How alike the rows are that may be one resource, by their places in `rows`; whether nothing else speaks against.
+
+    Against it speaks another file, or a third side that has both.
+    """
+    by_file: dict[str, list[int]] = {}
+    for at in found:
+        new = _member(rows, at, side)
+        by_file.setdefault(places.get(new.place, new.place), []).append(at)
+    known = {row[0].subject for row in rows if row is not None and row[0] is not None}
+    new_ones = [at for at in found if _member(rows, at, side).subject not in known]
+    contents: dict[int, list[Node]] = {}
+    for at in lost:
+        old = _member(rows, at, 0)
+        near = by_file.get(old.place, [])
+        candidates = [*near, *new_ones] if len(lost) * len(new_ones) <= MOST_CANDIDATES else near
+        for other in dict.fromkeys(candidates):
+            new = _member(rows, other, side)
+            same_name = (old.subject.name, old.generate_name) == (new.subject.name, new.generate_name)
+            if not same_name and (old.subject.kind != new.subject.kind or len(candidates) > MOST_CANDIDATES):
+                continue
+            if side == 1 and _lacks_both(rows[at], rows[other]) and old.index != new.index:
+                # Both sides removed the one, and upstream added the other elsewhere: git has it, too (law H).
+                continue
+            for row in (at, other):
+                if row not in contents:
+                    contents[row] = [_content(member) for member in rows[row] or () if member is not None]
+            # A side that has the other one's changes already resembles that more than the original (law D).
+            score = max(likeness(one, another) for one in contents[at] for another in contents[other])
+            # Of several that are alike, one that kept its name is the nearer.
+            score = score + same_name if score >= THRESHOLD else 0.0
+            yield at, other, score, other in near and _fit_together(rows[at], rows[other])
+
+
+def _lacks_both(old: _Row | None, new: _Row | None) -> bool:
+    """Whether local has neither."""
+    return old is not None and new is not None and old[2] is new[2] is None
+
+
+def _fit_together(old: _Row | None, new: _Row | None) -> bool:
+    """Whether no side has both."""
+    return all(a is None or b is None for a, b in zip(old or (), new or (), strict=True))
+
+
+def _renamed_alike(old: _Row | None, new: _Row | None) -> bool:
+    """Whether both sides have the new one and lack the old one: nothing is left to merge."""
+    return old is not None and new is not None and old[1] is old[2] is None and None not in new[1:]
+
+
+def _member(rows: Sequence[_Row | None], at: int, side: int) -> Member:
+    row = rows[at]
+    member = row[side] if row is not None else None
+    assert member is not None
+    return member
+
+
+def _best_pairs(scores: Iterable[tuple[_Thing, _Thing, float]]) -> list[tuple[_Thing, _Thing]]:
+    """Those that are each the other's one best, at or above the threshold."""
+    alike = [(old, new, score) for old, new, score in scores if score >= THRESHOLD]
+    of_old: dict[_Thing, list[float]] = {}
+    of_new: dict[_Thing, list[float]] = {}
+    for old, new, score in alike:
+        of_old.setdefault(old, []).append(score)
+        of_new.setdefault(new, []).append(score)
+
+    def is_best(score: float, others: list[float]) -> bool:
+        return score == max(others) and others.count(score) == 1
+
+    return [(old, new) for old, new, score in alike if is_best(score, of_old[old]) and is_best(score, of_new[new])]
+
+
+def _by_file(members: Iterable[Member]) -> dict[str, list[Member]]:
+    """The resources of each file, by kind and name."""
+    files: dict[str, list[Member]] = {}
+    for member in sorted(members, key=_label):
+        files.setdefault(member.place, []).append(member)
+    return files
+
+
+def _label(member: Member) -> _Label:
+    return member.subject.group, member.subject.kind, member.subject.name or member.generate_name
+
+
+def _content(member: Member) -> Node:
+    """A resource without what names it."""
+    entries = []
+    for key, entry in member.root.fields.items():
+        value = resolved(entry.value)
+        if key == text_canonical("metadata") and isinstance(value, nodes.Mapping):
+            value = _without(value, _NAME)
+        if key not in _IDENTITY and not (isinstance(value, nodes.Mapping) and not value.fields):
+            entries.append(Entry(entry.key, value))
+    return nodes.Mapping(None, 0, 0, True, entries)
+
+
+def _without(mapping: nodes.Mapping, keys: set[nodes.Canonical]) -> nodes.Mapping:
+    entries = [Entry(e.key, e.value) for key, e in mapping.fields.items() if key not in keys]
+    return nodes.Mapping(None, 0, 0, True, entries)

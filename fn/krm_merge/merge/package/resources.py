@@ -1,0 +1,151 @@
+"""Which resource of one side is which of the others (rules R1, R3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
+from krm_merge.merge.lines.comments import MERGE_COMMENT, CommentReader
+from krm_merge.merge.package.folders import Folders
+from krm_merge.merge.package.renames import Triple, follow_renames, moved_files
+from krm_merge.text.reading import nodes
+from krm_merge.text.reading.nodes import Scalar, resolved, text_canonical
+from krm_merge.text.reading.values import key_text
+
+_CLUSTER_SCOPED = "~C"
+_DEFAULT_NAMESPACE = "default"
+
+Identity: TypeAlias = tuple[str, str, str, str, str]
+"""Package folder (of what has no name its file), group, kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The files of each side."""
+
+    original: Container[str]
+    upstream: Container[str]
+    local: Container[str]
+
+
+class Matched(NamedTuple):
+    """Original, upstream and local of each resource; by id() of an original, what it may have been renamed to."""
+
+    triples: list[Triple]
+    likely_renames: dict[int, Member]
+
+
+def match_resources(
+    original: Sequence[Member],
+    upstream: Sequence[Member],
+    local: Sequence[Member],
+    folders: Folders,
+    paths: Paths | None = None,
+) -> Matched:
+    """Original, upstream and local of each resource, in local's order, then upstream's (R1).
+
+    A resource is matched within its package. Where a side has an identity in more than one place, it is matched within
+    one file; files that a side moved as a whole are followed, and so are renames. `paths` are the files of each side,
+    by default those of the members.
+    """
+    paths = paths or Paths(*({member.place for member in side} for side in (original, upstream, local)))
+    moved_upstream = moved_files(original, upstream, paths.original, paths.upstream, paths.local)
+    moved_locally = moved_files(original, local, paths.original, paths.local, paths.upstream)
+    # After a merge, a file of local's own may look like one that upstream deleted: local's is kept (law D).
+    moved_locally = {
+        new: old for new, old in moved_locally.items() if old in paths.upstream or old in moved_upstream.values()
+    }
+    places: Sequence[Mapping[str, str]] = ({}, moved_upstream, moved_locally)
+    members = (*original, *upstream, *local)
+    unplaced = {(m.subject.group, m.subject.kind) for m in members if not m.is_placed and _is_nameless(m)}
+    sides: list[dict[Identity, list[Member]]] = [{}, {}, {}]
+
+    def identity_of(member: Member, side: int) -> Identity:
+        if not _is_nameless(member):
+            return _identity(member, folders)
+        # Nothing but its file tells it from others of its kind.
+        group, kind = member.subject.group, member.subject.kind
+        return ("" if (group, kind) in unplaced else places[side].get(member.place, member.place), group, kind, "", "")
+
+    for at, held in enumerate((original, upstream)):
+        for member in held:
+            sides[at].setdefault(identity_of(member, at), []).append(member)
+    known = sides[0].keys() | sides[1].keys()
+    own = {identity_of(member, 2) for member in local} & known
+    for member in local:
+        identity = identity_of(member, 2)
+        if identity not in own and not _is_nameless(member):
+            # A resource that has the name itself is it, whatever another one's note says.
+            noted = _upstream_identity(member, folders, known)
+            identity = identity if noted in own else noted
+        sides[2].setdefault(identity, []).append(member)
+    triples: list[Triple] = []
+    for identity in dict.fromkeys([*sides[2], *sides[1], *sides[0]]):
+        triples += _aligned([side.get(identity, []) for side in sides], places)
+    return Matched(*follow_renames(triples, places))
+
+
+def _aligned(sides: list[list[Member]], places: Sequence[Mapping[str, str]]) -> list[Triple]:
+    """Aligns the members of one identity: where a side has several, those of one file, in the order of that."""
+    if max(len(side) for side in sides) == 1:
+        row = [side[0] if side else None for side in sides]
+        return [(row[0], row[1], row[2])]
+    by_file: dict[tuple[str, int], list[Member | None]] = {}
+    for at, side in enumerate(sides):
+        count: Counter[str] = Counter()
+        for member in side:
+            place = places[at].get(member.place, member.place)
+            by_file.setdefault((place, count[place]), [None, None, None])[at] = member
+            count[place] += 1
+    return [(row[0], row[1], row[2]) for row in by_file.values()]
+
+
+def _is_nameless(member: Member) -> bool:
+    return not member.subject.name and not member.generate_name
+
+
+def _identity(member: Member, folders: Folders) -> Identity:
+    subject = member.subject
+    name = subject.name or f"{member.generate_name}*"
+    return (folders.of(member.place), subject.group, subject.kind, subject.namespace, name)
+
+
+def _upstream_identity(member: Member, folders: Folders, known: set[Identity]) -> Identity:
+    """R1: a local rename is followed by kpt's comment, else by its annotation."""
+    folder, group, kind, namespace, name = own = _identity(member, folders)
+    noted = _noted_in_comment(member.root)
+    if noted is None:
+        identifier = _noted_in_annotation(member.root)
+        if identifier is None:
+            return own
+        group, kind, *noted = identifier
+    namespace, name = noted
+    for candidate in (namespace, "" if namespace == _DEFAULT_NAMESPACE else namespace):
+        identity = (folder, group, kind, candidate, name)
+        if identity in known:
+            return identity
+    return own if own in known else (folder, group, kind, namespace, name)
+
+
+def _noted_in_comment(root: nodes.Mapping) -> list[str] | None:
+    """Namespace and name of `# kpt-merge: namespace/name`."""
+    entry = root.fields.get(text_canonical("metadata"))
+    line = CommentReader().of(root, entry).line if entry is not None else None
+    if line is None or not line.startswith(MERGE_COMMENT):
+        return None
+    namespace, slash, name = line.removeprefix(MERGE_COMMENT).strip().partition("/")
+    return [namespace, name] if slash and name else None
+
+
+def _noted_in_annotation(root: nodes.Mapping) -> list[str] | None:
+    """Group, kind, namespace and name of kpt's annotation."""
+    metadata = root.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, nodes.Mapping) else None
+    node = annotations.get(UPSTREAM_IDENTIFIER) if isinstance(annotations, nodes.Mapping) else None
+    parts = key_text(resolved(node)).split("|") if isinstance(node, Scalar) else []
+    if len(parts) != 4:
+        return None
+    return [part if part != _CLUSTER_SCOPED else "" for part in parts]

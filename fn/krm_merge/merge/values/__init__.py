@@ -1,0 +1,1 @@
+"""Decides on the values of one resource: maps, lists, functions of a pipeline, images."""

@@ -1,0 +1,61 @@
+"""What must hold for a merged Kptfile (rule K3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.merge.values.identity import read_functions
+from krm_merge.schema.kptfile import FUNCTION_LISTS
+from krm_merge.startup import frozen
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+
+
+@frozen
+class Fault:
+    """Something that kpt would refuse in a Kptfile. `function` names it, whatever its position."""
+
+    kind: str
+    path: FieldPath
+    function: str
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes it the same fault in another version of the Kptfile."""
+        return (self.kind, self.path[:2], self.function)
+
+
+def faults(root: Mapping) -> list[Fault]:
+    """The faults of a Kptfile's pipeline."""
+    found: list[Fault] = []
+    for path in FUNCTION_LISTS:
+        functions = _list_at(root, path)
+        if functions is None:
+            continue
+        read = read_functions(functions.items)
+        names = Counter(function.name for function in read if function.name)
+        for name, count in names.items():
+            if count > 1:
+                found.append(Fault(f"has a name that {count} functions have", path, name))
+        for position, function in enumerate(read):
+            step = function.step(position)
+            at = (*path, step if sum(1 for i, f in enumerate(read) if f.step(i) == step) == 1 else position)
+            node = function.node
+            if not isinstance(node, Mapping):
+                found.append(Fault("is not a mapping", at, function.label))
+                continue
+            if not function.image and not function.exec:
+                found.append(Fault("has neither image nor exec", at, function.label))
+            if function.image and function.exec:
+                found.append(Fault("has both image and exec", at, function.label))
+            if node.get("configPath") is not None and node.get("configMap") is not None:
+                found.append(Fault("has both configPath and configMap", at, function.label))
+    return found
+
+
+def _list_at(root: Mapping, path: tuple[str, str]) -> Sequence | None:
+    node: Node | None = root
+    for name in path:
+        value = node.get(name) if isinstance(node, Mapping) else None
+        node = None if value is None else resolved(value)
+    return node if isinstance(node, Sequence) else None

@@ -1,0 +1,352 @@
+"""Three-way merge of lists (rules L1-L3, F3, F5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from krm_merge.krm.fieldpath import FieldPath, format_path
+from krm_merge.merge.decisions.decision import Decision, Edit, Insert, Move, Remove, Replace, Severity, Side, apply
+from krm_merge.merge.decisions.resolution import Resolution
+from krm_merge.merge.decisions.verdict import Sides, Verdict, same
+from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
+from krm_merge.merge.values.matching import Match, match_by_key, match_by_value, match_objects
+from krm_merge.merge.values.order import Order, merge_order
+from krm_merge.merge.values.pairing import added_at_one_place, match_sequence, replaced_by_both
+from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList
+from krm_merge.schema.objects import ObjectListSchema
+from krm_merge.startup import replace
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.order import longest_rising
+from krm_merge.text.reading.layout import NO_COMMENTS
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.values import from_value
+
+if TYPE_CHECKING:
+    from krm_merge.merge.values.tree import TreeMerge
+
+
+def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
+    """Decides on a list; all sides that are there are lists."""
+    kind = merge.schema.list_kind(path)
+    items = [_items(node) for node in sides.nodes]
+    if kind == WHOLE or not any(items):
+        return sides.settled() or merge.conflict(path, sides, "V4")
+    if kind == FUNCTIONS:
+        return _functions(merge, path, sides, items)
+    matches = None
+    if kind == SET:
+        matches = match_by_value(items)
+    elif kind == OBJECTS:
+        matches = match_objects(items)
+    elif isinstance(kind, KeyedList):
+        matches = match_by_key(items, kind)
+    if matches is not None:
+        return _elements(merge, path, sides, items, matches)
+    settled = sides.settled()
+    if settled is not None and (settled.node is not sides.upstream or not all(items)):
+        return settled
+    verdict = _sequence(merge, path, sides, items)
+    if kind == ORDERED or settled is not None:
+        return verdict
+    # L1: a keyed list whose elements cannot be told apart is a sequence.
+    reason = "elements that share a key or have none, so the list is merged as a plain sequence"
+    severity: Severity = "error" if verdict.severity == "error" else "warning"
+    message = f"{reason}: {verdict.message}" if verdict.message else reason
+    return replace(verdict, rule="L1", severity=severity, message=message)
+
+
+def _items(node: Node | None) -> list[Node]:
+    return [resolved(item) for item in node.items] if isinstance(node, Sequence) else []
+
+
+# ---- functions ---------------------------------------------------------------------------------------------------
+
+
+def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
+    matches = match_functions(items[0], items[1], items[2], smart=merge.smart)
+    if isinstance(matches, NotIdentified) and (chosen := _recognised(merge, path, sides)) is not None:
+        merge.record(chosen, path, sides, ())
+        matches = match_functions(items[0], items[1], items[2], smart=True)
+    if isinstance(matches, NotIdentified):
+        return _functions_as_one_value(merge, path, sides, items, matches.reason)
+    for match in matches:
+        if match.moved_registry:
+            step = (*path, match.step)
+            merge.note(step, "F4", "the same function, its image moved to another registry")
+    return _elements(merge, path, sides, items, matches)
+
+
+def _recognised(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
+    """M4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
+    from krm_merge.merge.values.resolving import fit_of, story
+
+    for resolution in merge.policy.resolutions_at(path):
+        recognises = (resolution.nature, resolution.choice) == ("functions", "recognise")
+        if recognises and fit_of(merge, resolution, path, sides):
+            return Verdict(sides.local, "F3", "both", "info", story(resolution), resolution)
+    return None
+
+
+def _functions_as_one_value(
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], reason: str
+) -> Verdict:
+    """F3: upstream's list if upstream changed it, else local's; both changed it: a conflict."""
+    if settled := sides.settled():
+        return replace(settled, rule="F3")
+    verdict = merge.conflict(path, sides, "F3", f"{reason}, so the list is one value")
+    if verdict.node is sides.local or verdict.severity == "error":
+        return verdict
+    kept = {item.canonical for side in items[:2] for item in side}
+    functions = read_functions(items[2])
+    dropped = [at for at, item in enumerate(items[2]) if item.canonical not in kept]
+    for at in dropped:
+        label = functions[at].label
+        merge.note(
+            (*path, at),
+            "F3",
+            f"the local function {label} is dropped",
+            "warning",
+            "local",
+            Sides(None, None, items[2][at]),
+        )
+    names = ", ".join(functions[at].label for at in dropped)
+    remedy = "; name every function on all sides, or set functionIdentity: smart, to keep them"
+    return replace(verdict, message=verdict.message + (f"; dropped from local: {names}{remedy}" if names else ""))
+
+
+# ---- lists whose elements have an identity -----------------------------------------------------------------------
+
+
+def _elements(
+    merge: TreeMerge,
+    path: FieldPath,
+    sides: Sides,
+    items: list[list[Node]],
+    elements: list[Match],
+    lost: Callable[[Match], Verdict | None] = lambda _: None,
+) -> Verdict:
+    """Decides on each element, then on their order; `lost` gives the verdict on those that others replace."""
+    base = sides.local if sides.local is not None else sides.upstream
+    if base is None:
+        return Verdict(None)
+    assert isinstance(base, Sequence)
+    mark = len(merge.decisions)
+    verdicts = [lost(e) or _element(merge, path, e, _sides_of(items, e)) for e in elements]
+    alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
+    if not alive and any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True)):
+        # V3: what had content and has none now disappears, unless a side holds it empty itself.
+        for element, verdict in zip(elements, verdicts, strict=True):
+            merge.record(verdict, (*path, element.step), _sides_of(items, element), ())
+        merge.forget_since(mark)
+        return Verdict(None)
+    orders = [_order(elements, side) for side in ("original", "upstream", "local")]
+    order = _merged_order(merge, path, elements, orders, alive)
+    on_base = "local" if base is sides.local else "upstream"
+    children = [_child(base, sides, elements[at], on_base) for at in order.keys]
+    placed = arrange(base, [child for child, _ in children], merge, sides)
+    for at, verdict in enumerate(verdicts):
+        if at not in alive:
+            position = getattr(elements[at], on_base)
+            edits: tuple[Edit, ...] = (Remove(base, base.items[position]),) if position is not None else ()
+            merge.record(verdict, (*path, elements[at].step), _sides_of(items, elements[at]), edits)
+    for at, (child, own) in zip(order.keys, children, strict=True):
+        verdict, step = verdicts[at], (*path, elements[at].step)
+        edits = placed.get(id(child), ())
+        node = verdict.node
+        if own and node is not resolved(child):
+            assert node is not None
+            edits = (*edits, Replace(child, node))
+        comments = merge.discarded_comments(verdict, sides, _children(sides, elements[at]))
+        merge.record(_as_move(verdict, edits), step, _sides_of(items, elements[at]), edits, comments)
+    return Verdict(base, side="local" if base is sides.local else "upstream")
+
+
+def _merged_order(
+    merge: TreeMerge, path: FieldPath, elements: list[Match], orders: list[list[int]], alive: set[int]
+) -> Order[int]:
+    """L4; where both sides reordered in different ways, that is on record."""
+    order = merge_order(orders[0], orders[1], orders[2], alive)
+    if not order.upstream_reordered or not order.local_reordered:
+        return order
+    theirs, ours = ([at for at in orders[one] if at in orders[other]] for one, other in ((1, 2), (2, 1)))
+    by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
+    # What is ordered is known by its keys.
+    sides = Sides(*(from_value([_label(elements[at]) for at in side]) for side in orders))
+    merged = {"upstream": order, "local": by_local}
+
+    def chosen(resolution: Resolution) -> tuple[Node | None] | None:
+        if resolution.choice not in merged:
+            return None
+        return (from_value([_label(elements[at]) for at in merged[resolution.choice].keys]),)
+
+    if (verdict := merge.chosen_by(("order",), path, sides, chosen)) is not None and verdict.resolution is not None:
+        merge.record(verdict, path, sides, ())
+        return merged[verdict.resolution.choice]
+    if theirs != ours:
+        kept = from_value([_label(elements[at]) for at in order.keys])
+        what = "upstream and local both reordered; upstream's order is kept"
+        merge.record(Verdict(kept, "L4", "both", "info", what), path, sides, ())
+    return order
+
+
+def _label(element: Match) -> str:
+    return format_path((element.step,)) if not isinstance(element.step, str) else element.step
+
+
+def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) -> Verdict:
+    step = (*path, element.step)
+    if (chosen := merge.chosen_side(("element",), step, sides)) is not None:
+        return chosen
+    holder, object_ = merge.schema, sides.local or sides.upstream or sides.original
+    upstream, local = sides.upstream, sides.local
+    are_functions = holder.list_kind(path) == FUNCTIONS
+    if are_functions and sides.original is None and upstream is not None and local is not None:
+        if differ_in_version_only(upstream, local):
+            return merge.value(step, sides)
+        # F7: two functions are never fused.
+        if (chosen := merge.chosen_side(("added-twice",), step, sides)) is not None:
+            return chosen
+        return merge.conflict(step, sides, "F7", "two functions of one name or image")
+    if not isinstance(holder, ObjectListSchema) or not isinstance(object_, Mapping) or path != ("items",):
+        return _existence(merge, step, sides)
+    merge.schema = holder.of_item(step, object_)
+    verdict = _existence(merge, step, sides)
+    merge.schema = holder
+    return verdict
+
+
+def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
+    """F5: the local decision about existence is kept; values merge where both have the element."""
+    original, upstream, local = sides.original, sides.upstream, sides.local
+    if original is None or (upstream is not None and local is not None):
+        return merge.value(path, sides)
+    if upstream is None and local is None:
+        return Verdict(None, side="both")
+    deleter: Side = "upstream" if upstream is None else "local"
+    if same(original, local if upstream is None else upstream):
+        return Verdict(None, "F5", deleter)
+    policy = merge.policy
+    upstream_decides = policy.delete(path) == "upstream"
+    if deleter == "upstream":
+        node, kept = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
+    else:
+        node, kept = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
+    other: Side = "local" if deleter == "upstream" else "upstream"
+    story = policy.story(path, f"{deleter} removed it, {other} changed it", kept)
+    return Verdict(node, "F5", "both", policy.severity(path), story)
+
+
+def _sides_of(items: list[list[Node]], element: Match) -> Sides:
+    places = zip(items, element.places, strict=True)
+    return Sides(*(None if position is None else side[position] for side, position in places))
+
+
+def _order(elements: list[Match], side: str) -> list[int]:
+    """The elements that a side has, by their number, in the side's order."""
+    placed = [(getattr(element, side), number) for number, element in enumerate(elements)]
+    return [number for position, number in sorted((p, n) for p, n in placed if p is not None)]
+
+
+def _child(base: Sequence, sides: Sides, element: Match, on_base: str) -> tuple[Node, bool]:
+    """The element's item in the base list, or upstream's; whether it is the base's own."""
+    position = getattr(element, on_base)
+    if position is not None:
+        return base.items[position], True
+    assert isinstance(sides.upstream, Sequence)
+    assert element.upstream is not None
+    return sides.upstream.items[element.upstream], False
+
+
+def _children(sides: Sides, element: Match) -> tuple[Node | None, Node | None, Node | None]:
+    """An element on the three sides, as each list has it."""
+    original, upstream, local = (
+        node.items[at] if isinstance(node, Sequence) and at is not None else None
+        for node, at in zip(sides.nodes, element.places, strict=True)
+    )
+    return original, upstream, local
+
+
+def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
+    is_move = not verdict.told and len(edits) == 1 and isinstance(edits[0], Move)
+    return replace(verdict, rule="L4", side="upstream") if is_move else verdict
+
+
+def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
+    """The edits that bring the wanted items into this order, by the id of the item; removals apart."""
+    position = {id(item): at for at, item in enumerate(base.items)}
+    steady = longest_rising([position[id(item)] for item in wanted if id(item) in position])
+    edits: dict[int, tuple[Edit, ...]] = {}
+    previous: Node | None = None
+    for item in wanted:
+        at = position.get(id(item))
+        if at is None:
+            comments = merge.comments.of(sides.upstream, item) if sides.upstream is not None else NO_COMMENTS
+            edits[id(item)] = (Insert(base, item, previous, comments),)
+        elif at not in steady:
+            edits[id(item)] = (Move(base, item, previous),)
+        previous = item
+    return edits
+
+
+# ---- sequences ---------------------------------------------------------------------------------------------------
+
+
+def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]]) -> Verdict:
+    """L3: upstream changed a list without identities, perhaps local did, too."""
+    local, upstream = sides.local, sides.upstream
+    if upstream is None or local is None:
+        return merge.conflict(path, sides, "V4")
+    if not items[0]:
+        return merge.conflict(path, sides, "L3", "filled by both from nothing")
+    if not items[1] or not items[2]:
+        return merge.conflict(path, sides, "V4")
+    assert isinstance(local, Sequence)
+    mark = len(merge.decisions)
+    matches = match_sequence(*items)
+    winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
+    losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
+
+    def lost(match: Match) -> Verdict | None:
+        return _lost(merge, (*path, match.step), _sides_of(items, match), winner, is_loser=match in losers)
+
+    verdict = _elements(merge, path, sides, items, matches, lost)
+    edits = merge.decisions[mark:]
+    if same(local, sides.original):
+        if verdict.node is local and edited(local, edits).canonical == upstream.canonical:
+            return verdict
+        # What only upstream changed is as upstream has it, whatever was paired.
+        del merge.decisions[mark:]
+        return Verdict(upstream)
+    if verdict.node is not local or not (merge.verifies or _is_stable(merge, path, sides, edited(local, edits))):
+        del merge.decisions[mark:]
+        return merge.conflict(path, sides, "L3", "changes of a list without keys that cannot be put in order")
+    if added_at_one_place([match for match in matches if match not in losers]):
+        what = "upstream and local added elements at the same place; local's come before upstream's"
+        merge.note(path, "L3", what, sides=sides)
+    return verdict
+
+
+def _lost(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_loser: bool) -> Verdict | None:
+    """L3: where both sides put other elements in the place of the same ones, these are a conflict of their own."""
+    is_alone = sides.original is None and (sides.upstream is None or sides.local is None)
+    if is_alone and (chosen := merge.chosen_side(("sequence",), step, sides)) is not None:
+        return chosen
+    if not is_loser:
+        return None
+    story = merge.policy.story(step, "upstream and local put others in the same place", f"{winner}'s are kept")
+    return Verdict(None, "L3", "both", merge.policy.severity(step), story)
+
+
+def edited(local: Sequence, decisions: list[Decision]) -> Node:
+    """The list after the edits of decisions, as a tree of its own."""
+    editor = Editor(local)
+    apply(decisions, editor)
+    return editor.tree()
+
+
+def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, merged: Node) -> bool:
+    """L3: whether merging original and upstream with the result gives the result again."""
+    again = merge.verifying()
+    verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
+    return verdict.node is merged and not any(decision.edits for decision in again.decisions)

@@ -1,0 +1,175 @@
+"""Asks the choices that somebody made on single conflicts, before anything else decides (rules M3, M5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.resolution import Content, Resolution, content_of, fingerprint
+from krm_merge.merge.decisions.secrecy import is_secret
+from krm_merge.merge.decisions.verdict import Sides, Verdict, same
+from krm_merge.merge.lines.three_way import choose_lines
+from krm_merge.schema.model import is_bookkeeping
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved, text_canonical
+from krm_merge.text.reading.values import from_value
+
+if TYPE_CHECKING:
+    from krm_merge.merge.values.tree import TreeMerge
+
+Chosen: TypeAlias = "tuple[Node | None] | None"
+"""What there is under a choice, in a tuple of one; None where the choice is none for this place."""
+
+_RULES: Final[dict[Nature, str]] = {
+    "value": "V4",
+    "kind": "V5",
+    "text": "V6",
+    "added-twice": "V4",
+    "sequence": "L3",
+    "functions": "F3",
+    "alternative": "V7",
+    "element": "F5",
+    "order": "L4",
+}
+_VALUES: Final = frozenset[Nature](("value", "kind", "text", "added-twice", "sequence", "functions"))
+
+
+def resolved_value(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
+    """The verdict on a value as it was chosen for just these sides; None where nobody chose."""
+    return answered(merge, _VALUES, path, sides, lambda resolution: _value(resolution, sides))
+
+
+def resolved_side(merge: TreeMerge, natures: Collection[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
+    """The same where only one of the two sides can be chosen as it is."""
+
+    def chosen(resolution: Resolution) -> Chosen:
+        return {"upstream": (sides.upstream,), "local": (sides.local,)}.get(resolution.choice)
+
+    return answered(merge, natures, path, sides, chosen)
+
+
+def answered(
+    merge: TreeMerge,
+    natures: Collection[Nature],
+    path: FieldPath,
+    sides: Sides,
+    chosen: Callable[[Resolution], Chosen],
+) -> Verdict | None:
+    """The verdict of the first resolution of these natures that fits; `chosen` gives what it makes of the sides."""
+    for resolution in merge.policy.resolutions_at(path):
+        if resolution.nature not in natures:
+            continue
+        fit = fit_of(merge, resolution, path, sides)
+        found = chosen(resolution) if fit else None
+        if found is None or (fit == "but-local" and not _is_in_place(resolution, found[0], sides)):
+            continue
+        return Verdict(found[0], _RULES[resolution.nature], "both", "info", story(resolution), resolution)
+    return None
+
+
+def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sides) -> str:
+    """How far the sides are those of a resolution. For a Secret it is about its place alone (M6)."""
+    kind = merge.policy.kind
+    if merge.is_secret(path):
+        holds = resolution.subject is not None and resolution.choice in ("upstream", "local")
+        known = resolution.fingerprint == fingerprint(resolution.nature, kind, resolution.path, None)
+        return "exact" if holds and known and sides.settled() is None else ""
+    return resolution.fit(kind, *map(content_of, sides.nodes))
+
+
+def story(resolution: Resolution) -> str:
+    """What is said of a conflict that a choice settled."""
+    return f"upstream and local differ; settled by {resolution.place or 'a resolution'}: {resolution.choice}"
+
+
+def _is_in_place(resolution: Resolution, node: Node | None, sides: Sides) -> bool:
+    """M5: whether local has what the resolution makes of it, so that it was carried out already."""
+    if resolution.choice == "local" and (resolution.nature != "text" or _texts(sides) is None):
+        # Anything that local has would do.
+        return False
+    return same(node, sides.local)
+
+
+def _value(resolution: Resolution, sides: Sides) -> Chosen:
+    choice = resolution.choice
+    if choice == "recognise":
+        return None
+    if choice == "value":
+        node = from_value(resolution.value)
+        return (sides.local,) if same(node, sides.local) else (node,)
+    if choice == "original":
+        # Of a text, too, all of it: that it was chosen could not be seen line by line later.
+        return (sides.original,) if sides.original is not None else None
+    if resolution.nature == "text" and (texts := _texts(sides)) is not None:
+        text = choose_lines(*texts, choice)
+        if text is not None:
+            return (_text_node(text, sides),)
+    if choice == "upstream":
+        return (sides.upstream,)
+    if choice == "local":
+        return (sides.local,)
+    if isinstance(sides.upstream, Sequence) and isinstance(sides.local, Sequence):
+        first, second = sides.upstream, sides.local
+        return (_appended(first, second) if choice == "upstream-then-local" else _appended(second, first),)
+    return None
+
+
+def _appended(first: Sequence, second: Sequence) -> Sequence:
+    """The elements of one list, then those that only the other has."""
+    held = {item.canonical for item in first.items}
+    more = [item for item in second.items if item.canonical not in held]
+    return Sequence(None, 0, 0, False, [*map(resolved, first.items), *map(resolved, more)])
+
+
+def _texts(sides: Sides) -> tuple[str, str, str] | None:
+    texts = [node.text for node in sides.present if isinstance(node, Scalar) and node.canonical[0] == "str"]
+    return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
+
+
+def _text_node(text: str, sides: Sides) -> Node:
+    for node in (sides.local, sides.upstream, sides.original):
+        if node is not None and node.canonical == text_canonical(text):
+            return node
+    return Scalar(None, 0, 0, text, '"')
+
+
+# ---- whole resources -------------------------------------------------------------------------------------------------
+
+
+def resolved_existence(
+    policy: Policy, original: Mapping, upstream: Mapping | None, local: Mapping | None
+) -> Resolution | None:
+    """The choice on a resource that one side lacks, where it fits."""
+    roots = [root for root in (original, upstream, local) if root is not None]
+    secret = is_secret(policy.kind, (), roots)
+    contents = [resource_content(root) for root in (original, upstream, local)]
+    for resolution in policy.resolutions_at(()):
+        if resolution.nature != "resource" or resolution.choice not in ("upstream", "local"):
+            continue
+        if secret:
+            known = resolution.fingerprint == fingerprint("resource", policy.kind, (), None)
+            fit = "exact" if known and resolution.subject is not None and contents[1] != contents[2] else ""
+        else:
+            fit = resolution.fit(policy.kind, contents[0], contents[1], contents[2])
+        is_in_place = resolution.choice == "upstream" and contents[1] == contents[2]
+        if fit == "exact" or (fit and is_in_place):
+            return resolution
+    return None
+
+
+def resource_content(root: Mapping | None) -> Content:
+    """A resource without what differs between packages: its name, and the annotations that are no values (R6)."""
+    content = content_of(root)
+    value = content[0] if content else None
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(metadata, dict):
+        return content
+    kept = {name: inner for name, inner in metadata.items() if name not in ("name", "namespace")}
+    annotations = kept.get("annotations")
+    if isinstance(annotations, dict):
+        values = {name: inner for name, inner in annotations.items() if not is_bookkeeping(name)}
+        kept = {name: inner for name, inner in kept.items() if name != "annotations"}
+        kept |= {"annotations": values} if values else {}
+    return [{**value, "metadata": kept}]

@@ -1,0 +1,482 @@
+"""Three-way merge of the values of one resource (rules V)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as Series
+from typing import Literal
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.merge.decisions.decision import (
+    Comment,
+    Decision,
+    DiscardedComments,
+    Edit,
+    Insert,
+    Remove,
+    Replace,
+    Severity,
+    Side,
+)
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.resolution import Resolution
+from krm_merge.merge.decisions.verdict import Sides, Verdict, same
+from krm_merge.merge.lines.comments import SETTER, CommentReader, comments_around, discarded_comments
+from krm_merge.merge.lines.three_way import Winner, merge_lines
+from krm_merge.merge.values.images import is_image, merge_images
+from krm_merge.merge.values.order import merge_order
+from krm_merge.schema import Discriminator, Schema
+from krm_merge.startup import replace
+from krm_merge.text.reading.layout import NO_COMMENTS
+from krm_merge.text.reading.nodes import (
+    Canonical,
+    Child,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    resolved,
+    text_canonical,
+    value_of,
+)
+from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
+
+
+class TreeMerge:
+    """The merge of one resource. `decisions` fills as it goes; nothing is written."""
+
+    def __init__(self, schema: Schema, policy: Policy, *, smart: bool = False) -> None:
+        """For a resource of this schema under this policy; `smart` is `functionIdentity: smart` (F6)."""
+        self.schema = schema
+        self.policy = policy
+        self.smart = smart
+        self.verifies = False
+        self.decisions: list[Decision] = []
+        self.comments = CommentReader()
+        self.roots: tuple[Mapping, ...] = ()
+
+    def is_secret(self, path: FieldPath) -> bool:
+        """Whether the value here is one of a Secret; asked only where somebody made a choice."""
+        from krm_merge.merge.decisions.secrecy import is_secret
+
+        return is_secret(self.policy.kind, path, self.roots)
+
+    def verifying(self) -> TreeMerge:
+        """A merge by the same rules that looks whether a result stays what it is; its own results are not verified."""
+        again = TreeMerge(self.schema, self.policy, smart=self.smart)
+        again.verifies = True
+        return again
+
+    def merge(self, original: Mapping | None, upstream: Mapping, local: Mapping) -> list[Decision]:
+        """Decides on everything below the root of the resource."""
+        self.roots = tuple(root for root in (original, upstream, local) if root is not None)
+        self._mapping((), Sides(original, upstream, local))
+        return self.decisions
+
+    def value(self, path: FieldPath, sides: Sides) -> Verdict:
+        """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
+        if self._holds_local(path) and any(self._keeps_local(path, node) for node in sides.nodes):
+            # Something below is local's alone (K1, R6): a null is read as the lack of a mapping.
+            sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in sides.nodes))
+        present = sides.present
+        if (sides.original is None and len(present) < 2) or not present:
+            return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
+        if len(present) == 3 and same(sides.original, sides.upstream) and same(sides.original, sides.local):
+            # Nothing to decide, however much is inside.
+            return Verdict(sides.local, side="local")
+        if (chosen := self._chosen(path, sides)) is not None:
+            return chosen
+        if all(isinstance(node, Mapping) for node in present):
+            return self._mapping(path, sides)
+        if all(isinstance(node, Sequence) for node in present):
+            from krm_merge.merge.values.lists import merge_list
+
+            return merge_list(self, path, sides)
+        if settled := sides.settled():
+            return settled
+        by_parts = self._by_image(path, sides) or self._by_lines(path, sides) or _by_lines_of_source(sides)
+        if by_parts is not None:
+            return by_parts
+        kinds = {type(resolved(node)) for node in present}
+        in_sequence = bool(path) and isinstance(path[-1], int)
+        return self.conflict(path, sides, "V5" if len(kinds) > 1 else "L3" if in_sequence else "V4")
+
+    def _chosen(self, path: FieldPath, sides: Sides) -> Verdict | None:
+        # Choices come first (M3). Hardly any merge has some: the others do not pay for the import.
+        if not self.policy.resolutions.all:
+            return None
+        from krm_merge.merge.values.resolving import resolved_value
+
+        return resolved_value(self, path, sides)
+
+    def conflict(self, path: FieldPath, sides: Sides, rule: str, why: str = "") -> Verdict:
+        """V4: both changed the value as a whole; the policy decides."""
+        policy = self.policy.conflict(path)
+        winner: Side = "local" if policy == "local" else "upstream"
+        node = sides.local if winner == "local" else sides.upstream
+        did = f"upstream {_did(sides.original, sides.upstream)} it, local {_did(sides.original, sides.local)} it"
+        if rule == "V5":
+            did += " to another kind of value"
+        kept = f"{winner}'s {'removal' if node is None else 'value'} is kept"
+        story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", kept)
+        return Verdict(node, rule, "both", self.policy.severity(path), story)
+
+    def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
+        # V10: the repository and the version are two values.
+        texts = _texts(sides)
+        if texts is None or not is_image(path) or (image := merge_images(*texts)) is None:
+            return None
+        return Verdict(Scalar(None, 0, 0, image, _quotes(sides.local)), "V10", "both")
+
+    def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
+        # V6: strings of more than one line on all three sides.
+        texts = _texts(sides)
+        if texts is None or not all("\n" in text.rstrip("\n") for text in texts):
+            return None
+        winner: Winner = "local" if self.policy.conflict(path) == "local" else "upstream"
+        merged = merge_lines(texts[0], texts[1], texts[2], winner)
+        if merged is None:
+            return self.conflict(path, sides, "V6")
+        for node in (sides.local, sides.upstream):
+            if node is not None and node.canonical == text_canonical(merged.text):
+                break
+        else:
+            node = Scalar(None, 0, 0, merged.text, '"')
+        if not merged.conflicts:
+            return Verdict(node, "V6", "both")
+        did, kept = merged.story(winner)
+        story = self.policy.story(path, f"upstream and local {did}", kept, has_place=merged.changed > 0)
+        return Verdict(node, "V6", "both", self.policy.severity(path), story)
+
+    # ---- mappings ----------------------------------------------------------------------------------------------
+
+    def _mapping(self, path: FieldPath, sides: Sides) -> Verdict:
+        original, upstream, local = sides.original, sides.upstream, sides.local
+        base = local if local is not None else upstream
+        if base is None:
+            return Verdict(None)
+        if not self._holds_local(path):
+            # V3 in short: whole deletions of what the other side left as it was.
+            if upstream is None and same(local, original):
+                return Verdict(None)
+            if local is None and same(upstream, original):
+                return Verdict(None, side="local")
+        assert isinstance(base, Mapping)
+        fields = [_fields_of(node) for node in (original, upstream, local)]
+        if not any(fields) and (settled := sides.settled()):
+            return settled
+        mark = len(self.decisions)
+        verdicts = self._fields(path, fields)
+        survivors = {key for key, (_, verdict) in verdicts.items() if verdict.node is not None}
+        if (
+            path
+            and not survivors
+            and any(fields)
+            and all(fields[i] or s is None for i, s in enumerate((original, upstream, local)))
+        ):
+            # V3: what had content and has none now disappears, unless a side holds it empty itself.
+            for key, (field_sides, verdict) in verdicts.items():
+                self.record(verdict, (*path, _text(key)), field_sides, ())
+            self.forget_since(mark)
+            return Verdict(None, side="upstream" if upstream is None else "local")
+        self._record_fields(path, sides, base, verdicts, survivors)
+        return Verdict(base, side="local" if base is local else "upstream")
+
+    def _holds_local(self, path: FieldPath) -> bool:
+        # Fields below stay local whatever upstream does with what holds them (K1, R6).
+        return path in ((), ("metadata",), ("metadata", "annotations"))
+
+    def _keeps_local(self, path: FieldPath, node: Node | None) -> bool:
+        """Whether a node has fields that are never merged, or holds a mapping that does."""
+        return isinstance(node, Mapping) and any(
+            self.schema.stays_local(step := (*path, _text(key)))
+            or (self._holds_local(step) and self._keeps_local(step, resolved(entry.value)))
+            for key, entry in node.fields.items()
+        )
+
+    def _fields(
+        self, path: FieldPath, fields: Series[dict[Canonical, Entry]]
+    ) -> dict[Canonical, tuple[Sides, Verdict]]:
+        verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
+        for group in self.schema.alternatives(path):
+            held = [tuple(key for name in group if (key := text_canonical(name)) in side) for side in fields]
+            if held[1] != held[2]:
+                verdicts |= self._one_of(path, fields, held)
+        if discriminator := self.schema.discriminator(path):
+            verdicts |= self._discriminated(path, fields, discriminator)
+        for key in dict.fromkeys([*fields[2], *fields[1]]):
+            if key in verdicts:
+                continue
+            sides = _sides(fields, key)
+            step = (*path, _text(key))
+            if self.schema.stays_local(step):
+                verdicts[key] = sides, Verdict(sides.local, side="local")
+            else:
+                verdicts[key] = sides, self.value(step, sides)
+        return verdicts
+
+    def chosen_side(self, natures: Series[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
+        """What somebody chose here, where only one of the two sides can be chosen."""
+        if not self.policy.resolutions.all:
+            return None
+        from krm_merge.merge.values.resolving import resolved_side
+
+        return resolved_side(self, natures, path, sides)
+
+    def chosen_by(
+        self,
+        natures: Series[Nature],
+        path: FieldPath,
+        sides: Sides,
+        chosen: Callable[[Resolution], tuple[Node | None] | None],
+    ) -> Verdict | None:
+        """What somebody chose here; `chosen` gives what a choice makes of the sides."""
+        if not self.policy.resolutions.all:
+            return None
+        from krm_merge.merge.values.resolving import answered
+
+        return answered(self, natures, path, sides, chosen)
+
+    def _discriminated(
+        self, path: FieldPath, fields: Series[dict[Canonical, Entry]], discriminator: Discriminator
+    ) -> dict[Canonical, tuple[Sides, Verdict]]:
+        """V7: where a field says which of its siblings may stand, they are one value with it."""
+        names = [discriminator.field, *dict.fromkeys(m for members in discriminator.members.values() for m in members)]
+        field = text_canonical(discriminator.field)
+        default = None if discriminator.default is None else text_canonical(discriminator.default)
+        chosen = [side[field].value.canonical if field in side else default for side in fields]
+        if chosen[1] == chosen[2]:
+            return {}
+        return self._one_of(path, fields, [tuple(k for n in names if (k := text_canonical(n)) in s) for s in fields])
+
+    def _one_of(
+        self, path: FieldPath, fields: Series[dict[Canonical, Entry]], held: Series[tuple[Canonical, ...]]
+    ) -> dict[Canonical, tuple[Sides, Verdict]]:
+        """V7: a group of which one may stand is one value; `held` are the fields of it that each side has."""
+        choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
+        sides = Sides(*choices)
+        settled = sides.settled()
+        if (chosen := self.chosen_side(("alternative",), path, sides)) is not None:
+            winner = 2 if chosen.node is sides.local else 1
+            self.record(chosen, path, sides, ())
+        elif settled is not None:
+            winner = 2 if settled.node is sides.local else 1
+        elif None in choices[1:] and _only_removes(choices[0], choices[1] or choices[2]):
+            # The one side removed the alternative, the other only fields of it: the removal is kept.
+            winner = 1 if choices[1] is None else 2
+        else:
+            winner = 2 if self.policy.conflict(path) == "local" else 1
+            has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
+            what = f"upstream has {has[1]}, local has {has[2]}, and only one of them is allowed"
+            message = self.policy.story(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
+            self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
+        verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
+        for key in dict.fromkeys(key for holding in held for key in holding):
+            field = _sides(fields, key)
+            if field.upstream is not None or field.local is not None:
+                node, side = (field.local, "local") if winner == 2 else (field.upstream, "upstream")
+                verdicts[key] = field, Verdict(node, "V7", side)  # type: ignore[arg-type]
+        return verdicts
+
+    def _record_fields(
+        self,
+        path: FieldPath,
+        sides: Sides,
+        base: Mapping,
+        verdicts: dict[Canonical, tuple[Sides, Verdict]],
+        survivors: set[Canonical],
+    ) -> None:
+        own = base.fields
+        for key, (field_sides, verdict) in verdicts.items():
+            if key not in survivors:
+                edits: tuple[Edit, ...] = (Remove(base, own[key]),) if key in own else ()
+                discarded = self.discarded_comments(verdict, sides, self._entries(sides, key))
+                self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
+        upstream_fields = _fields_of(sides.upstream)
+        order = merge_order(
+            list(_fields_of(sides.original)), list(upstream_fields), list(own), survivors, reorder=False
+        )
+        original_fields = _fields_of(sides.original)
+        previous: Entry | None = None
+        for key in order.keys:
+            field_sides, verdict = verdicts[key]
+            step = (*path, _text(key))
+            assert verdict.node is not None
+            if key in own:
+                entry = own[key]
+                edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
+                children = (original_fields.get(key), upstream_fields.get(key), entry)
+                self.record(verdict, step, field_sides, edits, self.discarded_comments(verdict, sides, children))
+            else:
+                theirs = upstream_fields[key]
+                entry = Entry(theirs.key, verdict.node)
+                comments = self.comments.of(sides.upstream, theirs)
+                self.record(verdict, step, field_sides, (Insert(base, entry, previous, comments),))
+            if not entry.inherited:
+                previous = entry
+
+    @staticmethod
+    def _entries(sides: Sides, key: Canonical) -> tuple[Entry | None, Entry | None, Entry | None]:
+        original, upstream, local = (_fields_of(node).get(key) for node in sides.nodes)
+        return original, upstream, local
+
+    def discarded_comments(
+        self, verdict: Verdict, sides: Sides, children: tuple[Child | None, Child | None, Child | None]
+    ) -> DiscardedComments | None:
+        """V8: the comments that go with a value that lost; `sides` are the collections around the children."""
+        _, upstream, local = children
+        if verdict.severity != "warning" and verdict.resolution is None:
+            return None
+        if upstream is not None and verdict.node is resolved(value_of(upstream)):
+            return self._discarded("local", sides, children)
+        if local is not None and verdict.node is resolved(value_of(local)):
+            return self._discarded("upstream", sides, children)
+        if verdict.node is None and (upstream is None or local is None):
+            return self._discarded("local" if upstream is None else "upstream", sides, children)
+        return None
+
+    def _discarded(
+        self, loser: Literal["upstream", "local"], sides: Sides, children: Series[Child | None]
+    ) -> DiscardedComments | None:
+        at, other = (2, 1) if loser == "local" else (1, 2)
+        child, winner = children[at], children[other]
+        if child is None:
+            return None
+        known = {*comments_around(sides.original, children[0]), *comments_around(sides.nodes[other], winner)}
+        inside = comments_around(sides.nodes[at], child)
+        lines = tuple(line for line in inside if line not in known and not line.startswith(SETTER))
+        if winner is None:
+            return DiscardedComments(loser, child, lines) if lines else None
+        before, own, others = (
+            NO_COMMENTS if node is None else self.comments.of(sides.nodes[place], node)
+            for place, node in ((0, children[0]), (at, child), (other, winner))
+        )
+        _, kept = discarded_comments(before, own, others)
+        return DiscardedComments(loser, child, lines, kept) if lines else None
+
+    # ---- records -----------------------------------------------------------------------------------------------
+
+    def record(
+        self,
+        verdict: Verdict,
+        path: FieldPath,
+        sides: Sides,
+        edits: tuple[Edit, ...],
+        comments: DiscardedComments | None = None,
+    ) -> None:
+        """Puts a verdict on record if it changes local or is worth telling."""
+        if not edits and not verdict.told:
+            return
+        if comments is not None and comments.side == "local" and comments.kept is not None:
+            edits = (*edits, Comment(comments.child, comments.kept))
+        self.decisions.append(
+            Decision(
+                verdict.rule,
+                path,
+                verdict.message or ("moved" if verdict.rule == "L4" else _what(sides, verdict.node)),
+                verdict.side,
+                verdict.severity,
+                verdict.told,
+                sides.original,
+                sides.upstream,
+                sides.local,
+                verdict.node,
+                edits,
+                comments,
+                verdict.resolution,
+            )
+        )
+
+    def note(
+        self,
+        path: FieldPath,
+        rule: str,
+        message: str,
+        severity: Severity = "info",
+        side: Side = "both",
+        sides: Sides | None = None,
+    ) -> None:
+        """Puts something worth telling on record that changes nothing."""
+        sides = sides or Sides(None, None, None)
+        self.record(Verdict(None, rule, side, severity, message), path, sides, ())
+
+    def forget_since(self, mark: int) -> None:
+        """Drops decisions inside something that is gone; conflicts stay on record."""
+        kept = [replace(d, edits=()) for d in self.decisions[mark:] if d.is_conflict or d.resolution]
+        self.decisions[mark:] = kept
+
+
+def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
+    return node.fields if isinstance(node, Mapping) else {}
+
+
+def _sides(fields: Series[dict[Canonical, Entry]], key: Canonical) -> Sides:
+    entries = (side.get(key) for side in fields)
+    return Sides(*(None if entry is None else resolved(entry.value) for entry in entries))
+
+
+def _chosen(side: dict[Canonical, Entry], keys: Series[Canonical]) -> Mapping | None:
+    """The alternatives that a side has, as a value; None where it has none."""
+    return Mapping(None, 0, 0, True, [side[key] for key in keys]) if keys else None
+
+
+def _only_removes(original: Mapping | None, side: Mapping | None) -> bool:
+    """Whether a side holds nothing but what the original's alternative has: the same mapping, less some fields."""
+    if original is None or side is None or original.fields.keys() != side.fields.keys():
+        return False
+    for key, entry in side.fields.items():
+        had, has = resolved(original.fields[key].value), resolved(entry.value)
+        if not isinstance(had, Mapping) or not isinstance(has, Mapping):
+            return False
+        if any(not same(_field(had, name), field.value) for name, field in has.fields.items()):
+            return False
+    return True
+
+
+def _field(node: Mapping, key: Canonical) -> Node | None:
+    entry = node.fields.get(key)
+    return None if entry is None else entry.value
+
+
+def _text(key: Canonical) -> str:
+    """A key as a step of a path."""
+    return str(key[1]) if len(key) > 1 else "null"
+
+
+def _texts(sides: Sides) -> tuple[str, str, str] | None:
+    """The text of each side, None unless all three are strings."""
+    texts = [node.text for node in sides.present if isinstance(node, Scalar) and node.canonical[0] == "str"]
+    return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
+
+
+def _quotes(node: Node | None) -> str:
+    style = node.style if isinstance(node, Scalar) else ""
+    return style if style in ("'", '"') else ""
+
+
+def _by_lines_of_source(sides: Sides) -> Verdict | None:
+    """V6 for a string that is written on several lines, which are one line of its value: folded, or quoted."""
+    if _texts(sides) is None:
+        return None
+    written = [wrapped_lines(node) for node in sides.present if isinstance(node, Scalar)]
+    if any(len(lines) < 2 for lines in written):
+        return None
+    merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), "local")
+    if merged is None or merged.conflicts:
+        return None
+    node = read_wrapped(merged.text.split("\n"))
+    return None if node is None else Verdict(node, "V6", "both")
+
+
+def _did(original: Node | None, side: Node | None) -> str:
+    if side is None:
+        return "removed"
+    return "added" if original is None else "changed"
+
+
+def _what(sides: Sides, merged: Node | None) -> str:
+    if merged is None:
+        return "removed"
+    return "added" if sides.local is None else "changed"

@@ -1,0 +1,132 @@
+"""Never worse than git (law H): a merge by lines that holds what both sides changed settles what fields cannot."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from krm_merge.merge.decisions.decision import Decision, is_doubtful
+from krm_merge.merge.decisions.member import Decide, subject_of
+from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
+from krm_merge.schema.model import is_bookkeeping
+from krm_merge.text.document import document_text, without_separators
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import key_text
+
+SETTLED = frozenset(("V4", "V5", "V6", "L3", "F5"))
+"""Rules whose conflicts may be none by lines; alternatives and functions are one value whatever lines say."""
+
+
+def has_all_by_lines(original: Mapping, upstream: Mapping, local: Mapping) -> bool:
+    """Whether local already has, line by line, all that upstream changed: then there is nothing to merge (law D)."""
+    before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
+    return merged_by_lines(before, theirs, ours, lambda text: text == ours) is not None
+
+
+def settled_by_lines(
+    original: Mapping, upstream: Mapping, local: Mapping, decide: Decide, decisions: list[Decision]
+) -> str | None:
+    """The text of a document with conflicts, where its lines merge without any and hold the changes of both sides.
+
+    A field that one side renamed while the other changed what is in it is such a case: by fields it was removed.
+    None where there is no conflict among the `decisions` of local, or one by lines, or where merging again would change
+    the result (law D).
+    """
+    if (text := _merged(original, upstream, local, decisions)) is None:
+        return None
+    root = read(text)
+    assert isinstance(root, Mapping)
+    again = decide(root)
+    if any(decision.is_conflict for decision in again):
+        return text if _merged(original, upstream, root, again) == text else None
+    if not any(decision.edits for decision in again):
+        return text
+    return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
+
+
+def _merged(original: Mapping, upstream: Mapping, local: Mapping, decisions: list[Decision]) -> str | None:
+    conflicts = {decision.rule for decision in decisions if decision.is_conflict}
+    if not conflicts or not conflicts <= SETTLED:
+        return None
+    before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
+    return merged_by_lines(before, theirs, ours, lambda text: _holds_both(text, ours, original, upstream, local))
+
+
+def _bare_text(root: Mapping) -> str:
+    return without_separators(document_text(root))
+
+
+def _holds_both(text: str, own: str, original: Mapping, upstream: Mapping, local: Mapping) -> bool:
+    if text == own:
+        # By lines, local has all that upstream changed.
+        return True
+    try:
+        merged = read(text)
+    except TextError:
+        return False
+    if not isinstance(merged, Mapping) or notes_in(text) != notes_in(own):
+        return False
+    if _bookkeeping(merged) != _bookkeeping(local) or _doubles(merged) - _doubles(upstream) - _doubles(local):
+        return False
+    before, theirs, ours, both = (Counter(_scalars(root)) for root in (original, upstream, local, merged))
+    return all(
+        _adds_up(theirs[scalar] - count, ours[scalar] - count, both[scalar] - count)
+        for scalar in before | theirs | ours | both
+        for count in (before[scalar],)
+    )
+
+
+def _adds_up(upstream: int, local: int, merged: int) -> bool:
+    """Whether a scalar is there as often as it must be; what both sides did alike may be done once."""
+    alike = upstream * local > 0 and merged == max(upstream, local, key=abs)
+    return merged == upstream + local or alike
+
+
+def _scalars(node: Node) -> Iterator[object]:
+    """Keys and values."""
+    node = resolved(node)
+    if isinstance(node, Mapping):
+        for key, entry in node.fields.items():
+            yield "key", key
+            yield from _scalars(entry.value)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from _scalars(item)
+    else:
+        yield node.canonical
+
+
+def _doubles(node: Node) -> Counter[str]:
+    """The names that stand more than once in a list: no merge may bring them about (law G)."""
+    found: Counter[str] = Counter()
+    pending = [node]
+    while pending:
+        current = resolved(pending.pop())
+        if isinstance(current, Mapping):
+            pending.extend(entry.value for entry in current.fields.values())
+        elif isinstance(current, Sequence):
+            pending.extend(current.items)
+            elements = (resolved(item) for item in current.items)
+            names = Counter(_name_of(item) for item in elements if isinstance(item, Mapping))
+            found.update(name for name, count in names.items() if name is not None and count > 1)
+    return found
+
+
+def _name_of(element: Mapping) -> str | None:
+    """The name in a list of functions or containers; of an object in a `List`, with its kind and namespace."""
+    name = element.get("name")
+    if isinstance(name, Scalar):
+        return name.text
+    subject = subject_of(element)
+    return "/".join((subject.group, subject.kind, subject.namespace, subject.name)) if subject.name else None
+
+
+def _bookkeeping(root: Mapping) -> dict[str, object]:
+    """The annotations that are local's alone (R6)."""
+    metadata = root.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(annotations, Mapping):
+        return {}
+    entries = ((key_text(entry.key), entry.value.canonical) for entry in annotations.fields.values())
+    return {name: value for name, value in entries if is_bookkeeping(name)}

@@ -1,0 +1,184 @@
+"""Carries the decisions on one resource out, and looks at what came of it (rules K3, G, W2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+
+from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+from krm_merge.krm.rewriting import report_rewriting
+from krm_merge.merge.decisions.decision import Insert, apply
+from krm_merge.merge.decisions.member import KPTFILE, Outcome
+from krm_merge.merge.lines.comments import CommentReader, comments_in
+from krm_merge.merge.values.kptfile import faults
+from krm_merge.merge.writing.presentation import Presentation, Versions
+from krm_merge.startup import replace
+from krm_merge.text.document import document_of, document_text, separator_of, without_separators
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import Comments
+from krm_merge.text.reading.nodes import Child, Mapping, Sequence, TextError, value_of
+from krm_merge.text.reading.reader import read
+
+
+def carry_out(
+    resource: Resource, outcome: Outcome, results: Results, *, fit: Callable[[str], str] | None = None
+) -> None:
+    """Edits local's resource as decided; faults and references that lead nowhere are reported.
+
+    `fit` brings the text of a document into the lines of an item of a ResourceList; None where the resource is a
+    document of a file itself.
+    """
+    try:
+        text, root = _merged_text(resource, outcome, fit)
+        resource.present(text, root)
+        if not resource.is_changed and outcome.member.subject.kind != KPTFILE:
+            return
+        merged = resource.merged()
+    except TextError as error:
+        results.error(f"{outcome.member.file}: {error}", file=outcome.member.file)
+        return
+    if fit is None:
+        # An item is written with its list.
+        report_rewriting(resource, results, outcome.member.file)
+    is_kptfile = outcome.member.subject.kind == KPTFILE
+    (_check_kptfile if is_kptfile else _check_references)(resource, outcome, merged, results)
+
+
+def _merged_text(resource: Resource, outcome: Outcome, fit: Callable[[str], str] | None) -> tuple[str, Mapping | None]:
+    """The text of the merged document, and its tree where it was read. Raises TextError."""
+    fitted = fit or partial(_with_separator, separator_of(resource.source))
+
+    def settled(document: str) -> tuple[str, Mapping | None]:
+        # What merging again would make of it (law D).
+        again = Resource.from_tree(_read(document))
+        text, _ = _presented(again, replace(outcome, decisions=[]), partial(_with_separator, ""), of_items=True)
+        return (fitted(text) if fit is None else _without_ids(fitted(text))), None
+
+    if outcome.text is not None:
+        return settled(outcome.text)
+    apply(outcome.decisions, resource.editor)
+    _leave_known_comments(outcome, resource.editor)
+    if fit is not None and resource.is_changed:
+        resource.drop_ids()
+    text, root = _presented(resource, outcome, fitted, of_items=fit is not None)
+    if fit is not None and text != resource.source and not resource.is_changed:
+        # Only comments: W3 holds for these, too.
+        resource.drop_ids()
+        text, root = _presented(resource, outcome, fitted, of_items=True)
+    document = _settled_by_now(outcome, text, root)
+    return (text, root) if document is None else settled(document)
+
+
+def _without_ids(text: str) -> str:
+    """An item without kpt's annotations for its own use (W3)."""
+    item = Resource.from_tree(_read(text))
+    item.drop_ids()
+    return item.text()
+
+
+def _read(text: str) -> Mapping:
+    root = read(text)
+    assert isinstance(root, Mapping)
+    return root
+
+
+def _leave_known_comments(outcome: Outcome, editor: Editor) -> None:
+    """Takes comments off what comes from upstream that the original has, too: local has them in its own place."""
+    if outcome.original is None or outcome.upstream is None or "#" not in outcome.original.text:
+        return
+    before = Counter(comments_in(document_text(outcome.original.root)))
+    theirs = Counter(comments_in(document_text(outcome.upstream.root)))
+    # What upstream has more often than the original is new in one of its places.
+    known, reader = {line for line, count in before.items() if theirs[line] <= count}, CommentReader()
+    pending: list[tuple[Child, Comments]] = []
+    for decision in outcome.decisions:
+        for edit in decision.edits:
+            if isinstance(edit, Insert):
+                pending.append((edit.child, edit.comments))
+    while pending:
+        child, comments = pending.pop()
+        head = tuple(line for line in comments.head if line not in known)
+        line = None if comments.line in known else comments.line
+        if (head, line) != (comments.head, comments.line):
+            editor.comment(child, Comments(head, line))
+        value = value_of(child)
+        if isinstance(value, Mapping | Sequence):
+            pending.extend((inner, reader.of(value, inner)) for inner in value.children)
+
+
+def _settled_by_now(outcome: Outcome, text: str, root: Mapping | None) -> str | None:
+    """Law D: what lines settle as soon as all else is merged, they would settle when merging again."""
+    original, upstream, decide = outcome.original, outcome.upstream, outcome.decide
+    if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
+        return None
+    if not any(decision.severity == "warning" for decision in outcome.decisions):
+        return None
+    if any(decision.resolution for decision in outcome.decisions):
+        return None
+    from krm_merge.merge.writing.by_lines import settled_by_lines
+
+    now = root if root is not None else _read(text)
+    return settled_by_lines(original.root, upstream.root, now, decide, decide(now))
+
+
+def _with_separator(separator: str, document: str) -> str:
+    """A document behind the separator that local's has, where its own says no more than that."""
+    bare = without_separators(document)
+    return bare if bare.startswith("---") else separator + bare
+
+
+def _presented(
+    resource: Resource, outcome: Outcome, fit: Callable[[str], str], *, of_items: bool
+) -> tuple[str, Mapping | None]:
+    original, upstream = outcome.original, outcome.upstream
+    if original is None or upstream is None or outcome.decide is None:
+        return resource.text(), None
+    discarded = [decision.discarded_comments for decision in outcome.decisions if decision.discarded_comments]
+    before, theirs = (document_of(member.root) if of_items else member.root for member in (original, upstream))
+    versions = Versions(
+        before,
+        theirs,
+        resource.root,
+        outcome.decide,
+        fit,
+        tuple((found.child, found.kept) for found in discarded if found.side == "upstream" and found.kept is not None),
+        tuple((found.child, found.kept) for found in discarded if found.side == "local" and found.kept is not None),
+    )
+    presentation = Presentation(versions, resource.editor.canonical())
+    text = presentation.merged(resource.text)
+    return text, presentation.root_of(text)
+
+
+def _check_references(resource: Resource, outcome: Outcome, merged: Mapping, results: Results) -> None:
+    # A Kptfile alone is merged at every render: it shall not pay for this import.
+    from krm_merge.merge.writing.references import dangling
+
+    known = {text for root in outcome.roots for text in dangling(root)}
+    for text, at in dangling(merged).items():
+        if text not in known:
+            path = format_path(at)
+            results.warning(
+                f"{path}: {text}",
+                resource=resource.ref,
+                file=outcome.member.file,
+                path=path,
+                tags={"rule": "G", "side": "both"},
+            )
+
+
+def _check_kptfile(resource: Resource, outcome: Outcome, merged: Mapping, results: Results) -> None:
+    # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
+    inherited = {fault.identity for root in outcome.roots for fault in faults(root)}
+    for fault in faults(merged):
+        path = format_path(fault.path)
+        report = results.warning if fault.identity in inherited else results.error
+        report(
+            f"{path}: the function {fault.function} {fault.kind}; kpt refuses such a Kptfile",
+            resource=resource.ref,
+            file=outcome.member.file,
+            path=path,
+            tags={"rule": "K3", "side": "both"},
+        )

@@ -1,0 +1,259 @@
+"""The text of a merged document: comments and layout of three versions, merged as text (rules V8, W1, law H).
+
+What a document means is decided before; here it is only written. Where a merge of the three texts by lines has no
+conflict and means what was decided, it is the text: comments, blank lines and layout come with it from both sides.
+Elsewhere local's text is edited, and upstream's changes of comments are merged by lines between three texts that all
+mean what was decided.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from krm_merge.krm.resource import ID_ANNOTATIONS
+from krm_merge.merge.decisions.member import Decide
+from krm_merge.merge.lines.comments import MERGE_COMMENT, comments_in
+from krm_merge.merge.lines.sequence import merge_sequences
+from krm_merge.merge.lines.three_way import has_crlf, merge_lines, split_lines, with_plain_ends
+from krm_merge.startup import frozen, replace
+from krm_merge.text.editing.align import aligned
+from krm_merge.text.reading.layout import CannotEdit, Comments, source_of
+from krm_merge.text.reading.nodes import Canonical, Child, Mapping, Node, TextError, text_canonical
+from krm_merge.text.reading.reader import read
+
+MAX_ROUNDS = 12
+"""A text that merging again still changes after so many rounds is given up for local's own, edited."""
+
+Kept: TypeAlias = tuple[tuple[Child, Comments], ...]
+"""Children of a side and the comments that they keep, where others went with a value that lost."""
+
+
+@frozen
+class Versions:
+    """A document in three versions, original and upstream each the root of a document of its own.
+
+    `fit` brings the text of such a document into the lines of local's: an item of a list is indented. `decide` tells
+    what merging would still change in a document.
+    """
+
+    original: Mapping
+    upstream: Mapping
+    local: Mapping
+    decide: Decide
+    fit: Callable[[str], str] = str
+    kept_upstream: Kept = ()
+    kept_locally: Kept = ()
+
+
+class Presentation:
+    """The text of a merged document."""
+
+    def __init__(self, versions: Versions, wanted: Canonical) -> None:
+        """Takes the three versions, and the value of the merged document."""
+        self._versions = versions
+        self._wanted = wanted
+        self._original = versions.fit(source_of(versions.original).text)
+        self._upstream = versions.fit(source_of(versions.upstream).text)
+        self._local = source_of(versions.local).text
+        self._notes = notes_in(self._local)
+        self._read: dict[str, Mapping] = {}
+
+    def merged(self, edit: Callable[[], str]) -> str:
+        """The text of the merged document.
+
+        `edit` gives local's text with the edits that were decided. Merging original and upstream with the result gives
+        the result again (law D).
+        """
+        text = None if self._keeps_ids() else self._by_lines()
+        if text is not None:
+            return text
+        text = self._with_comments(edit())
+        for _ in range(MAX_ROUNDS):
+            again = self._again(text)
+            if again == text:
+                break
+            text = again
+        return text
+
+    def _again(self, text: str) -> str:
+        """What merging again makes of a text, where nothing is left to edit."""
+        if text == self._local or (root := self._root(text)) is None:
+            return text
+        versions = replace(self._versions, local=root, kept_upstream=(), kept_locally=())
+        again = Presentation(versions, self._wanted)
+        # It has the same notes, so that what was read here is what it would read.
+        again._read = self._read
+        by_lines = again._by_lines()
+        return again._with_comments(text) if by_lines is None else by_lines
+
+    def _keeps_ids(self) -> bool:
+        """Whether lines would keep what the document loses: kpt's annotations for its own use, local's alone (W3)."""
+        lost = _annotations(self._versions.local.canonical) - _annotations(self._wanted)
+        return any(
+            text_canonical(name) in lost and name not in self._original and name not in self._upstream
+            for name in ID_ANNOTATIONS
+        )
+
+    def _by_lines(self) -> str | None:
+        """The merge by lines, if it means what was decided, and has no comment that local has there already."""
+        text = merged_by_lines(self._original, self._upstream, self._local, self._is_meant_or_as_good)
+        if text is None or "#" not in text:
+            return text
+        before, theirs, ours = (comments_in(side) for side in (self._original, self._upstream, self._local))
+        added_by_both = set(theirs) & set(ours) - set(before)
+        return None if any(added_by_both & _repeated(block) for block in _comment_blocks(text)) else text
+
+    def root_of(self, text: str) -> Mapping | None:
+        """The tree of a text that was looked at, None of others."""
+        return self._read.get(text)
+
+    def _is_meant(self, text: str) -> bool:
+        root = self._root(text)
+        return root is not None and root.canonical == self._wanted
+
+    def _is_meant_or_as_good(self, text: str) -> bool:
+        """Whether a text has the value that was decided, or only another order that merging again would not change."""
+        root = self._root(text)
+        if root is None or root.canonical == self._wanted:
+            return root is not None
+        if _unordered(root.canonical) != _unordered(self._wanted):
+            return False
+        return not any(decision.edits or decision.is_conflict for decision in self._versions.decide(root))
+
+    def _root(self, text: str) -> Mapping | None:
+        """The tree of a text; None where it cannot be read, or changes local's notes of where it came from (R6)."""
+        if text not in self._read and notes_in(text) == self._notes and (root := _read(text)) is not None:
+            self._read[text] = root
+        return self._read.get(text)
+
+    def _with_comments(self, text: str) -> str:
+        """A text that means what is wanted, with the comments that upstream changed and local did not (V8).
+
+        All three versions are written with the merged values, so that only comments and layout differ. Where both
+        changed the same lines, local's stay.
+        """
+        versions = self._versions
+        root = self._root(text) if self._lacks_comments(text) else None
+        if root is None:
+            return text
+        try:
+            original = versions.fit(aligned(versions.original, root))
+            upstream = versions.fit(aligned(versions.upstream, root, versions.kept_upstream))
+            own = aligned(versions.local, root, versions.kept_locally)
+        except (CannotEdit, TextError):
+            return text
+        sides = [_tokens(with_plain_ends(side, text)) for side in (original, upstream, own)]
+        runs = merge_sequences(sides[0], sides[1], sides[2], "local")
+        lines = [token for run in runs for token in sides[1 if run.side == "upstream" else 2][run.start : run.stop]]
+        result = "".join(token[-1] for token in lines)
+        result = result.replace("\n", "\r\n") if has_crlf(text) else result
+        return result if self._is_meant(result) and self._has_right_comments(result, text) else text
+
+    def _has_right_comments(self, result: str, text: str) -> bool:
+        """Whether each comment is there as often as upstream added or removed it: it may have moved on both sides."""
+        before, theirs, ours, own, now = (
+            Counter(comments_in(side)) for side in (self._original, self._upstream, self._local, text, result)
+        )
+        return all(
+            (own[line] if theirs[line] else own[line] - before[line])
+            <= now[line]
+            <= max(own[line], _together(before[line], theirs[line], ours[line]))
+            for line in own | now
+        )
+
+    def _lacks_comments(self, text: str) -> bool:
+        """Whether upstream's changes of comments are still to be made in a text."""
+        before, theirs, ours, own = (comments_in(side) for side in (self._original, self._upstream, self._local, text))
+        if before == theirs:
+            return False
+        counts, now = (Counter(before), Counter(theirs), Counter(ours)), Counter(own)
+        # Comments that upstream only moved are in place where they are merged, nowhere else.
+        return counts[0] == counts[1] or any(
+            now[line] != _together(*(side[line] for side in counts)) for line in counts[0] | counts[1]
+        )
+
+
+def _tokens(text: str) -> list[tuple[str, ...]]:
+    """The lines of a text in parts that may change without a conflict: what stands before a comment, and the comment.
+
+    The last part of a token is its text. Comments and line ends name what stands before them, too.
+    """
+    tokens: list[tuple[str, ...]] = []
+    for line in split_lines(text):
+        content, mark, comment = line.removesuffix("\n").partition(" #")
+        if not content.strip():
+            tokens.append((line,))
+        else:
+            tokens += ((content,), (content, mark + comment), (content, "", "\n" if line.endswith("\n") else ""))
+    return tokens
+
+
+def _comment_blocks(text: str) -> Iterator[list[str]]:
+    """The comments that stand together, with nothing but blank lines between them."""
+    block: list[str] = []
+    for line in text.splitlines():
+        content = line.strip()
+        if content.startswith("#"):
+            block.append(content)
+        elif content and block:
+            yield block
+            block = []
+    yield block
+
+
+def _repeated(lines: list[str]) -> set[str]:
+    return {line for line, count in Counter(lines).items() if count > 1}
+
+
+def _together(original: int, upstream: int, local: int) -> int:
+    """How often something is there after both sides' changes; what both did alike is done once."""
+    theirs, ours = upstream - original, local - original
+    return original + (max(theirs, ours, key=abs) if theirs * ours > 0 else theirs + ours)
+
+
+def _annotations(document: Canonical) -> set[Canonical]:
+    """The names of the annotations of a document."""
+    value = document
+    for name in ("metadata", "annotations"):
+        fields = value[-1] if value[0] == "map" and isinstance(value[-1], frozenset) else ()
+        value = next((inner for key, inner in fields if key == text_canonical(name)), ("null",))
+    return {key for key, _ in value[-1]} if isinstance(value[-1], frozenset) else set()
+
+
+def _unordered(canonical: Canonical) -> Canonical:
+    """A value whose lists have no order."""
+    kind, value = canonical[0], canonical[-1]
+    if kind == "seq" and isinstance(value, tuple):
+        return "seq", frozenset(Counter(map(_unordered, value)).items())
+    if kind == "map" and isinstance(value, frozenset):
+        return "map", frozenset((key, _unordered(inner)) for key, inner in value)
+    return canonical
+
+
+def merged_by_lines(original: str, upstream: str, local: str, is_meant: Callable[[str], bool]) -> str | None:
+    """The three texts merged by lines; None where they overlap, or where the result does not mean what is wanted.
+
+    Merging original and upstream with the result gives the result again.
+    """
+    merged = merge_lines(
+        with_plain_ends(original, local), with_plain_ends(upstream, local), with_plain_ends(local, local), "local"
+    )
+    if merged is None or merged.conflicts:
+        return None
+    text = merged.text.replace("\n", "\r\n") if has_crlf(local) else merged.text
+    return text if is_meant(text) else None
+
+
+def notes_in(text: str) -> list[str]:
+    """Kpt's notes of where resources came from, which are local's alone (R6)."""
+    return [comment for comment in comments_in(text) if MERGE_COMMENT in comment] if MERGE_COMMENT in text else []
+
+
+def _read(text: str) -> Mapping | None:
+    try:
+        root: Node | None = read(text)
+    except TextError:
+        return None
+    return root if isinstance(root, Mapping) else None

@@ -1,0 +1,70 @@
+"""References inside a resource that lead nowhere (law G): mounts of volumes, named ports of probes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.values import key_text
+
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_HANDLERS = ("httpGet", "tcpSocket")
+
+
+def dangling(root: Node) -> dict[str, FieldPath]:
+    """What is wrong, and where; the texts are the same for the same fault in another version of the resource."""
+    found: dict[str, FieldPath] = {}
+    pending: list[tuple[FieldPath, Node]] = [((), root)]
+    while pending:
+        path, node = pending.pop()
+        if not isinstance(node, Mapping):
+            continue
+        if isinstance(node.get("containers"), Sequence):
+            found |= _in_pod(path, node)
+        pending.extend(((*path, key_text(e.key)), resolved(e.value)) for e in node.fields.values())
+    return found
+
+
+def _in_pod(path: FieldPath, pod: Mapping) -> dict[str, FieldPath]:
+    found: dict[str, FieldPath] = {}
+    volumes = {_text(volume, "name") for _, volume in _elements(pod, "volumes")}
+    for field in _CONTAINERS:
+        for name, container in _elements(pod, field):
+            at: FieldPath = (*path, field, (("name", name),))
+            for _, mount in _elements(container, "volumeMounts"):
+                volume = _text(mount, "name")
+                if volume not in volumes:
+                    found[f"{name} mounts the volume {volume}, which the pod does not have"] = (*at, "volumeMounts")
+            ports = {_text(port, "name") for _, port in _elements(container, "ports")}
+            for probe, port in _probe_ports(container):
+                if not port.isdigit() and port not in ports:
+                    found[f"the {probe} of {name} asks the port {port}, which the container does not name"] = (
+                        *at,
+                        probe,
+                    )
+    return found
+
+
+def _probe_ports(container: Mapping) -> Iterator[tuple[str, str]]:
+    for probe in _PROBES:
+        node = container.get(probe)
+        for handler in _HANDLERS:
+            action = node.get(handler) if isinstance(node, Mapping) else None
+            port = _text(action, "port") if isinstance(action, Mapping) else ""
+            if port:
+                yield probe, port
+
+
+def _elements(node: Mapping, field: str) -> Iterator[tuple[str, Mapping]]:
+    value = node.get(field)
+    for item in value.items if isinstance(value, Sequence) else []:
+        element = resolved(item)
+        if isinstance(element, Mapping):
+            yield _text(element, "name"), element
+
+
+def _text(node: Mapping, field: str) -> str:
+    value = node.get(field)
+    return key_text(value) if value is not None else ""

@@ -1,0 +1,1 @@
+"""Versions of packages from git repositories."""

@@ -1,0 +1,253 @@
+"""Upstream packages from git repositories, with the `git` program. Only the commits that are asked for are fetched."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import join, normpath
+
+from krm_merge import git_program
+from krm_merge.git_program import GitError, GitTimeout, complaint
+from krm_merge.harmless import quoted, without_credentials
+from krm_merge.packages.fetch.git_objects import GitObject, GitObjects, TreeEntry
+from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
+from krm_merge.packages.files.tree import File, Tree, leads_out
+
+CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
+
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ATTRIBUTES = ".gitattributes"
+# The cache holds a few commits: there is nothing to tidy up.
+# Progress is a sign of life: git is stopped where it is silent for too long.
+_FETCH = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "fetch", "--progress", "--no-tags")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A commit, and the ref by which it was found."""
+
+    ref: str
+    commit: str
+
+
+class GitRepositories:
+    """Repositories by address, each with a bare copy in the user's cache."""
+
+    def __init__(self, cache: Path | None = None) -> None:
+        """Keeps the copies in `cache`, by default in the user's cache directory."""
+        self._cache = cache or cache_directory()
+        self._blobs: dict[str, bytes] = {}
+        self._objects: dict[Path, GitObjects] = {}
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        """The commit of a ref: a tag of the package (`directory/ref`), a tag, a branch or a whole commit id, as in kpt.
+
+        Without a ref it is the default branch. Raises PackageError.
+        """
+        if _COMMIT.fullmatch(ref):
+            return Version(ref, ref)
+        _check_address(repository)
+        folder = _folder(directory)
+        names = [f"{folder}/{ref}", ref] if folder else [ref]
+        refs = [form for name in names for form in _forms(name)] if ref else ["HEAD"]
+        answer = _git(["ls-remote", "--quiet", repository, *refs], about=f"{repository} cannot be reached")
+        found = {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
+        for name in refs:
+            if name in found:
+                return Version(_short(name) if ref else ref, found[name])
+        about = (
+            "commit ids must be whole" if re.fullmatch("[0-9a-f]+", ref) else f"`git ls-remote {repository}` lists them"
+        )
+        raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {about}")
+
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        """Fetches commits together; one that cannot be fetched so is fetched alone by `tree`, which says what is wrong.
+
+        Raises PackageError where there can be no cache.
+        """
+        _check_address(repository)
+        wanted = list(dict.fromkeys(commit for commit in commits if _COMMIT.fullmatch(commit)))
+        with self._opened(repository) as (store, objects):
+            missing = [commit for commit, there in zip(wanted, _has(objects, wanted), strict=True) if not there]
+            if len(missing) > 1:
+                with suppress(GitError):
+                    git_program.output([*_FETCH, "--depth=1", repository, *missing], store)
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        """The files of a package in a commit. Raises PackageError."""
+        _check_address(repository)
+        if not _COMMIT.fullmatch(commit):
+            raise PackageError(
+                f"{quoted(commit) or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
+            )
+        with self._opened(repository) as (store, objects):
+            if _has(objects, [commit]) != [True]:
+                _fetch(store, objects, repository, commit)
+            return self._read(store, objects, repository, directory, commit)
+
+    @contextmanager
+    def _opened(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
+        """The copy of a repository, for this program alone as long as it is used."""
+        store = self._store(repository)
+        with _locked(store):
+            if not (store / "HEAD").is_file():
+                _git(["init", "--quiet", "--bare", str(store)], about=f"{store}: no cache can be made")
+                self._objects.pop(store, None)
+            yield store, self._objects.setdefault(store, GitObjects(store))
+
+    def _store(self, repository: str) -> Path:
+        store = self._cache / "git" / hashlib.sha256(repository.encode()).hexdigest()[:32]
+        try:
+            store.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PackageError(f"{store}: {reason(error)}; set {CACHE_VARIABLE} to another directory") from None
+        return store
+
+    def _read(self, store: Path, objects: GitObjects, repository: str, directory: str, commit: str) -> Tree:
+        folder = _folder(directory)
+        parents = folder.split("/") if folder else []
+        above = ["/".join([*parents[:depth], _ATTRIBUTES]) for depth in range(len(parents))]
+        root, *attributes = _found(objects, [f"{commit}:{path}" for path in (folder, *above)])
+        if root is None or root.kind != "tree":
+            raise PackageError(f"{repository}: there is no directory {folder or '/'} at {commit}")
+        files = _files(objects, root)
+        for file in files:
+            if leads_out(file.path):
+                raise PackageError(f"{repository} has the file {file.path!r} at {commit}, which no package may have")
+        if any(attributes) or any(file.path.rpartition("/")[2] == _ATTRIBUTES for file in files):
+            return self._converted(store, commit, folder, files)
+        wanted = list(dict.fromkeys(file.name for file in files if file.name not in self._blobs))
+        for name, blob in zip(wanted, _found(objects, wanted), strict=True):
+            if blob is None:
+                raise PackageError(f"{store} lacks an object of {repository}; remove that directory")
+            self._blobs[name] = blob.data
+        return {file.path: File(self._blobs[file.name], file.mode) for file in files}
+
+    def _converted(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
+        """The files as a checkout writes them, by .gitattributes."""
+        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+            tree = Path(directory, "tree")
+            tree.mkdir()
+            checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_DIR": str(store), "GIT_WORK_TREE": str(tree)}
+            _git(["read-tree", commit], environment=checkout)
+            names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
+            _git(["checkout-index", "--quiet", "-z", "--stdin"], None, names, environment=checkout)
+            return {file.path: read_file(tree / folder / file.path, file.mode) for file in files}
+
+
+def uncommitted(package: Path) -> list[str]:
+    """The files of a package with changes that git has not committed; none where it is in no repository."""
+    status = ["-C", str(package), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", "."]
+    try:
+        done = git_program.run(status)
+    except GitError as error:
+        raise PackageError(str(error)) from None
+    if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
+        return []
+    if done.returncode != 0:
+        raise PackageError(f"{package}: git status: {complaint(done.stderr)}")
+    return [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry[2:3] == b" "]
+
+
+def _forms(name: str) -> tuple[str, str, str]:
+    """How a server lists a name: what an annotated tag stands for, a tag, a branch."""
+    return f"refs/tags/{name}^{{}}", f"refs/tags/{name}", f"refs/heads/{name}"
+
+
+def _check_address(repository: str) -> None:
+    # What looks like an option of git would be one, and some of those start programs.
+    if not repository or repository.startswith("-") or _CONTROL.search(repository):
+        raise PackageError(
+            f"{quoted(without_credentials(repository)) or 'an empty text'} is no address of a git repository; "
+            "correct git.repo in the Kptfile"
+        )
+
+
+def _short(ref: str) -> str:
+    return ref.removesuffix("^{}").removeprefix("refs/tags/").removeprefix("refs/heads/")
+
+
+def _folder(directory: str) -> str:
+    if _CONTROL.search(directory):
+        raise PackageError(f"{quoted(directory)!r} is no directory; correct git.directory in the Kptfile")
+    folder = normpath(f"/{directory}").lstrip("/")
+    return "" if folder == "." else folder
+
+
+def _fetch(store: Path, objects: GitObjects, repository: str, commit: str) -> None:
+    missing = f"{repository}: the commit {commit} cannot be fetched"
+    try:
+        _git([*_FETCH, "--depth=1", repository, commit], store, about=missing)
+        return
+    except UnavailableError:
+        raise
+    except PackageError:
+        # Not every server gives a commit by its id: then with all branches and tags, and their history.
+        everything = ["+refs/heads/*:refs/upstream/heads/*", "+refs/tags/*:refs/upstream/tags/*"]
+        _git([*_FETCH, repository, *everything], store, about=missing)
+    if _has(objects, [commit]) != [True]:
+        raise PackageError(f"{repository} has no commit {commit}")
+
+
+def _has(objects: GitObjects, commits: Sequence[str]) -> list[bool]:
+    return [one is not None for one in _found(objects, [f"{commit}^{{commit}}" for commit in commits])]
+
+
+def _found(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | None]:
+    try:
+        return objects.read(expressions)
+    except GitError as error:
+        raise PackageError(str(error)) from None
+
+
+def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
+    try:
+        return list(objects.files(root))
+    except GitError as error:
+        raise PackageError(str(error)) from None
+
+
+@contextmanager
+def _locked(store: Path) -> Iterator[None]:
+    """Two updates at once share the cache."""
+    handle = os.open(store, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        for lock in store.glob("*.lock"):
+            # A git that was killed left it: under our lock no other one runs here.
+            lock.unlink(missing_ok=True)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _git(
+    arguments: Sequence[str],
+    store: Path | None = None,
+    data: bytes | None = None,
+    *,
+    about: str = "",
+    environment: dict[str, str] | None = None,
+) -> bytes:
+    try:
+        return git_program.output(arguments, store, data, environment)
+    except GitTimeout as error:
+        raise UnavailableError(str(error)) from None
+    except GitError as error:
+        raise PackageError(f"{about or 'git ' + arguments[0]}: {error}") from None
+
+
+def cache_directory() -> Path:
+    """Where copies of repositories are kept."""
+    if given := os.environ.get(CACHE_VARIABLE):
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "krm-merge"

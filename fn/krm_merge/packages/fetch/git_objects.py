@@ -1,0 +1,157 @@
+"""Reads the objects of a git repository through one lasting `git cat-file --batch`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from krm_merge import git_program
+from krm_merge.git_program import GitError
+from krm_merge.packages.files.tree import Mode
+
+_ASKED_AT_ONCE = 32 * 1024
+"""Bytes of names that git is sent before its answers are read: what a pipe takes in, so that neither waits for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitObject:
+    """An object of a repository: commit, tree, blob or tag."""
+
+    name: str
+    kind: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """What a tree holds at a path; `name` is that of its object."""
+
+    path: str
+    mode: Mode
+    name: str
+
+
+class GitObjects:
+    """The objects of one repository. Those that are fetched later are found, too."""
+
+    def __init__(self, store: Path) -> None:
+        """Starts git when something is asked for; it ends with this object."""
+        self._store = store
+        self._git: subprocess.Popen[bytes] | None = None
+
+    def read(self, expressions: Sequence[str]) -> list[GitObject | None]:
+        """The objects that git finds by these expressions, without line breaks; None where there is none.
+
+        Raises GitError.
+        """
+        if self._git is None:
+            self._git = git_program.start(["cat-file", "--batch"], self._store)
+            weakref.finalize(self, _end, self._git)
+        questions, answers = _pipes(self._git)
+        found: list[GitObject | None] = []
+        for lines in _portions(expressions):
+            try:
+                questions.write(b"".join(lines))
+                questions.flush()
+            except BrokenPipeError:
+                raise GitError("git cat-file ended before it answered") from None
+            found += [_answer(answers) for _ in lines]
+        return found
+
+    def files(self, root: GitObject) -> Iterator[TreeEntry]:
+        """All files and links of a tree and the trees inside it, submodules left out. Raises GitError."""
+        size = len(root.name) // 2
+        trees = {root.name: list(_entries(root.data, size))}
+        missing = [entry.name for entry in trees[root.name] if entry.mode is None]
+        while missing:
+            names = list(dict.fromkeys(name for name in missing if name not in trees))
+            read = {name: [] if one is None else list(_entries(one.data, size)) for name, one in self._named(names)}
+            trees |= read
+            missing = [entry.name for entries in read.values() for entry in entries if entry.mode is None]
+        pending = [("", iter(trees[root.name]))]
+        while pending:
+            folder, entries = pending[-1]
+            entry = next(entries, None)
+            if entry is None:
+                pending.pop()
+            elif entry.mode is None:
+                pending.append((f"{folder}{entry.path}/", iter(trees[entry.name])))
+            else:
+                yield TreeEntry(f"{folder}{entry.path}", entry.mode, entry.name)
+
+    def _named(self, names: list[str]) -> Iterable[tuple[str, GitObject | None]]:
+        return zip(names, self.read(names), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of a tree; `mode` is None for a tree inside it."""
+
+    path: str
+    mode: Mode | None
+    name: str
+
+
+def _entries(data: bytes, size: int) -> Iterator[_Entry]:
+    """The entries of a tree, submodules left out; the names of objects have `size` bytes."""
+    at = 0
+    while at < len(data):
+        blank = data.index(b" ", at)
+        end = data.index(b"\0", blank)
+        name = data[end + 1 : end + 1 + size].hex()
+        path = os.fsdecode(data[blank + 1 : end])
+        bits = int(data[at:blank], 8)
+        at = end + 1 + size
+        match bits >> 12:
+            case 0o04:
+                yield _Entry(path, None, name)
+            case 0o12:
+                yield _Entry(path, "link", name)
+            case 0o10:
+                yield _Entry(path, "executable" if bits & 0o100 else "file", name)
+
+
+def _portions(expressions: Iterable[str]) -> Iterator[list[bytes]]:
+    lines: list[bytes] = []
+    size = 0
+    for expression in expressions:
+        line = os.fsencode(expression) + b"\n"
+        if lines and size + len(line) > _ASKED_AT_ONCE:
+            yield lines
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line)
+    if lines:
+        yield lines
+
+
+def _answer(stdout: IO[bytes]) -> GitObject | None:
+    head = stdout.readline()
+    if not head:
+        raise GitError("git cat-file ended before it answered")
+    words = head.split()
+    if words[-1] in (b"missing", b"ambiguous"):
+        return None
+    name, kind, size = words
+    data = stdout.read(int(size))
+    stdout.read(1)
+    return GitObject(name.decode(), kind.decode(), data)
+
+
+def _pipes(git: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert git.stdin is not None
+    assert git.stdout is not None
+    return git.stdin, git.stdout
+
+
+def _end(git: subprocess.Popen[bytes]) -> None:
+    for pipe in _pipes(git):
+        with suppress(BrokenPipeError):
+            pipe.close()
+    git.wait()

@@ -1,0 +1,1 @@
+"""Packages on disk: read as trees, written as a whole or not at all."""

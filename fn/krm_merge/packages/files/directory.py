@@ -1,0 +1,81 @@
+"""Reads packages from the disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.harmless import without_credentials
+from krm_merge.packages.files.tree import File, Mode, belongs
+
+
+class PackageError(KrmMergeError):
+    """Why a package cannot be read, fetched or written; says what to do about it. Nothing was changed."""
+
+    def __init__(self, message: str) -> None:
+        """Credentials in URLs are hidden."""
+        super().__init__(without_credentials(message))
+
+
+class UnavailableError(PackageError):
+    """What does not work as things are now, and may work later: a file that somebody else changes, a silent server."""
+
+
+class Directory(Mapping[str, File]):
+    """The files below a directory, each read at the first look; git's own and journals are left out."""
+
+    def __init__(self, directory: Path) -> None:
+        """Lists the files. Raises PackageError where that cannot be done."""
+        self.path = directory
+        self._modes: dict[str, Mode] = {}
+        self._files: dict[str, File] = {}
+        try:
+            self._list(directory, "")
+        except OSError as error:
+            raise PackageError(f"{error.filename}: {reason(error)}") from None
+
+    def _list(self, directory: Path | str, prefix: str) -> None:
+        with os.scandir(directory) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if not belongs(entry.name):
+                    continue
+                if entry.is_symlink():
+                    self._modes[prefix + entry.name] = "link"
+                elif entry.is_dir():
+                    self._list(entry.path, f"{prefix}{entry.name}/")
+                elif entry.is_file():
+                    self._modes[prefix + entry.name] = "executable" if entry.stat().st_mode & 0o100 else "file"
+
+    def __getitem__(self, path: str) -> File:
+        """The file. Raises PackageError where it cannot be read."""
+        known = self._files.get(path)
+        if known is None:
+            known = self._files[path] = read_file(self.path / path, self._modes[path])
+        return known
+
+    def __contains__(self, path: object) -> bool:
+        """Whether there is such a file; it is not read."""
+        return path in self._modes
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths, in order."""
+        return iter(self._modes)
+
+    def __len__(self) -> int:
+        """How many files there are."""
+        return len(self._modes)
+
+
+def read_file(path: Path, mode: Mode = "file") -> File:
+    """One file, or where a link points to. Raises PackageError."""
+    try:
+        return File(os.fsencode(os.readlink(path)) if mode == "link" else path.read_bytes(), mode)
+    except OSError as error:
+        raise PackageError(f"{path}: {reason(error)}") from None
+
+
+def reason(error: OSError) -> str:
+    """What went wrong, in words."""
+    return error.strerror or str(error)

@@ -1,0 +1,127 @@
+"""A package as files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from posixpath import basename, dirname
+from typing import Literal, TypeAlias
+
+from krm_merge.merge.decisions.member import KPTFILE
+
+Mode: TypeAlias = Literal["file", "executable", "link"]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What a file holds; of a link, where it points to."""
+
+    data: bytes
+    mode: Mode = "file"
+
+
+Tree: TypeAlias = Mapping[str, File]
+"""The files of a package by path: relative, with slashes."""
+
+Changes: TypeAlias = Mapping[str, File | None]
+"""What becomes of files by path: what they hold from now on, None for those that go."""
+
+
+# Git's own files, and the journals of packages inside.
+_NOT_OF_A_PACKAGE = re.compile(r"\.git|\..*\.krm-merge(\.done)?", re.IGNORECASE)
+
+
+def belongs(name: str) -> bool:
+    """Whether a file or folder of this name is part of a package."""
+    return _NOT_OF_A_PACKAGE.fullmatch(name) is None
+
+
+def leads_out(path: str) -> bool:
+    """Whether writing to a path would write outside of the package, or to what is none of it."""
+    return "\0" in path or any(part in ("", ".", "..") or not belongs(part) for part in path.split("/"))
+
+
+def holds_resources(path: str) -> bool:
+    """Whether kpt reads resources from a file of this name."""
+    return path.endswith((".yaml", ".yml")) or basename(path) == KPTFILE
+
+
+def is_json(path: str) -> bool:
+    """Whether it is a JSON file, which may hold one resource; comments have no place there."""
+    return path.endswith(".json")
+
+
+def is_kptfile(path: str) -> bool:
+    """Whether the file makes its folder a package."""
+    return basename(path) == KPTFILE
+
+
+def merged_mode(original: File | None, upstream: File | None, local: File) -> Mode:
+    """What kind of file it is after a merge; where both changed that, as local has it (V2)."""
+    if original is None or upstream is None or local.mode != original.mode:
+        return local.mode
+    return upstream.mode
+
+
+class Changed(Mapping[str, File]):
+    """A tree with changes made to it."""
+
+    def __init__(self, tree: Tree, changes: Changes) -> None:
+        """Takes both as they are; neither is copied."""
+        self._tree = tree
+        self._changes = changes
+
+    def __getitem__(self, path: str) -> File:
+        """The file as it is after the changes."""
+        if path in self._changes:
+            file = self._changes[path]
+            if file is None:
+                raise KeyError(path)
+            return file
+        return self._tree[path]
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths after the changes, new ones last."""
+        yield from (path for path in self._tree if self._changes.get(path, ...) is not None)
+        yield from (path for path, file in self._changes.items() if file is not None and path not in self._tree)
+
+    def __len__(self) -> int:
+        """How many files there are after the changes."""
+        return sum(1 for _ in self)
+
+
+class Subtree(Mapping[str, File]):
+    """The files in one folder of a tree."""
+
+    def __init__(self, tree: Tree, folder: str) -> None:
+        """Takes the tree as it is; `folder` is a path in it."""
+        self._tree = tree
+        self._folder = f"{folder}/"
+
+    def __getitem__(self, path: str) -> File:
+        """The file by its path in the folder."""
+        return self._tree[self._folder + path]
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths in the folder."""
+        return (path.removeprefix(self._folder) for path in self._tree if path.startswith(self._folder))
+
+    def __len__(self) -> int:
+        """How many files are in the folder."""
+        return sum(1 for _ in self)
+
+
+def clash(tree: Tree, changes: Changes) -> str:
+    """A path that would be both a file and a folder after the changes, or ''."""
+    after = Changed(tree, changes)
+    folders = {folder for path in after for folder in _folders(path)}
+    return next((path for path, file in changes.items() if file is not None and path in folders), "") or next(
+        (folder for path, file in changes.items() if file is not None for folder in _folders(path) if folder in after),
+        "",
+    )
+
+
+def _folders(path: str) -> Iterator[str]:
+    while path := dirname(path):
+        yield path

@@ -1,0 +1,92 @@
+"""Writes single files and new packages; what is there already is changed by the journal."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from krm_merge import interrupts
+from krm_merge.packages.files import disk
+from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.files.written import note
+
+
+def write_file(place: Path, file: File, before: File | None = None) -> None:
+    """Writes a file as a whole or not at all. Raises PackageError, where it no longer holds what it held `before`, too.
+
+    What is no regular file, such as a device or a pipe, is written to, for it must stay what it is.
+    """
+    try:
+        if place.exists() and not place.is_file():
+            place.write_bytes(file.data)
+            note(f"{place} was written")
+            return
+        place = place.resolve()  # a link stays one
+        handle, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(file.data)
+            if place.exists():
+                shutil.copymode(place, staged)
+            else:
+                os.chmod(staged, _new_mode(file))
+            with interrupts.held():
+                if before is None:
+                    os.replace(staged, place)
+                else:
+                    _exchange(place, Path(staged), before)
+                note(f"{place} was written")
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(staged)
+            raise
+    except OSError as error:
+        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
+
+
+def _exchange(place: Path, staged: Path, before: File) -> None:
+    """Puts a file in the place of another that still is as it was; an edit of somebody else stays."""
+    disk.exchange(place, staged)
+    if staged.read_bytes() != before.data:
+        disk.exchange(place, staged)
+        raise UnavailableError(f"{place} was changed meanwhile; that change is kept, and nothing was written")
+    staged.unlink()
+
+
+def write_tree(place: Path, tree: Tree) -> None:
+    """Writes a package to a new or empty directory. Raises PackageError."""
+    try:
+        if place.exists() and any(place.iterdir()):
+            raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
+        # Half a package shall not stand there.
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as staged:
+            whole = Path(staged, "package")
+            whole.mkdir()
+            for path, file in tree.items():
+                write_new(whole / path, file)
+            with interrupts.held():
+                os.replace(whole, place)
+                note(f"{place} was written")
+    except OSError as error:
+        raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
+
+
+def write_new(target: Path, file: File) -> None:
+    """Writes a file where none is, with the folders around it. Raises OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if file.mode == "link":
+        target.symlink_to(os.fsdecode(file.data))
+    else:
+        target.write_bytes(file.data)
+        target.chmod(_new_mode(file))
+
+
+def _new_mode(file: File) -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return (0o777 if file.mode == "executable" else 0o666) & ~mask

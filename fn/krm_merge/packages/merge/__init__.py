@@ -1,0 +1,1 @@
+"""Merges the files of three packages."""

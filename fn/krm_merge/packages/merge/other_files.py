@@ -1,0 +1,176 @@
+"""Three-way merge of files that hold no resources, or do not parse (rules R4, R5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from krm_merge.krm.result import Result
+from krm_merge.merge.decisions.decision import FileDecision, Severity, Side
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.resolution import Choice, Resolution, file_content
+from krm_merge.merge.decisions.secrecy import is_secret_text
+from krm_merge.merge.lines.three_way import (
+    MergedText,
+    choose_lines,
+    has_crlf,
+    merge_added_text,
+    merge_plain_text,
+    with_plain_ends,
+)
+from krm_merge.packages.files.tree import File, merged_mode
+from krm_merge.packages.merge.values import NO_RESOURCE, MergedFile, is_valid, merge_values
+
+_Sides = tuple[File | None, File | None, File | None]
+
+
+def merge_other_file(
+    path: str, original: File | None, upstream: File | None, local: File | None, policy: Policy
+) -> MergedFile:
+    """Merges a file: YAML and JSON by fields, other text by lines (R4), all else as a whole (V2, V4); F5 for the rest.
+
+    By fields, the text of the result is the merge by lines wherever that means the same.
+    """
+    policy = policy.of(NO_RESOURCE)
+    sides = (original, upstream, local)
+    if policy.resolutions.all and (resolved := _resolved(path, sides, policy)) is not None:
+        return resolved
+    if upstream in (original, local):
+        return MergedFile(local, [])
+    if local == original:
+        what = "added" if local is None else "deleted" if upstream is None else "changed"
+        return _decided(path, sides, upstream, "R4", f"{what}, as upstream has it")
+    if (by_fields := merge_values(path, original, upstream, local, policy)) is not None:
+        return by_fields
+    severity = policy.severity(())
+    if upstream is None or local is None:
+        who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
+        kept = "local's is kept" if upstream is None else "it remains removed"
+        return _decided(path, sides, local, "F5", policy.story((), who, kept), "both", severity)
+    text = _text(original, upstream, local, _winner(policy))
+    all_valid = all(is_valid(path, side.data) for side in sides if side is not None)
+    if text is None or (all_valid and not is_valid(path, text.data)):
+        what, kept = "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept"
+        file = upstream if policy.conflict(()) == "upstream" else local
+        story = policy.story((), what, kept, has_place=not any(b"\0" in side.data for side in (upstream, local)))
+        return _decided(path, sides, file, "R4", story, "both", severity)
+    merged = File(text.data, merged_mode(original, upstream, local))
+    if not text.merged.conflicts:
+        return _decided(path, sides, merged, "R4", "merged with upstream's by lines")
+    if severity == "error":
+        merged = local
+    did, kept = text.merged.story(_winner(policy))
+    what = f"both sides {did}" if original is not None else "both sides added it, with other lines"
+    story = policy.story((), what, kept, has_place=text.merged.changed > 0)
+    conflict = _decided(path, sides, merged, "R4", story, "both", severity)
+    if merged == local:
+        return conflict
+    by_lines = Result("info", f"{path}: merged with upstream's by lines", file=path, tags=_tags("R4", "upstream"))
+    return conflict._replace(results=[by_lines, *conflict.results])
+
+
+def _decided(
+    path: str,
+    sides: _Sides,
+    merged: File | None,
+    rule: str,
+    message: str,
+    side: Side = "upstream",
+    severity: Severity = "info",
+    resolution: Resolution | None = None,
+) -> MergedFile:
+    """What becomes of the file, and that decision, unless there is nothing to say: local has it all."""
+    if side == "upstream" and merged == sides[2]:
+        return MergedFile(merged, [])
+    before, theirs, ours, after = (None if file is None else file.data for file in (*sides, merged))
+    decision = FileDecision(path, rule, message, side, severity, before, theirs, ours, after, resolution)
+    result = Result(severity, f"{path}: {message}", file=path, tags=_tags(rule, side))
+    return MergedFile(merged, [result], (decision,))
+
+
+def _tags(rule: str, side: Side) -> dict[str, str]:
+    return {"rule": rule, "side": side}
+
+
+# ---- choices ---------------------------------------------------------------------------------------------------------
+
+
+def _resolved(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
+    """The file as somebody chose it, where both sides are as they were then."""
+    original, upstream, local = sides
+    for resolution in policy.resolutions_at(()):
+        if resolution.nature != "file" or any(file is not None and is_secret_text(file.data) for file in sides):
+            continue
+        fit = resolution.fit("", *(file_content(None if file is None else file.data) for file in sides))
+        for merged in _chosen(path, original, upstream, local, resolution.choice) if fit else ():
+            if fit == "exact" or merged == local:
+                message = f"both sides changed it; settled by {resolution.place}: {resolution.choice}"
+                rule = "F5" if upstream is None or local is None else "R4"
+                return _decided(path, sides, merged, rule, message, "both", "info", resolution)
+    return None
+
+
+def _chosen(
+    path: str, original: File | None, upstream: File | None, local: File | None, choice: Choice
+) -> Iterator[File | None]:
+    """The file under a choice; nothing where the choice is none for this file."""
+    if choice == "original" or choice == "value" or choice == "recognise":
+        return
+    if upstream is None or local is None or original is None:
+        if choice in ("upstream", "local"):
+            yield upstream if choice == "upstream" else local
+        return
+    if (texts := _texts(original, upstream, local)) is not None:
+        before, theirs, ours, crlf = texts
+        text = choose_lines(before, theirs, ours, choice)
+        if text is not None:
+            merged = File(_as_bytes(text, crlf), merged_mode(original, upstream, local))
+            if is_valid(path, merged.data) or not is_valid(path, local.data):
+                yield merged
+                return
+    if choice in ("upstream", "local"):
+        yield upstream if choice == "upstream" else local
+
+
+# ---- lines -----------------------------------------------------------------------------------------------------------
+
+
+class _Text(NamedTuple):
+    data: bytes
+    merged: MergedText
+
+
+def _texts(original: File | None, upstream: File, local: File) -> tuple[str, str, str, bool] | None:
+    """The three texts, and whether their lines end with CR LF; None where the file is one value."""
+    sides = [original, upstream, local]
+    if any(side is not None and (side.mode == "link" or b"\0" in side.data) for side in sides):
+        return None
+    # Any bytes are characters of this encoding, and only line ends matter here.
+    before, theirs, ours = ("" if side is None else side.data.decode("latin-1") for side in sides)
+    before, theirs, plain = (with_plain_ends(side, ours) for side in (before, theirs, ours))
+    return before, theirs, plain, has_crlf(ours)
+
+
+def _text(original: File | None, upstream: File, local: File, winner: Literal["upstream", "local"]) -> _Text | None:
+    """The merged lines; None where the file is one value."""
+    if (texts := _texts(original, upstream, local)) is None:
+        return None
+    before, theirs, ours, crlf = texts
+    merged: MergedText | None
+    if original is None:
+        merged = merge_added_text(theirs, ours, winner)
+    elif ours == before:
+        merged = MergedText(theirs)
+    elif theirs in (before, ours):
+        merged = MergedText(ours)
+    else:
+        merged = merge_plain_text(before, theirs, ours, winner)
+    return None if merged is None else _Text(_as_bytes(merged.text, crlf), merged)
+
+
+def _as_bytes(text: str, crlf: bool) -> bytes:
+    return (text.replace("\n", "\r\n") if crlf else text).encode("latin-1")
+
+
+def _winner(policy: Policy) -> Literal["upstream", "local"]:
+    return "upstream" if policy.conflict(()) == "upstream" else "local"

@@ -1,0 +1,354 @@
+"""The files of local as the outcomes of a merge leave them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.member import MERGE_POLICY, Member, Outcome
+from krm_merge.merge.decisions.report import report
+from krm_merge.merge.package.merger import is_unchanged
+from krm_merge.merge.values.order import merge_order
+from krm_merge.merge.writing.carry_out import carry_out
+from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
+from krm_merge.packages.files.tree import File, is_json, is_kptfile, merged_mode
+from krm_merge.packages.merge.origin import note_origin
+from krm_merge.packages.merge.side import Side
+from krm_merge.text.reading.nodes import Child, Mapping, Sequence, TextError, value_of
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.stream import BOM, cut, detached_head, in_lines_of, is_empty, joined, without_separator
+from krm_merge.text.reading.values import from_value, same, to_value
+
+Place = tuple[str, int]
+"""A file, and which document of it."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What becomes of documents: local's by their place, and those of upstream that come to a file.
+
+    `rows` are the places of each resource in original, upstream and local.
+    """
+
+    edited: dict[Place, bytes | None] = field(default_factory=dict)
+    added: dict[str, list[tuple[Member, bytes]]] = field(default_factory=dict)
+    rows: list[tuple[Place | None, Place | None, Place | None]] = field(default_factory=list)
+
+    def keys(self, side: int) -> dict[Place, Hashable]:
+        """By place, what the documents of a side are known by."""
+        return {place: row for row, places in enumerate(self.rows) if (place := places[side]) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Turns outcomes into files. `notes_origin` has kpt's notes written on what comes from upstream (R6)."""
+
+    original: Side
+    upstream: Side
+    local: Side
+    notes_origin: bool
+
+    def changes(self, outcomes: list[Outcome], touched: list[str], results: Results) -> dict[str, File | None]:
+        """The files of resources that change, None for those that go; `touched` are those that upstream changed.
+
+        Every outcome is reported. Where one is refused, no file changes.
+        """
+        refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
+        plan = _Plan()
+        for outcome in outcomes:
+            resource = Resource.from_tree(outcome.member.root)
+            if not refused:
+                self._carry_out(outcome, resource, plan, results)
+            report(outcome, resource, results, refused=refused)
+        if refused:
+            return {}
+        paths = dict.fromkeys([*(path for path, _ in plan.edited), *plan.added, *touched])
+        changes = {path: self._file(path, plan) for path in paths}
+        return {path: file for path, file in changes.items() if file != self.local.tree.get(path)}
+
+    def _carry_out(self, outcome: Outcome, resource: Resource, plan: _Plan, results: Results) -> None:
+        original, upstream, local = outcome.original, outcome.upstream, outcome.local
+        plan.rows.append((_place(original), _place(upstream), _place(local)))
+        if outcome.fate == "merged" and local is not None and upstream is not None:
+            carry_out(resource, outcome, results)
+            data = resource.text().encode()
+            moved = original is not None and upstream.place != original.place == local.place
+            follows = moved and is_unchanged(outcome)
+            if moved:
+                where = "moved" if follows else f"kept in {local.place}, as local changed it; upstream moved it"
+                message = f"{resource.ref}: {where} to {upstream.place}"
+                tags = {"rule": "R2", "side": "upstream"}
+                results.info(message, resource=resource.ref, file=local.place, tags=tags)
+            if follows:
+                # W1: what local left alone moves as upstream moved it.
+                plan.edited[local.place, local.index] = None
+                plan.added.setdefault(upstream.place, []).append((upstream, data))
+            elif resource.is_changed:
+                plan.edited[local.place, local.index] = data
+        elif outcome.fate == "deleted" and local is not None:
+            plan.edited[local.place, local.index] = None
+        elif outcome.fate == "added" and upstream is not None:
+            plan.added.setdefault(upstream.place, []).append((upstream, self._new_document(upstream)))
+
+    def _file(self, path: str, plan: _Plan) -> File | None:
+        before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
+        like = ours or theirs
+        if like is None:
+            return None
+        documents = self._documents(path, plan)
+        if all(map(is_empty, documents)) and (ours is None or ours == before or any(p == path for p, _ in plan.edited)):
+            # Nothing is left, or comments alone.
+            comments_alone = theirs is not None and all(map(is_empty, _cut(path, theirs)))
+            return theirs if ours == before and comments_alone else None
+        assembled = ours.data if ours is not None and documents == _cut(path, ours) else joined(documents, like.data)
+        sides = (_data(before), self._upstream_data(path, plan), _data(ours))
+        # Where only documents changed, their own texts are merged already.
+        are_merged = ours != before and self._changes_documents_alone(path, plan)
+        data = assembled if are_merged else self._by_lines(*sides, assembled)
+        return File(_with_upstream_head(data, *sides), merged_mode(before, theirs, like))
+
+    def _changes_documents_alone(self, path: str, plan: _Plan) -> bool:
+        """Whether all that upstream changed in a file is inside documents that merge each for itself."""
+        before, theirs = (_cut(path, side.tree.get(path)) for side in (self.original, self.upstream))
+        merged = {places[0] for places in plan.rows if places[0] == places[1] and places[2] is not None}
+        return len(before) == len(theirs) and all(
+            one == other or ((path, at) in merged and _separated_alike(one, other))
+            for at, (one, other) in enumerate(zip(before, theirs, strict=True))
+        )
+
+    def _upstream_data(self, path: str, plan: _Plan) -> bytes:
+        """Upstream's file, with kpt's notes on what is added from it (R6)."""
+        file = self.upstream.tree.get(path)
+        if file is None or path not in plan.added:
+            return _data(file)
+        documents = cut(file.data)
+        for member, data in plan.added[path]:
+            if member.place == path:
+                separator = documents[member.index][: -len(without_separator(documents[member.index]))]
+                documents[member.index] = separator + without_separator(data)
+        return (BOM if file.data.startswith(BOM) else b"") + b"".join(documents)
+
+    def _by_lines(self, original: bytes, upstream: bytes, local: bytes, assembled: bytes) -> bytes:
+        """The merge of the whole files by lines, where that means the same as the merged documents (W1, law H)."""
+        try:
+            before, theirs, ours, wanted = (
+                data.removeprefix(BOM).decode() for data in (original, upstream, local, assembled)
+            )
+        except UnicodeDecodeError:
+            return assembled
+
+        def is_meant(text: str) -> bool:
+            return text == wanted or (_mean_the_same(text, wanted) and notes_in(text) == notes_in(wanted))
+
+        if local == original and is_meant(theirs):
+            # W1: line ends and byte order mark, too.
+            return upstream
+        text = merged_by_lines(before, theirs, ours, is_meant)
+        if text is None:
+            text = merged_by_lines(before, theirs, wanted, is_meant)
+        return assembled if text is None else (BOM if local.startswith(BOM) else b"") + text.encode()
+
+    # ---- the documents of a file -------------------------------------------------------------------------------
+
+    def _documents(self, path: str, plan: _Plan) -> list[bytes]:
+        """The documents of the merged file, in their order (R2, L4)."""
+        ours = self.local.tree.get(path)
+        known = _cut(path, ours)
+        merged = [plan.edited.get((path, index), data) for index, data in enumerate(known)]
+        added = plan.added.get(path, [])
+        order = self._order(path, plan, [index for index, data in enumerate(merged) if data is not None], added)
+        documents: list[bytes] = []
+        for at in order:
+            data = merged[at] if at >= 0 else added[-1 - at][1]
+            assert data is not None
+            if at < 0 and ours is not None:
+                data = in_lines_of(data, ours.data)
+            if documents:
+                documents[-1] = _ended(documents[-1])
+            documents.append(data)
+        if documents and order[0] != 0:
+            documents[0] = without_separator(documents[0])
+        if documents and known and merged[0] is None:
+            # What stands apart above the first document is about the file.
+            head = detached_head(known[0])
+            theirs = self.upstream.tree.get(path)
+            head = head if theirs is None or head in theirs.data else b""
+            documents[0] = documents[0] if documents[0].startswith(head) else head + documents[0]
+        return documents
+
+    def _order(self, path: str, plan: _Plan, kept: list[int], added: list[tuple[Member, bytes]]) -> list[int]:
+        """The places of local's documents, and -1, -2 ... for the added ones, in the order of the merged file."""
+        in_place = [*kept, *(-1 - at for at in range(len(added)))]
+        keys = [_Keys(side, path, plan.keys(at)) for at, side in enumerate((self.original, self.upstream, self.local))]
+        if not added and (keys[0].same_order(keys[1]) or len(kept) < 2):
+            return in_place
+        new: dict[Hashable, list[int]] = {
+            ((plan.keys(1)[member.place, member.index],), 0): [-1 - at] for at, (member, _) in enumerate(added)
+        }
+        orders = [side.of_documents(keys[0]) for side in keys]
+        front, places = keys[2].places(keys[0], set(kept))
+        places |= new
+        merged = merge_order(orders[0], orders[1], orders[2], set(places))
+        order = [*front, *(at for key in merged.keys for at in places[key])]
+        return order if sorted(order) == sorted(in_place) else in_place
+
+    def _new_document(self, member: Member) -> bytes:
+        if member.is_kptfile:
+            return self.upstream.tree[member.place].data
+        data = self.upstream.documents[member.place][member.index]
+        if member.subject.key[:2] == MERGE_POLICY:
+            # M1: it may come without something that upstream's has.
+            data = member.text.encode()
+        if not self.notes_origin or is_json(member.place):
+            return data
+        resource = Resource.from_tree(member.root)
+        note_origin(resource)
+        return resource.text().encode()
+
+
+class _Keys:
+    """What the documents of a file are known by on one side: their resource, else their text."""
+
+    def __init__(self, side: Side, path: str, known: dict[Place, Hashable]) -> None:
+        self._documents = _cut(path, side.tree.get(path))
+        self._texts = [_without_marks(document) for document in self._documents]
+        self._known_texts = set(self._texts)
+        self._known = [known.get((path, index)) for index in range(len(self._documents))]
+
+    def same_order(self, other: _Keys) -> bool:
+        """Whether the documents that both have stand in one order."""
+        own, others = self.of_documents(self), other.of_documents(self)
+        both = set(own) & set(others)
+        return [key for key in own if key in both] == [key for key in others if key in both]
+
+    def of_documents(self, original: _Keys) -> list[Hashable]:
+        """The keys, each once; what no resource is known of goes by its text, or by its name in the original.
+
+        Documents without content have none: they belong to the one before them.
+        """
+        found: dict[Hashable, None] = {}
+        for at, (known, data) in enumerate(zip(self._known, self._documents, strict=True)):
+            if is_empty(data):
+                continue
+            key = (known,) if known is not None else self._text_key(at, original)
+            count = 0
+            while (key, count) in found:
+                count += 1
+            found[key, count] = None
+        return list(found)
+
+    def places(self, original: _Keys, kept: set[int]) -> tuple[list[int], dict[Hashable, list[int]]]:
+        """The kept places by key, each with those without content behind it; first, those in front of all others."""
+        keys = iter(self.of_documents(original))
+        front: list[int] = []
+        places: dict[Hashable, list[int]] = {}
+        current = front
+        for at, data in enumerate(self._documents):
+            key = None if is_empty(data) else next(keys)
+            if at in kept:
+                if key is not None:
+                    current = places[key] = []
+                current.append(at)
+        return front, places
+
+    def _text_key(self, at: int, original: _Keys) -> Hashable:
+        text = self._texts[at]
+        if text not in original._known_texts and (name := _name_of(self._documents[at])) is not None:
+            return original._texts_by_name.get(name, text)
+        return text
+
+    @cached_property
+    def _texts_by_name(self) -> dict[str, bytes]:
+        """The texts of documents of which no resource is known, by what names them."""
+        documents = zip(self._known, self._documents, self._texts, strict=True)
+        named = [(_name_of(data), text) for known, data, text in documents if known is None]
+        return {name: text for name, text in reversed(named) if name is not None}
+
+
+def _with_upstream_head(merged: bytes, original: bytes, upstream: bytes, local: bytes) -> bytes:
+    """The merged file with the head that upstream changed and local did not (V8): it is about the file."""
+    before, theirs, ours, now = (_file_head(data) for data in (original, upstream, local, merged))
+    if before and theirs and theirs != before == ours == now:
+        return merged.replace(before, theirs, 1)
+    return merged
+
+
+def _file_head(data: bytes) -> bytes:
+    """The comments at the head of a file that belong to none of its documents."""
+    documents = cut(data)
+    if len(documents) > 1 and is_empty(documents[0]):
+        return documents[0]
+    return detached_head(documents[0]) if documents else b""
+
+
+def _separated_alike(one: bytes, other: bytes) -> bool:
+    separators = [document[: len(document) - len(without_separator(document))] for document in (one, other)]
+    return separators[0] == separators[1]
+
+
+def _without_marks(document: bytes) -> bytes:
+    return without_separator(document).strip()
+
+
+def _name_of(document: bytes) -> str | None:
+    """Kind and metadata of a document's resource, None where it cannot be read."""
+    try:
+        value = to_value(read(document.decode()))
+    except (UnicodeDecodeError, TextError):
+        return None
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(metadata, dict):
+        return None
+    return str([value.get("apiVersion"), value.get("kind"), metadata.get("namespace"), metadata.get("name")])
+
+
+def _place(member: Member | None) -> Place | None:
+    return None if member is None else (member.place, member.index)
+
+
+def _data(file: File | None) -> bytes:
+    return file.data if file is not None else b""
+
+
+def _cut(path: str, file: File | None) -> list[bytes]:
+    """The documents of a file; a Kptfile is one, whatever stands above its separator."""
+    if file is None:
+        return []
+    return [file.data.removeprefix(BOM)] if is_kptfile(path) else cut(file.data)
+
+
+def _mean_the_same(text: str, wanted: str) -> bool:
+    """Whether two files hold the same resources, in one order."""
+    documents = [[data for data in cut(side.encode()) if not is_empty(data)] for side in (text, wanted)]
+    return len(documents[0]) == len(documents[1]) and all(map(_same_document, *documents))
+
+
+def _same_document(first: bytes, second: bytes) -> bool:
+    if _without_marks(first) == _without_marks(second):
+        return True
+    try:
+        roots = [read(data.decode()) for data in (first, second)]
+    except (UnicodeDecodeError, TextError):
+        return False
+    return roots[0] is not None and roots[1] is not None and roots[0].canonical == roots[1].canonical
+
+
+def _ended(document: bytes) -> bytes:
+    """A document with a newline at its end, which must not become part of its last value."""
+    if document.endswith(b"\n"):
+        return document
+    try:
+        root = read(document.decode())
+        if not isinstance(root, Mapping) or same(to_value(root), to_value(read(document.decode() + "\n"))):
+            return document + b"\n"
+    except (UnicodeDecodeError, TextError):
+        return document + b"\n"
+    resource = Resource.from_tree(root)
+    last: Child = root.entries[-1]
+    while isinstance(value := value_of(last), Mapping | Sequence) and value.children:
+        last = value.children[-1]
+    resource.editor.replace(last, from_value(to_value(value_of(last))))
+    return resource.text().encode()

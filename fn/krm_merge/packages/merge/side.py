@@ -1,0 +1,128 @@
+"""One version of a package: its files, and the resources in them, read when they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+from functools import partial
+
+from krm_merge.merge.decisions.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.folders import Folders
+from krm_merge.merge.package.narrow import Document
+from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
+from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.reader import read, read_all
+from krm_merge.text.reading.stream import cut, is_empty
+from krm_merge.text.reading.values import Value, to_value
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Why a file is no file of resources: `broken` is one that should be, the others are simply of another kind."""
+
+    reason: str
+    broken: bool
+
+
+class Side:
+    """A version of a package. `documents` are those of each file as text, `unreadable` what was found on the way."""
+
+    def __init__(self, name: str, tree: Tree) -> None:
+        """Takes the files; `name` is original, upstream or local."""
+        self.name = name
+        self.tree = tree
+        self.documents: dict[str, list[bytes]] = {}
+        self.unreadable: dict[str, Unreadable] = {}
+        self._resources: list[Document] = []
+
+    def reads(self, path: str) -> bool:
+        """Whether resources are read from a file of this side: YAML files, and JSON files that look like one."""
+        if not is_json(path):
+            return holds_resources(path)
+        data = self.tree[path].data
+        return b'"apiVersion"' in data and b'"kind"' in data
+
+    @property
+    def paths(self) -> Container[str]:
+        """All files."""
+        return self.tree
+
+    def unreadable_kptfiles(self) -> list[str]:
+        """The Kptfiles that cannot be read; `kptfiles` looks for them."""
+        return [path for path in self.unreadable if is_kptfile(path)]
+
+    def kptfiles(self) -> list[Member]:
+        """The Kptfiles that make packages."""
+        found = [(path, self._read(path, 0, file.data)) for path, file in self.tree.items() if is_kptfile(path)]
+        for path, member in found:
+            if member is None or not member.is_kptfile:
+                self.unreadable.setdefault(path, Unreadable("is no Kptfile", broken=False))
+        return [member for _, member in found if member is not None and member.is_kptfile]
+
+    def resources(self, folders: Folders) -> list[Document]:
+        """All other resources, none of them read yet."""
+        self._resources = []
+        for path, file in self.tree.items():
+            if is_kptfile(path) or not self.reads(path):
+                continue
+            self.documents[path] = cut(file.data)
+            self._resources += [
+                Document(path, data, partial(self._read, path, index, data))
+                for index, data in enumerate(self.documents[path])
+                if not is_empty(data)
+            ]
+        return self._resources
+
+    def members(self) -> list[Member]:
+        """The Kptfiles and all other resources; reads every file."""
+        kptfiles = self.kptfiles()
+        documents = self.resources(Folders((), Policy()))
+        return kptfiles + [member for document in documents if (member := document.member()) is not None]
+
+    def _read(self, path: str, index: int, data: bytes) -> Member | None:
+        try:
+            root = read(data.decode("utf-8"))
+        except (UnicodeDecodeError, TextError) as error:
+            reason = str(error) if isinstance(error, TextError) else "not UTF-8"
+            # JSON that YAML does not read may be fine for others.
+            self.unreadable[path] = Unreadable(reason, broken=not is_json(path))
+            return None
+        if root is None:
+            return None
+        if flaw := flaw_of(root):
+            self.unreadable.setdefault(path, Unreadable(flaw, broken=False))
+            return None
+        assert isinstance(root, Mapping)
+        return Member(path, subject_of(root), root, path, index)
+
+
+def path_of(name: str, file: File) -> str:
+    """The path in a package of a file that stands alone: what holds resources is named as one that does."""
+    try:
+        roots = list(read_all(file.data.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return name
+    subjects = [subject_of(root) for root in roots if isinstance(root, Mapping) and not flaw_of(root)]
+    if len(subjects) == 1 and (subjects[0].kind, subjects[0].group) == (KPTFILE, KPTFILE_GROUP):
+        return KPTFILE
+    return name if holds_resources(name) or not subjects else f"{name}.yaml"
+
+
+def config_paths(kptfile: bytes) -> list[str]:
+    """The files that configure the functions of a Kptfile; none where it cannot be read."""
+    if b"configPath" not in kptfile:
+        return []
+    try:
+        pipeline = to_value(read(kptfile.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return []
+    found = []
+    for name in ("mutators", "validators"):
+        functions = _field(_field(pipeline, "pipeline"), name)
+        found += [_field(function, "configPath") for function in functions] if isinstance(functions, list) else []
+    return [path for path in found if isinstance(path, str)]
+
+
+def _field(value: Value, name: str) -> Value:
+    return value.get(name) if isinstance(value, dict) else None

@@ -1,0 +1,173 @@
+"""Three-way merge of packages as files: resources by their rules, all other files by lines (rules R)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from posixpath import dirname, join, normpath
+
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.decision import FileDecision
+from krm_merge.merge.decisions.member import KPTFILE, NOTHING_DECIDED, Decided, Outcome
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
+from krm_merge.packages.merge.other_files import merge_other_file
+from krm_merge.packages.merge.rewrite import Rewrite
+from krm_merge.packages.merge.side import Side, config_paths
+from krm_merge.packages.merge.values import MergedFile
+from krm_merge.text.reading.stream import is_empty
+
+
+@dataclass(frozen=True, slots=True)
+class MergedTree:
+    """What becomes of local's files, and every decision worth telling. Where one is an error, nothing changes.
+
+    `reached` are the numbers of the user's rules that matched something, `decided` all that was decided.
+    """
+
+    changes: Changes
+    results: Results
+    reached: frozenset[int] = frozenset()
+    decided: Decided = NOTHING_DECIDED
+
+
+def merge_trees(
+    original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, *, notes_origin: bool = False
+) -> MergedTree:
+    """Merges the files of three versions of a package.
+
+    `notes_origin` writes kpt's comment and annotation on resources that come from upstream, so that they are known
+    again after a local rename (R6). What cannot be read as resources is merged as text (R5).
+    """
+    results = Results()
+    touched = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
+    if not touched:
+        # Law B: nothing to merge, whatever local holds.
+        return MergedTree({}, results)
+    sides = Side("original", original), Side("upstream", upstream), Side("local", local)
+    merged = merge.run(*sides)
+    folders = merged.folders
+    as_text = {path for path in touched if any(_is_text(path, side) for side in sides)}
+    if KPTFILE in sides[1].unreadable:
+        # K4: an upstream without one counts as unchanged.
+        as_text.discard(KPTFILE)
+        why = sides[1].unreadable[KPTFILE].reason
+        message = f"{KPTFILE}: upstream does not parse ({why}); local's is kept as it is"
+        results.warning(message, file=KPTFILE, tags={"rule": "K4", "side": "upstream"})
+    resources, tangled = _apart(merged.resources, as_text)
+    closed = {path for path in as_text if folders.closed(path) is not None}
+    for path in closed:
+        folders.tell(path)
+    outcomes = folders.emptied(_inhabited(sides, resources)) + resources
+    others = [path for path in touched if path not in as_text and folders.closed(path) is None]
+    changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, others, results))
+    for path in sorted(tangled & sides[2].tree.keys()):
+        message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
+        results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+    _tell_of_doubles(resources, results)
+    files: list[FileDecision] = []
+    for path in sorted(as_text - closed - tangled):
+        of_file = _merge_text(path, sides, merge, changes, results)
+        files += of_file.decisions
+        outcomes += [] if of_file.outcome is None else [of_file.outcome]
+    for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
+        message = f"{path}: configPath {target} names a file that the package does not have"
+        results.warning(message, file=path, tags={"rule": "G", "side": "both"})
+    refuse_clash(local, changes, results)
+    reached, decided = _reached(merge.policy, sides), Decided(outcomes, files)
+    return MergedTree({} if results.errors else changes, results, reached, decided)
+
+
+def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
+    """Reports an error where a path would be both a file and a folder."""
+    if path := clash(local, changes):
+        problem = "upstream has a file where local has a folder, or the other way round; rename local's"
+        results.error(f"{path}: {problem}", file=path)
+
+
+def _reached(policy: Policy, sides: Iterable[Side]) -> frozenset[int]:
+    """The numbers of the rules that match something on some side; reads all resources where there are rules."""
+    if not policy.rules:
+        return frozenset()
+    from krm_merge.merge.package.reach import reaches
+
+    members = [member for side in sides for member in side.members()]
+    return frozenset(number for number, rule in enumerate(policy.rules) if reaches(rule, members))
+
+
+def _is_text(path: str, side: Side) -> bool:
+    return path in side.tree and (not side.reads(path) or path in side.unreadable)
+
+
+def _tell_of_doubles(resources: list[Outcome], results: Results) -> None:
+    """Warns of resources that come in although local keeps what upstream moved to another package."""
+    kept = {
+        o.local.subject: o.local.place
+        for o in resources
+        if o.local and o.original and not o.upstream and o.fate == "kept"
+    }
+    for outcome in resources:
+        member = outcome.member
+        if outcome.fate == "added" and (place := kept.get(member.subject)) is not None:
+            message = f"{member.place}: {member.subject.kind} {member.subject.name} is in {place}, too; keep one"
+            results.warning(message, file=member.place, tags={"rule": "R1", "side": "both"})
+
+
+def _dangling(tree: Tree) -> set[tuple[str, str]]:
+    """The Kptfiles with a configPath that leads to no file, and that path."""
+    found = set()
+    for path, file in tree.items():
+        if is_kptfile(path):
+            for target in config_paths(file.data):
+                if normpath(join(dirname(path), target)) not in tree:
+                    found.add((path, target))
+    return found
+
+
+def _apart(outcomes: list[Outcome], as_text: set[str]) -> tuple[list[Outcome], set[str]]:
+    """The outcomes of resources outside of the files that merge as text, and those of these files that cannot.
+
+    Text cannot be merged where a resource of it stands in another file on another side: it would be lost or doubled.
+    """
+    apart: list[Outcome] = []
+    tangled: set[str] = set()
+    for outcome in outcomes:
+        places = {m.place for m in (outcome.original, outcome.upstream, outcome.local) if m is not None}
+        if not places & as_text:
+            apart.append(outcome)
+        elif len(places) > 1:
+            tangled |= places & as_text
+            if outcome.local is not None and outcome.local.place not in as_text:
+                apart.append(outcome)
+    return apart, tangled
+
+
+def _inhabited(sides: tuple[Side, Side, Side], resources: Iterable[Outcome]) -> set[str]:
+    """The places of the files in which only local has resources after the merge."""
+    local, upstream = sides[2], sides[1].tree
+    gone = {(o.local.place, o.local.index) for o in resources if o.fate == "deleted" and o.local is not None}
+    return {
+        path
+        for path, documents in local.documents.items()
+        if path not in upstream
+        and any((path, index) not in gone and not is_empty(data) for index, data in enumerate(documents))
+    }
+
+
+def _merge_text(
+    path: str, sides: tuple[Side, Side, Side], merge: PackageMerger, changes: dict[str, File | None], results: Results
+) -> MergedFile:
+    before, theirs, ours = (side.tree.get(path) for side in sides)
+    broken = [(s.name, s.unreadable[path].reason) for s in sides if path in s.unreadable and s.unreadable[path].broken]
+    merged = merge_other_file(path, before, theirs, ours, merge.policy)
+    if broken:
+        names = " and ".join(name for name, _ in broken)
+        do = "does" if len(broken) == 1 else "do"
+        message = f"{path}: {names} {do} not parse ({broken[0][1]}); merged as text"
+        results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+    for result in merged.results:
+        results.add(result)
+    if merged.file != ours:
+        changes[path] = merged.file
+    return merged

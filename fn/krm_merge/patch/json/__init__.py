@@ -1,0 +1,1 @@
+"""JSON merge patches (RFC 7386) and JSON patches (RFC 6902)."""

@@ -1,0 +1,1 @@
+"""What all patches share: plain values, the shapes of types, errors."""

@@ -1,0 +1,54 @@
+"""What a patch does wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from krm_merge.harmless import REDACTED
+from krm_merge.krm.fieldpath import FieldPath, format_path
+from krm_merge.text.reading.values import Value
+
+_SHOWN = 200
+_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+_hides = ContextVar("hides", default=False)
+
+
+class PatchError(ValueError):
+    """A patch or document that cannot be taken. `path` is where, `problem` what is wrong there."""
+
+    def __init__(self, problem: str, path: FieldPath = ()) -> None:
+        """The message begins with the path."""
+        super().__init__(f"{format_path(path)}: {problem}" if path else problem)
+        self.problem = problem
+        self.path = path
+
+
+class PatchConflict(PatchError):
+    """Two sides changed the same thing differently, and nobody may overwrite."""
+
+
+@contextmanager
+def hiding_values(hides: bool) -> Iterator[None]:
+    """As long as it lasts, values in messages are redacted, if it `hides` them: those of a Secret."""
+    token = _hides.set(hides)
+    try:
+        yield
+    finally:
+        _hides.reset(token)
+
+
+def shown(value: Value) -> str:
+    """A value in a message."""
+    text = json.dumps(_redacted(value) if _hides.get() else value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _redacted(value: Value) -> Value:
+    """The value with the names of its fields alone; of a JSON patch's operation all but its value is no secret."""
+    if isinstance(value, dict):
+        told = ("op", "path", "from") if value.get("op") in _OPERATIONS and "path" in value else ()
+        return {name: inner if name in told else _redacted(inner) for name, inner in value.items()}
+    return [_redacted(item) for item in value] if isinstance(value, list) else REDACTED

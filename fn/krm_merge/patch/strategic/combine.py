@@ -1,0 +1,282 @@
+"""Makes one strategic merge patch of two (rule P1)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.patch.model.errors import PatchError, shown
+from krm_merge.patch.model.shape import Field, Shape
+from krm_merge.patch.model.values import Object, identity
+from krm_merge.patch.strategic.apply import apply
+from krm_merge.patch.strategic.directives import (
+    DELETE_FROM_PRIMITIVE_LIST,
+    PATCH,
+    RETAIN_KEYS,
+    SET_ELEMENT_ORDER,
+    directive_of,
+    fields_of,
+    has_directive,
+    is_directive,
+)
+from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind
+from krm_merge.patch.strategic.order import by_patch_list
+from krm_merge.text.reading.values import Value
+
+
+def merge_patches(first: Object, second: Object, schema: Shape, *, merge_keys: MergeKeys = "multi") -> Object:
+    """The patch that does what `first` and then `second` do. Neither is changed.
+
+    Of lists without `$setElementOrder` the order can come out differently: it depends on the document.
+
+    Raises PatchError where no one patch says that: the second leaves elements out of its order that the first has in
+    its own, or changes elements that the order of the other patch does not name, or sets a list of scalars anew.
+    """
+    return combined(first, second, schema, merge_keys)
+
+
+def combined(first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> Object:
+    """As `merge_patches`."""
+    return _Combine(merge_keys).mapping((), first, second, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class _Combine:
+    merge_keys: MergeKeys
+
+    def mapping(self, path: FieldPath, first: Object, second: Object, shape: Shape) -> Object:
+        if second.get(PATCH) == "replace":
+            return second
+        if second.get(PATCH) == "delete":
+            # Unless the first patch has removed the map, it is there now, and so stays as an empty one.
+            return second if first.get(PATCH) == "delete" else {PATCH: "replace"}
+        if first.get(PATCH) in ("replace", "delete"):
+            # What stands there is known, so that the second patch can be carried out.
+            body = apply({}, first, shape, merge_keys=self.merge_keys)
+            return {PATCH: "replace", **apply(body, second, shape, merge_keys=self.merge_keys)}
+        result, dropped = self._retained(path, first, second)
+        before = fields_of(first, path)
+        for name, change in fields_of(second, path).items():
+            at = (*path, name)
+            if change.has_value and change.value is None:
+                for key in (f"{SET_ELEMENT_ORDER}/{name}", f"{DELETE_FROM_PRIMITIVE_LIST}/{name}"):
+                    result.pop(key, None)
+                result[name] = None
+                continue
+            if _replaces_list(result.get(name)):
+                self._replaced_list(name, first, second, result, shape)
+                continue
+            if name in dropped:
+                result[name] = None
+            if change.delete is not None:
+                self._delete(name, change.delete, result)
+            if change.has_value:
+                self._field(at, name, change.value, result, shape)
+            earlier = before[name].order if name in before else None
+            if earlier is not None or change.order is not None:
+                self._order(at, name, earlier, change.order, second, result, shape)
+        if PATCH in second:
+            result[PATCH] = second[PATCH]
+        return result
+
+    # ---- fields ------------------------------------------------------------------------------------------------
+
+    def _retained(self, path: FieldPath, first: Object, second: Object) -> tuple[Object, set[str]]:
+        """The first patch without what the second does not keep, and the fields that it takes away itself."""
+        result = dict(first)
+        ours, theirs = first.get(RETAIN_KEYS), second.get(RETAIN_KEYS)
+        for names in (ours, theirs):
+            if names is not None and not isinstance(names, list):
+                raise PatchError(
+                    "invalid patch format of retainKeys: a list of fields is expected", (*path, RETAIN_KEYS)
+                )
+        if isinstance(theirs, list):
+            kept = {identity(name) for name in theirs}
+            for name, value in first.items():
+                field = name.partition("/")[2] if "/" in name and is_directive(name) else name
+                if name != RETAIN_KEYS and value is not None and identity(field) not in kept:
+                    del result[name]
+            result[RETAIN_KEYS] = theirs
+        if not isinstance(ours, list):
+            return result, set()
+        ours_kept = {identity(name) for name in ours}
+        added = [name for name, value in second.items() if not is_directive(name) and value is not None]
+        added = [name for name in added if identity(name) not in ours_kept]
+        if not isinstance(theirs, list):
+            result[RETAIN_KEYS] = [*ours, *sorted(added)]
+        else:
+            result[RETAIN_KEYS] = [name for name in theirs if identity(name) in ours_kept or name in added]
+        return result, set(added)
+
+    def _delete(self, name: str, gone: list[Value], result: Object) -> None:
+        """Scalars to remove, which the first patch may have added."""
+        key, drops, added = f"{DELETE_FROM_PRIMITIVE_LIST}/{name}", {identity(item) for item in gone}, result.get(name)
+        if name in result and added is None:
+            return
+        if isinstance(added, list):
+            result[name] = [item for item in added if identity(item) not in drops]
+        before = result.get(key)
+        known = before if isinstance(before, list) else []
+        have = {identity(item) for item in known}
+        result[key] = [*known, *(item for item in gone if identity(item) not in have)]
+
+    def _field(self, path: FieldPath, name: str, value: Value, result: Object, shape: Shape) -> None:
+        if name not in result and not isinstance(value, list):
+            result[name] = value
+            return
+        before = result.get(name, [])
+        if not isinstance(value, dict | list):
+            result[name] = value
+            return
+        field = shape.field(name)
+        if field is None:
+            if name not in result:
+                result[name] = value
+                return
+            raise PatchError(f"unable to find api field {name}: the type has no such field", path)
+        if type(before) is not type(value):
+            result[name] = self._anew(path, name, value, field, shape)
+        elif isinstance(value, dict):
+            assert isinstance(before, dict)
+            if field.replaces:
+                # One value, that the first patch has set as a whole.
+                before = {PATCH: "replace", **before}
+            result[name] = (
+                value if field.replaces and PATCH not in value else self.mapping(path, before, value, field.inside)
+            )
+        else:
+            assert isinstance(before, list)
+            result[name] = self._list(path, name, before, value, result, field) if field.merges else value
+
+    def _anew(self, path: FieldPath, name: str, value: Value, field: Field, shape: Shape) -> Value:
+        """A value where the first patch has removed the field, or set one of another type: nothing of it comes back."""
+        if isinstance(value, list) and not field.merges:
+            return value
+        if directive_of(value) == "delete":
+            return None
+        body = apply({}, {name: value}, shape, merge_keys=self.merge_keys)[name]
+        if isinstance(body, dict):
+            return body if field.replaces else {PATCH: "replace", **body}
+        assert isinstance(body, list)
+        if not field.keys:
+            raise PatchError("one patch cannot remove a list of scalars and set it anew", path)
+        return [{PATCH: "replace"}, *body]
+
+    # ---- lists -------------------------------------------------------------------------------------------------
+
+    def _list(
+        self, path: FieldPath, name: str, first: list[Value], second: list[Value], result: Object, field: Field
+    ) -> list[Value]:
+        if element_kind((first, second), path) == "scalar":
+            self._keep_again(name, second, result)
+            both = list({identity(item): item for item in (*first, *second)}.values())
+            return by_patch_list(both, second, first, identity, "document")
+        if _replaces_list(second):
+            result.pop(f"{SET_ELEMENT_ORDER}/{name}", None)
+            return second
+        key = ElementKeys(field, path, self.merge_keys)
+        if not key.fields:
+            raise PatchError("cannot merge lists without merge key", path)
+        first, second = _without_merge(first), _without_merge(second)
+        before = [item for item in first if not has_directive(item)]
+        plain, special = list(before), [item for item in first if has_directive(item)]
+        places: dict[Hashable, int] = {key.of(item): at for at, item in enumerate(plain)}
+        for item in second:
+            assert isinstance(item, dict)
+            own = key.of(item)
+            at = places.get(own)
+            if directive_of(item) == "delete":
+                if at is not None:
+                    plain[at] = None
+                    del places[own]
+                special.append(item)
+            elif at is None:
+                places[own] = len(plain)
+                plain.append(item)
+            else:
+                element = plain[at]
+                assert isinstance(element, dict)
+                plain[at] = self.mapping(path, element, item, field.inside)
+        left = [item for item in plain if item is not None]
+        changes = [item for item in second if not has_directive(item)]
+        return by_patch_list(left, changes, before, key.of, "document") + special
+
+    def _replaced_list(self, name: str, first: Object, second: Object, result: Object, shape: Shape) -> None:
+        """What stands in the list is known, so that the second patch can be carried out."""
+        keys = (name, f"{SET_ELEMENT_ORDER}/{name}", f"{DELETE_FROM_PRIMITIVE_LIST}/{name}")
+        document: Object = {}
+        for patch in (first, second):
+            change = {key: patch[key] for key in keys if key in patch}
+            document = apply(document, change, shape, merge_keys=self.merge_keys)
+        items = document[name]
+        assert isinstance(items, list)
+        for key in keys:
+            result.pop(key, None)
+        result[name] = [{PATCH: "replace"}, *items]
+
+    def _keep_again(self, name: str, added: list[Value], result: Object) -> None:
+        """What the second patch adds, the first does not delete any more."""
+        key, again = f"{DELETE_FROM_PRIMITIVE_LIST}/{name}", {identity(item) for item in added}
+        gone = result.get(key)
+        if isinstance(gone, list):
+            result[key] = [item for item in gone if identity(item) not in again]
+
+    def _order(
+        self,
+        path: FieldPath,
+        name: str,
+        first: list[Value] | None,
+        second: list[Value] | None,
+        patch: Object,
+        result: Object,
+        shape: Shape,
+    ) -> None:
+        """The order list of both; the elements stand in it."""
+        field, items = shape.field(name), result.get(name, [])
+        if field is None or not isinstance(items, list) or _replaces_list(items):
+            if second is not None:
+                result[f"{SET_ELEMENT_ORDER}/{name}"] = second
+            return
+        items, order = _without_merge(items), (first if second is None else second) or []
+        lists = (items, first or [], second or [])
+        is_map = element_kind(lists, path) == "map"
+        key = ElementKeys(field if is_map else Field(field.inside), path, self.merge_keys)
+        rank: dict[Hashable, int] = {}
+        for at, item in enumerate(order):
+            rank.setdefault(key.of(item), at)
+        gone = {key.of(item) for item in items if directive_of(item) == "delete"}
+        removed = result.get(f"{DELETE_FROM_PRIMITIVE_LIST}/{name}")
+        gone |= {key.of(item) for item in removed} if isinstance(removed, list) else set()
+        plain = [item for item in items if not has_directive(item)]
+        later = patch.get(name) if second is None else None
+        places = (
+            [rank.get(key.of(item), -1) for item in later or [] if not has_directive(item)]
+            if isinstance(later, list)
+            else []
+        )
+        if (
+            any(key.of(item) not in rank and key.of(item) not in gone for item in first or [])
+            or any(key.of(item) not in rank for item in plain)
+            or places != sorted(places)
+        ):
+            problem = f"no one order says what both patches do, with {shown(first)} and {shown(second)}"
+            raise PatchError(problem, (*path[:-1], f"{SET_ELEMENT_ORDER}/{name}"))
+        result[f"{SET_ELEMENT_ORDER}/{name}"] = order
+        if plain:
+            special = [item for item in items if has_directive(item)]
+            result[name] = [*sorted(plain, key=lambda item: rank[key.of(item)]), *special]
+
+
+def _replaces_list(value: Value) -> bool:
+    return isinstance(value, list) and any(directive_of(item) == "replace" for item in value)
+
+
+def _without_merge(items: list[Value]) -> list[Value]:
+    """Elements without `$patch: merge`, which says what holds anyway."""
+    return [
+        {name: value for name, value in item.items() if name != PATCH}
+        if isinstance(item, dict) and item.get(PATCH) == "merge"
+        else item
+        for item in items
+    ]

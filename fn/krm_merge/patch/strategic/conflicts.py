@@ -1,0 +1,70 @@
+"""Whether two patches of one document want different things of the same place.
+
+Source: strategicpatch.MergingMapsHaveConflicts and mergepatch.HasConflicts of k8s.io/apimachinery.
+"""
+
+from __future__ import annotations
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.patch.model.shape import AnyShape, Field, Shape
+from krm_merge.patch.model.values import Object, same, text_of
+from krm_merge.patch.strategic.directives import PATCH, RETAIN_KEYS, is_directive
+from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind
+from krm_merge.text.reading.values import Value
+
+
+def patches_conflict(first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> FieldPath | None:
+    """Where two strategic merge patches conflict first, None where they do not."""
+    return _value((), first, second, Field(shape), merge_keys)
+
+
+def have_conflicts(first: Value, second: Value) -> bool:
+    """Whether two values say different things of a field that both have; lists are compared as they stand.
+
+    Maps conflict in fields that both have, lists of one length where their elements do, all else where it differs.
+    """
+    if isinstance(first, dict) and isinstance(second, dict):
+        return any(have_conflicts(value, second[name]) for name, value in first.items() if name in second)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) != len(second) or any(map(have_conflicts, first, second))
+    return not same(first, second)
+
+
+def _value(path: FieldPath, first: Value, second: Value, field: Field, merge_keys: MergeKeys) -> FieldPath | None:
+    if isinstance(first, dict):
+        if not isinstance(second, dict) or first.get(PATCH) != second.get(PATCH):
+            return path
+        return None if field.replaces else _fields(path, first, second, field.inside, merge_keys)
+    if isinstance(first, list):
+        return _list(path, first, second, field, merge_keys) if isinstance(second, list) else path
+    return None if same(first, second) else path
+
+
+def _fields(path: FieldPath, first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> FieldPath | None:
+    for name, value in first.items():
+        if name in (PATCH, RETAIN_KEYS) or name not in second:
+            continue
+        field = Field(AnyShape(), ("merge",)) if is_directive(name) else shape.field(name) or Field(AnyShape())
+        if (found := _value((*path, name), value, second[name], field, merge_keys)) is not None:
+            return found
+    return None
+
+
+def _list(
+    path: FieldPath, first: list[Value], second: list[Value], field: Field, merge_keys: MergeKeys
+) -> FieldPath | None:
+    is_map = element_kind((first, second), path) == "map"
+    if field.merges:
+        key = ElementKeys(field, path, merge_keys)
+        if not is_map or not key.fields:
+            return None
+        others = {key.of(item): item for item in second}
+        pairs = [(item, others[key.of(item)]) for item in first if key.of(item) in others]
+    elif len(first) != len(second):
+        return path
+    elif is_map:
+        pairs = list(zip(first, second, strict=True))
+    else:
+        pairs = list(zip(sorted(first, key=text_of), sorted(second, key=text_of), strict=True))
+    inside = Field(field.inside)
+    return next((found for a, b in pairs if (found := _value(path, a, b, inside, merge_keys)) is not None), None)

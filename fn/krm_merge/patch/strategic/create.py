@@ -1,0 +1,261 @@
+"""Makes the strategic merge patch that leads from one document to another (rule P1).
+
+Source: what k8s.io/apimachinery/pkg/util/strategicpatch does (CreateTwoWayMergePatch, CreateThreeWayMergePatch).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.patch.model.errors import PatchConflict, PatchError
+from krm_merge.patch.model.shape import Field, Shape
+from krm_merge.patch.model.values import Object, identity, kind_of, same, text_of
+from krm_merge.patch.strategic.apply import apply
+from krm_merge.patch.strategic.combine import combined
+from krm_merge.patch.strategic.conflicts import patches_conflict
+from krm_merge.patch.strategic.directives import (
+    DELETE_FROM_PRIMITIVE_LIST,
+    PATCH,
+    RETAIN_KEYS,
+    SET_ELEMENT_ORDER,
+    has_directive,
+)
+from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind, is_one_value
+from krm_merge.patch.strategic.order import ListOrder
+from krm_merge.text.reading.values import Value
+
+
+def create(
+    original: Object,
+    modified: Object,
+    schema: Shape,
+    *,
+    list_order: ListOrder = "document",
+    merge_keys: MergeKeys = "multi",
+) -> Object:
+    """The patch that makes `modified` of `original`: `apply(original, patch)` gives it, but for fields that are null.
+
+    Raises PatchError, in the order `document` also where no patch leads there: where merge keys or values repeat.
+    """
+    patch = _Difference(list_order, merge_keys).mapping((), original, modified, schema)
+    if list_order == "document":
+        _check(apply(original, patch, schema, merge_keys=merge_keys), modified)
+    return patch
+
+
+def create_three_way(
+    original: Object,
+    modified: Object,
+    live: Object,
+    schema: Shape,
+    *,
+    overwrite: bool = True,
+    list_order: ListOrder = "document",
+    merge_keys: MergeKeys = "multi",
+) -> Object:
+    """The patch of the live document that `kubectl apply` makes.
+
+    It sets what `modified` says and deletes what `original` (as last applied) had and `modified` has not; what only the
+    live document has stays. Without `overwrite` it is a PatchConflict where the live document was changed since, in
+    another way. Raises PatchError.
+    """
+    if list_order == "document":
+        # P6: what holds for each of them with two sides holds for their patch of three.
+        for before in (original, live):
+            create(before, modified, schema, merge_keys=merge_keys)
+    changes = _Difference(list_order, merge_keys, deletions=False).mapping((), live, modified, schema)
+    deletions = _Difference(list_order, merge_keys, additions=False).mapping((), original, modified, schema)
+    # What is only added deletes nothing: a `$patch` in it came from the document, and would be taken at its word.
+    patch = combined(deletions, _without_marked(changes), schema, merge_keys)
+    if not overwrite:
+        since = _Difference(list_order, merge_keys, orders=False).mapping((), original, live, schema)
+        if (path := patches_conflict(patch, since, schema, merge_keys)) is not None:
+            raise PatchConflict("changed in the live document, and differently by this change", path)
+    return patch
+
+
+def _check(result: Value, modified: Value, path: FieldPath = ()) -> None:
+    """P6: the patch leads to the modified document; of fields that are null a patch can say nothing."""
+    if isinstance(result, dict) and isinstance(modified, dict):
+        for name in {**modified, **result}:
+            _check(result.get(name), modified.get(name), (*path, name))
+    elif isinstance(result, list) and isinstance(modified, list) and len(result) == len(modified):
+        for at, (ours, wanted) in enumerate(zip(result, modified, strict=True)):
+            _check(ours, wanted, (*path, at))
+    elif not same(result, modified):
+        raise PatchError(
+            "no strategic merge patch leads there: merge keys and values must be there once in a list that merges; "
+            "make them so, or make a patch of the type merge",
+            path,
+        )
+
+
+def _without_marked(changes: Object) -> Object:
+    """Changes without the maps that carry `$patch`."""
+    return {name: _unmarked(value) for name, value in changes.items() if not has_directive(value)}
+
+
+def _unmarked(value: Value) -> Value:
+    if isinstance(value, dict):
+        return _without_marked(value)
+    return [_unmarked(item) for item in value if not has_directive(item)] if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    list_order: ListOrder
+    merge_keys: MergeKeys
+    additions: bool = True
+    deletions: bool = True
+    orders: bool = True
+
+    def mapping(
+        self, path: FieldPath, original: Object, modified: Object, shape: Shape, *, retains_keys: bool = False
+    ) -> Object:
+        patch: Object = {}
+        for name, value in modified.items():
+            if name == PATCH and name in original:
+                continue
+            if name not in original or kind_of(original[name]) != kind_of(value):
+                if self.additions:
+                    patch[name] = value
+            elif isinstance(value, dict):
+                self._map(path, name, original[name], value, patch, shape)
+            elif isinstance(value, list):
+                self._list(path, name, original[name], value, patch, shape)
+            elif self.additions and not same(original[name], value):
+                patch[name] = value
+        if self.deletions:
+            patch |= dict.fromkeys(name for name in original if name not in modified)
+        if retains_keys:
+            names = [name for name, value in modified.items() if value is not None]
+            extra = any(value is not None and name not in modified for name, value in original.items())
+            if names and (patch or extra):
+                patch[RETAIN_KEYS] = list[Value](sorted(names))
+        return patch
+
+    def _field(self, path: FieldPath, name: str, first: Value, second: Value, shape: Shape) -> Field | None:
+        """The schema's field; None where nothing is known and nothing has to be."""
+        field = shape.field(name)
+        if field is None and not same(first, second):
+            raise PatchError(f"unable to find api field {name}: the type has no such field", (*path, name))
+        return field
+
+    def _map(self, path: FieldPath, name: str, before: Value, after: Object, patch: Object, shape: Shape) -> None:
+        assert isinstance(before, dict)
+        field = self._field(path, name, before, after, shape)
+        if field is None:
+            return
+        if field.replaces:
+            # kubectl writes it even where nothing changed.
+            if self.additions and (self.list_order == "kubernetes" or not same(before, after)):
+                patch[name] = after
+            return
+        inner = self.mapping((*path, name), before, after, field.inside, retains_keys=field.retains_keys)
+        if inner:
+            patch[name] = inner
+
+    def _list(self, path: FieldPath, name: str, before: Value, after: list[Value], patch: Object, shape: Shape) -> None:
+        assert isinstance(before, list)
+        field = self._field(path, name, before, after, shape)
+        if field is None:
+            return
+        if not field.merges or (self.list_order == "document" and is_one_value(field, before, after)):
+            if self.additions and not same(before, after):
+                patch[name] = after
+            return
+        if not before:
+            if after and self.additions:
+                patch[name] = after
+            return
+        at = (*path, name)
+        if element_kind((before, after), at) == "scalar":
+            items, gone, order = self._scalars(before, after)
+        else:
+            items, order = self._maps(at, before, after, field)
+            gone = []
+        for key, found in (
+            (name, items),
+            (f"{DELETE_FROM_PRIMITIVE_LIST}/{name}", gone),
+            (f"{SET_ELEMENT_ORDER}/{name}", order),
+        ):
+            if found:
+                patch[key] = found
+
+    def _maps(
+        self, path: FieldPath, before: list[Value], after: list[Value], field: Field
+    ) -> tuple[list[Value], list[Value]]:
+        """The changed, new and deleted elements, and the order of all."""
+        key = ElementKeys(field, path, self.merge_keys)
+        if not key.fields:
+            raise PatchError("cannot merge lists without merge key", path)
+        pairs = _paired(before, after, key)
+        changed: list[tuple[int, Value]] = []
+        gone: list[Value] = []
+        for old, new, place in pairs:
+            if new is None:
+                if self.deletions:
+                    assert isinstance(old, dict)
+                    gone.append({PATCH: "delete", **key.given(old)})
+                continue
+            assert isinstance(new, dict)
+            if old is None:
+                if self.additions:
+                    changed.append((place, new))
+                continue
+            assert isinstance(old, dict)
+            inner = self.mapping(path, old, new, field.inside, retains_keys=field.retains_keys)
+            if inner:
+                changed.append((place, {**key.given(new), **inner}))
+        items = [item for _, item in sorted(changed, key=lambda pair: pair[0])] + gone
+        in_order = len(before) == len(after) and all(key.of(a) == key.of(b) for a, b in zip(before, after, strict=True))
+        wanted = (self.additions and (bool(items) or not in_order)) or (self.deletions and bool(items))
+        order: list[Value] = []
+        if self.orders and wanted:
+            order = [key.given(item) for item in after if isinstance(item, dict)]
+        return items, order
+
+    def _scalars(self, before: list[Value], after: list[Value]) -> tuple[list[Value], list[Value], list[Value]]:
+        """The new elements, the deleted ones, and the order of all."""
+        added, gone = _scalar_difference(before, after)
+        added, gone = added if self.additions else [], gone if self.deletions else []
+        wanted = (self.deletions and bool(gone)) or (self.additions and not same(before, after))
+        return added, gone, after if self.orders and wanted else []
+
+
+def _paired(before: list[Value], after: list[Value], key: ElementKeys) -> list[tuple[Value | None, Value | None, int]]:
+    """Elements of both lists by their keys, sorted as kubectl sorts them, each with its place in `after`.
+
+    Of elements with one key the first go together, then the second, and so on.
+    """
+    ours = sorted(((key.of(item), key.sort_text(item), at) for at, item in enumerate(after)), key=lambda e: e[1])
+    theirs = sorted(((key.of(item), key.sort_text(item), at) for at, item in enumerate(before)), key=lambda e: e[1])
+    pairs: list[tuple[Value | None, Value | None, int]] = []
+    i = j = 0
+    while i < len(theirs) or j < len(ours):
+        if j >= len(ours) or (i < len(theirs) and theirs[i][1] < ours[j][1]):
+            pairs.append((before[theirs[i][2]], None, -1))
+            i += 1
+        elif i >= len(theirs) or theirs[i][1] > ours[j][1]:
+            pairs.append((None, after[ours[j][2]], ours[j][2]))
+            j += 1
+        else:
+            pairs.append((before[theirs[i][2]], after[ours[j][2]], ours[j][2]))
+            i += 1
+            j += 1
+    return pairs
+
+
+def _scalar_difference(before: list[Value], after: list[Value]) -> tuple[list[Value], list[Value]]:
+    """What is new, in the order of `after`, and what is gone, sorted."""
+    theirs, ours = Counter(map(text_of, before)), Counter(map(text_of, after))
+    added, gone = ours - theirs, theirs - ours
+    new: list[Value] = []
+    for item in after:
+        if added[text_of(item)]:
+            added[text_of(item)] -= 1
+            new.append(item)
+    values = {identity(item): item for item in before if text_of(item) in gone}
+    return new, sorted(values.values(), key=text_of)

@@ -1,0 +1,1 @@
+"""The forms of a report: HTML, Markdown, SARIF, the terminal."""

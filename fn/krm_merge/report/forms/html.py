@@ -1,0 +1,214 @@
+"""The report as one HTML file: no network, no scripts, readable in light and in dark."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from itertools import groupby
+
+from krm_merge.report.forms.markup import Html, html, joined, tag
+from krm_merge.report.forms.shown import shortened, words_changed, yaml_text
+from krm_merge.report.record import SIDES, Context, DecisionRecord, MergeReport, SideName
+from krm_merge.report.words import CHOICES, CONFLICTS, NATURES, address_of
+from krm_merge.text.reading.values import Value
+
+_MOST_CARDS = 1_500
+"""Conflicts that have a card; the others are lines."""
+
+_LONGEST_IN_CARD, _LONGEST_IN_LINE = 4_000, 120
+"""Characters of a value."""
+
+_MOST_CHARACTERS = 4_500_000
+"""Of the whole page: what is beyond is counted."""
+
+_SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
+
+
+def render(report: MergeReport) -> str:
+    """The page."""
+    style = _style()
+    digest = base64.b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = joined(
+        Html('<meta charset="utf-8">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+        tag("title", f"{report.package or 'Merge'}: {_summary(report)}"),
+        tag("style", Html(style)),
+    )
+    body = tag("body", _header(report), tag("main", *_Limited(_MOST_CHARACTERS).of(_sections(report)), id="main"))
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
+
+
+@cache
+def _style() -> str:
+    return files("krm_merge.report").joinpath("report.css").read_text(encoding="utf-8")
+
+
+def _summary(report: MergeReport) -> str:
+    opened, settled = len(report.with_status("open")), len(report.with_status("settled"))
+    return f"{opened} open, {settled} settled" if opened or settled else "no conflicts"
+
+
+def _header(report: MergeReport) -> Html:
+    sides = [tag("span", tag("b", name), " ", str(side)) for name, side in report.sides.items()]
+    counts = (
+        ("open", "conflicts open", len(report.with_status("open"))),
+        ("settled", "conflicts settled", len(report.with_status("settled"))),
+        ("automatic", "taken automatically", len(report.with_status("automatic"))),
+        ("files", "files change", len(report.files.added) + len(report.files.changed) + len(report.files.deleted)),
+    )
+    tiles = [
+        tag("li", tag("b", f"{count:,}"), " ", label, class_=f"tile {name}{'' if count else ' none'}")
+        for name, label, count in counts
+    ]
+    return tag(
+        "header",
+        tag("h1", report.package or "Merge"),
+        tag("p", *_between(sides, " "), class_="refs"),
+        tag("ul", *tiles, class_="tiles"),
+    )
+
+
+# ---- sections --------------------------------------------------------------------------------------------------------
+
+
+def _sections(report: MergeReport) -> Iterator[Html]:
+    """The parts of the page, the most important first; a heading comes with what is below it."""
+    for result in report.notices():
+        yield tag(
+            "p", tag("b", f"{result['severity']}:"), " ", result["message"], class_=f"notice {result['severity']}"
+        )
+    cards = _MOST_CARDS
+    for status, heading in CONFLICTS:
+        records = report.with_status(status)
+        if not records:
+            continue
+        yield tag("h2", heading, " ", tag("small", f"{len(records):,}"), id=status)
+        for record in records[:cards]:
+            yield _card(record, report.contexts.get(record.id))
+        yield from _lines(records[cards:])
+        cards = max(0, cards - len(records))
+    automatic = report.with_status("automatic")
+    if not report.with_status("open") and not report.with_status("settled"):
+        yield tag("p", "No conflicts: nothing was changed on both sides in different ways.", class_="empty")
+    if automatic:
+        yield tag("h2", "Taken automatically ", tag("small", f"{len(automatic):,}"), id="automatic")
+        yield from _lines(automatic)
+
+
+def _card(record: DecisionRecord, context: Context | None) -> Html:
+    about = [_file_link(record), tag("a", record.rule, href=address_of(record.docs), title="The rule")]
+    title = tag("h3", tag("code", record.path or record.file), " ", *_between(about, " "))
+    said = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")
+    sides = tag("div", *(_side(record, side) for side in _SIDES), class_="sides")
+    return tag("article", title, said, sides, _result(record, context), class_=record.status, id=f"r{record.id}")
+
+
+def _file_link(record: DecisionRecord) -> Html:
+    where = [str(record.resource)] if record.resource is not None else []
+    return tag("span", " · ".join([*where, *([record.file] if record.path else [])]), class_="where")
+
+
+def _side(record: DecisionRecord, side: SideName) -> Html:
+    kept = record.chosen == side
+    heading = tag("h4", side, tag("span", " kept", class_="kept") if kept else "")
+    return tag("div", heading, _value(record, side), class_=f"side {side}{' picked' if kept else ''}")
+
+
+def _value(record: DecisionRecord, side: SideName) -> Html:
+    if record.alike is not None:
+        letter = record.alike.get(side)
+        return tag("p", "nothing" if letter is None else f"secret value {letter}", class_="gone")
+    if side not in record.values:
+        return tag("p", "nothing", class_="gone")
+    text = yaml_text(record.values[side])
+    pieces: Iterable[tuple[str, bool]] = [(text, False)]
+    if side in ("upstream", "local") and "original" in record.values:
+        pieces = words_changed(yaml_text(record.values["original"]), text)
+    if len(text) > _LONGEST_IN_CARD:
+        pieces = [(shortened(text, _LONGEST_IN_CARD), False)]
+    return tag("pre", *(tag("mark", piece) if changed else piece for piece, changed in pieces))
+
+
+def _result(record: DecisionRecord, context: Context | None) -> Html:
+    if record.status == "open":
+        choices = ", ".join(CHOICES[choice] for choice in record.choices)
+        return tag("p", f"Open. Choices: {choices}." if choices else "Open.", class_="result")
+    by = tag("span", f"settled by {record.settled_by}", class_="by")
+    if context is None:
+        shown = (
+            _value(record, "result") if "result" in record.values else tag("p", "nothing is left here", class_="gone")
+        )
+        return tag("div", tag("h4", "result ", by), shown, class_="result")
+    before, here, behind = (
+        "\n".join(context.lines[start:stop])
+        for start, stop in ((0, context.start), (context.start, context.stop), (context.stop, None))
+    )
+    parts = [f"{before}\n" if before else "", tag("span", here or " ", class_="here"), behind]
+    return tag("div", tag("h4", "result ", by), tag("pre", *parts), class_="result")
+
+
+def _lines(records: Iterable[DecisionRecord]) -> Iterator[Html]:
+    """Records as lines, folded by file."""
+    for file, group in groupby(sorted(records, key=lambda record: record.file), key=lambda record: record.file):
+        lines = [_line(record) for record in group]
+        # Long lists are cut into pieces, so that a page that is full ends in the middle of one.
+        for at in range(0, len(lines), 200):
+            part = lines[at : at + 200]
+            more = f" {at + 1}-{at + len(part)}" if len(lines) > 200 else ""
+            summary = tag("summary", tag("code", file), " ", tag("small", f"{len(lines):,}{more}"))
+            yield tag("details", summary, tag("ul", *part))
+
+
+def _line(record: DecisionRecord) -> Html:
+    place = tag("code", record.path) if record.path else html(str(record.resource or record.file))
+    if record.alike is not None:
+        values = "secret value"
+    elif record.status == "automatic":
+        values = f"{_short(record, 'local')} → {_short(record, 'result')}" if record.path else ""
+    else:
+        values = ", ".join(f"{side} {_short(record, side)}" for side in SIDES)
+    return tag("li", place, " ", tag("i", values), " ", tag("small", f"{record.message} ({record.rule})"))
+
+
+def _short(record: DecisionRecord, side: SideName) -> str:
+    if side not in record.values:
+        return "nothing"
+    value: Value = record.values[side]
+    return shortened(" ".join(yaml_text(value).split()), _LONGEST_IN_LINE)
+
+
+# ---- size ------------------------------------------------------------------------------------------------------------
+
+
+class _Limited:
+    """Parts as far as there is room for them."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+
+    def of(self, parts: Iterable[Html]) -> Iterator[Html]:
+        left_out = 0
+        for part in parts:
+            self._room -= len(part.encode())
+            if self._room > 0:
+                yield part
+            else:
+                left_out += 1
+        if left_out:
+            yield tag(
+                "p",
+                "There is more than this page has room for; the report as .json has all of it.",
+                class_="notice warning",
+            )
+
+
+def _between(parts: Iterable[Html], separator: str) -> Iterator[object]:
+    for number, part in enumerate(parts):
+        if number:
+            yield separator
+        yield part

@@ -1,0 +1,85 @@
+"""Changes as lines for a terminal: by file and resource, each at its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import unified_diff
+from itertools import groupby
+from typing import Literal, NamedTuple, TypeAlias
+
+from krm_merge.report.forms.shown import yaml_text
+from krm_merge.report.record import DecisionRecord, SideName
+
+Style: TypeAlias = Literal["heading", "removed", "added", "plain"]
+
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+class Line(NamedTuple):
+    """A line of text, and how it looks where there is colour."""
+
+    text: str
+    style: Style = "plain"
+
+
+def changed_lines(records: Iterable[DecisionRecord]) -> Iterator[Line]:
+    """What one version has and the other has not; the records are those of a merge that local took no part in."""
+    for file, in_file in groupby(records, key=lambda record: record.file):
+        yield _line(file, "heading")
+        for resource, of_resource in groupby(in_file, key=lambda record: record.resource):
+            indent = "  "
+            if resource is not None:
+                yield _line(f"{indent}{resource}")
+                indent += "  "
+            for record in of_resource:
+                yield from _of_record(record, indent)
+
+
+def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
+    place = f"{record.path}: " if record.path else ""
+    before, after = (record.values.get(side) for side in _VERSIONS)
+    if record.is_redacted or not record.path or record.rule in _ABOUT_ALL:
+        secret = " (a value of a Secret)" if record.is_redacted else ""
+        yield _line(f"{indent}{place}{record.message}{secret}", _style_of(record))
+        if isinstance(before, str) and isinstance(after, str):
+            yield from _text_lines(before, after, indent)
+        return
+    old, new = (None if side not in record.values else yaml_text(record.values[side]) for side in _VERSIONS)
+    if isinstance(before, str) and isinstance(after, str) and ("\n" in before or "\n" in after):
+        yield _line(f"{indent}{place}{record.message}")
+        yield from _text_lines(before, after, indent)
+    elif old is not None and new is not None and "\n" not in old + new:
+        if old == new:
+            yield _line(f"{indent}{place}{record.message}")
+        else:
+            yield _line(f"{indent}{place}{old} -> {new}")
+    else:
+        yield _line(f"{indent}{place}{record.message}", _style_of(record))
+        for text, mark, style in ((old, "-", "removed"), (new, "+", "added")):
+            for line in (text or "").split("\n") if text is not None and old != new else ():
+                yield _line(f"{indent}  {mark} {line}", style)  # type: ignore[arg-type]
+
+
+_VERSIONS: tuple[SideName, SideName] = ("original", "upstream")
+_ABOUT_ALL = ("V8", "W1", "H", "R1")
+
+
+def _text_lines(before: str, after: str, indent: str) -> Iterator[Line]:
+    """The lines of a text that differ, with one line around them."""
+    difference = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
+    for line in list(difference)[2:]:
+        style: Style = "added" if line[:1] == "+" else "removed" if line[:1] == "-" else "plain"
+        yield _line(f"{indent}  {line}", style)
+
+
+def _style_of(record: DecisionRecord) -> Style:
+    sides = record.alike if record.alike is not None else record.values
+    if "original" not in sides:
+        return "added" if "upstream" in sides else "plain"
+    return "plain" if "upstream" in sides else "removed"
+
+
+def _line(text: str, style: Style = "plain") -> Line:
+    # Names and values come from packages: they do not write to the terminal what they like.
+    return Line(_CONTROL.sub(" ", text), style)

@@ -1,0 +1,138 @@
+"""A document written with the values of another one: what is left to tell them apart is comments and layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.order import longest_rising
+from krm_merge.text.editing.render import render
+from krm_merge.text.reading.layout import NO_COMMENTS, CannotEdit, Comments
+from krm_merge.text.reading.nodes import Alias, Child, Collection, Entry, Mapping, Node, Sequence, value_of
+
+
+def aligned(root: Mapping, wanted: Mapping, comments: Iterable[tuple[Child, Comments]] = ()) -> str:
+    """The text of a document, with the values and the order of another; its own comments stay.
+
+    New text comes without comments: what `wanted` has of them shows as its own. `comments` are children of `root` that
+    get others. Raises CannotEdit.
+    """
+    editor = Editor(root)
+    for child, kept in comments:
+        editor.comment(child, kept)
+    _Alignment(editor).mapping(root, wanted)
+    return render(editor).text
+
+
+_NAMES = ("name", "image", "host", "path", "key", "id", "target", "containerPort", "port", "kind")
+
+
+class _Alignment:
+    """The edits that give one tree the values of another."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+
+    def mapping(self, node: Mapping, wanted: Mapping) -> None:
+        own = node.fields
+        if any(entry.inherited for entry in (*own.values(), *wanted.fields.values())):
+            raise CannotEdit("merge keys bring in fields that stand elsewhere")
+        fields = wanted.fields
+        for key, entry in own.items():
+            if key not in fields:
+                self._editor.remove(node, entry)
+        for key, entry in fields.items():
+            if key in own:
+                self._value(own[key], entry.value)
+        self._arrange(node, [own.get(key) or Entry(entry.key, _bare(entry.value)) for key, entry in fields.items()])
+
+    def _value(self, child: Child, wanted: Node) -> None:
+        node = value_of(child)
+        if node.canonical == wanted.canonical:
+            return
+        if isinstance(node, Alias) or isinstance(wanted, Alias):
+            raise CannotEdit("an alias has no text of its own")
+        if isinstance(node, Mapping) and isinstance(wanted, Mapping) and node.entries and wanted.entries:
+            self.mapping(node, wanted)
+        elif isinstance(node, Sequence) and isinstance(wanted, Sequence) and node.items and wanted.items:
+            self._sequence(node, wanted)
+        else:
+            self._editor.replace(child, _bare(wanted))
+
+    def _sequence(self, node: Sequence, wanted: Sequence) -> None:
+        places = _paired(node.items, wanted.items)
+        kept = {at for at in places if at is not None}
+        for at, item in enumerate(node.items):
+            if at not in kept:
+                self._editor.remove(node, item)
+        now: list[Child] = []
+        for item, place in zip(wanted.items, places, strict=True):
+            if place is not None:
+                self._value(node.items[place], item)
+            now.append(_bare(item) if place is None else node.items[place])
+        self._arrange(node, now)
+
+    def _arrange(self, node: Collection, now: list[Child]) -> None:
+        """Puts the children in this order."""
+        place = {id(child): at for at, child in enumerate(node.children)}
+        steady = longest_rising([place[id(child)] for child in now if id(child) in place])
+        previous: Child | None = None
+        for child in now:
+            at = place.get(id(child))
+            if at is None:
+                self._editor.insert(node, child, previous, NO_COMMENTS)
+            elif at not in steady:
+                self._editor.move(node, child, previous)
+            previous = child
+
+
+def _bare(node: Node) -> Node:
+    """A value without the comments inside it; its scalars look as they do."""
+    if isinstance(node, Sequence):
+        return Sequence(None, 0, 0, node.flow, [_bare(item) for item in node.items])
+    if isinstance(node, Mapping):
+        return Mapping(None, 0, 0, node.flow, [Entry(entry.key, _bare(entry.value)) for entry in node.entries])
+    return node
+
+
+def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
+    """For each new element the old one that it is: an equal one, one of the same name, else one in the same place.
+
+    Where as many are left on both sides, these are the same ones in order, unless their names say that they are not.
+    """
+    found: list[int | None] = [None] * len(new)
+    free = dict.fromkeys(range(len(old)))
+    for name_of in (lambda item: item.canonical, _name):
+        waiting: dict[object, list[int]] = {}
+        for at in reversed(free):
+            if (name := name_of(old[at])) is not None:
+                waiting.setdefault(name, []).append(at)
+        for at, item in enumerate(new):
+            if found[at] is None and waiting.get(name := name_of(item)):
+                found[at] = waiting[name].pop()
+                del free[found[at]]  # type: ignore[arg-type]
+    left = [at for at, place in enumerate(found) if place is None]
+    for at, place in zip(left, list(free) if len(left) == len(free) else left, strict=True):
+        if place in free and _may_be_one(old[place], new[at]):
+            found[at] = place
+            del free[place]
+    return found
+
+
+def _may_be_one(first: Node, second: Node) -> bool:
+    """Whether elements of two names, if they have any, have something in common."""
+    if not (isinstance(first, Mapping) and isinstance(second, Mapping) and first.get("name") and second.get("name")):
+        return True
+    return any(
+        key in second.fields and entry.value.canonical == second.fields[key].value.canonical
+        for key, entry in first.fields.items()
+    )
+
+
+def _name(item: Node) -> object:
+    """What most probably tells an element from others."""
+    for field in _NAMES if isinstance(item, Mapping) else ():
+        value = item.get(field)  # type: ignore[union-attr]
+        if value is not None:
+            return field, value.canonical
+    return None

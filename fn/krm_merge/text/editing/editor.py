@@ -1,0 +1,256 @@
+"""Keeps the edits of a tree, and what the tree means with them; `render` writes the text."""
+
+from __future__ import annotations
+
+from krm_merge.text.reading.layout import Comments
+from krm_merge.text.reading.nodes import (
+    Alias,
+    Canonical,
+    Child,
+    Collection,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    copy,
+    is_merge_key,
+    mapping_canonical,
+    merged_mappings,
+    sequence_canonical,
+    value_of,
+)
+
+
+class _Order:
+    """The children of a collection in their order, as a ring: lists of thousands of elements may change altogether."""
+
+    __slots__ = ("_after", "_before", "_children", "_listed")
+
+    def __init__(self, children: list[Child]) -> None:
+        numbers = [_START, *map(id, children)]
+        self._children = {id(child): child for child in children}
+        self._after = dict(zip(numbers, [*numbers[1:], _START], strict=True))
+        self._before = dict(zip([*numbers[1:], _START], numbers, strict=True))
+        self._listed: list[Child] | None = None
+
+    def listed(self) -> list[Child]:
+        """All of them."""
+        if self._listed is None:
+            self._listed = []
+            at = self._after[_START]
+            while at != _START:
+                self._listed.append(self._children[at])
+                at = self._after[at]
+        return self._listed
+
+    def put(self, child: Child, after: Child | None) -> None:
+        """Puts a child behind another one, first where `after` is None. Raises ValueError."""
+        before = _START if after is None else id(after)
+        if before not in self._after or id(child) in self._children:
+            raise ValueError("the child does not stand in this collection")
+        behind = self._after[before]
+        self._after[before] = self._before[behind] = id(child)
+        self._after[id(child)], self._before[id(child)] = behind, before
+        self._children[id(child)] = child
+        self._listed = None
+
+    def take_out(self, child: Child) -> None:
+        """Takes a child out. Raises ValueError."""
+        if self._children.pop(id(child), None) is None:
+            raise ValueError("the child does not stand in this collection")
+        before, behind = self._before.pop(id(child)), self._after.pop(id(child))
+        self._after[before], self._before[behind] = behind, before
+        self._listed = None
+
+
+_START = 0
+"""In place of a child's id(): the place before the first one and behind the last."""
+
+
+class Editor:
+    """Edits of the document with this root.
+
+    Edits name nodes and entries of the tree themselves, so that one edit does not shift the place of another. New
+    children may come from other texts (their style and comments come along) or from `values.from_value`. Where a
+    mapping inherits a field by a merge key, edits name the entry in its `fields`.
+    """
+
+    def __init__(self, root: Node) -> None:
+        """Starts with no edits."""
+        self.root = root
+        self._children: dict[int, _Order] = {}
+        self._values: dict[int, Node] = {}
+        self._comments: dict[int, Comments] = {}
+        self._uninherited: dict[int, set[Canonical]] = {}
+        self._touched: dict[int, bool] = {}
+        # Nodes are known by id(): hold on to those that only an edit names.
+        self._alive: list[Child] = []
+
+    # ---- edits -------------------------------------------------------------------------------------------------
+
+    def replace(self, child: Child, value: Node) -> None:
+        """Gives an entry another value, or puts another item in the place of an item."""
+        self._edited(child)
+        self._values[id(child)] = value
+
+    def insert(
+        self, collection: Collection, child: Child, after: Child | None, comments: Comments | None = None
+    ) -> None:
+        """Puts a new child behind another one, first where `after` is None."""
+        if comments is not None:
+            self.comment(child, comments)
+        self._edited(child)
+        _put(self._order(collection), child, after)
+
+    def remove(self, collection: Collection, child: Child) -> None:
+        """Takes a child out, with its comments."""
+        self._edited(collection)
+        if isinstance(child, Entry) and child.inherited:
+            self._uninherited.setdefault(id(collection), set()).add(child.key.canonical)
+            return
+        self._order(collection).take_out(child)
+
+    def move(self, collection: Collection, child: Child, after: Child | None) -> None:
+        """Moves a child behind another one, first where `after` is None. Inherited fields have no place to move to."""
+        if (isinstance(child, Entry) and child.inherited) or child is after:
+            return
+        now = self._order(collection)
+        now.take_out(child)
+        _put(now, child, after)
+
+    def comment(self, child: Child, comments: Comments) -> None:
+        """Gives a child these comments instead of its own; in a flow collection there is no place for them.
+
+        Raises ValueError for a line that is not a comment.
+        """
+        for line in (*comments.head, *([comments.line] if comments.line is not None else ())):
+            if not line.startswith("#") or len(line.splitlines()) > 1:
+                raise ValueError(f"not one line of comment: {line!r}")
+        self._edited(child)
+        self._comments[id(child)] = comments
+
+    def _edited(self, child: Child) -> None:
+        self._alive.append(child)
+        self._touched.clear()
+
+    def _order(self, collection: Collection) -> _Order:
+        self._edited(collection)
+        order = self._children.get(id(collection))
+        if order is None:
+            order = self._children[id(collection)] = _Order(list(collection.children))
+        return order
+
+    @property
+    def revision(self) -> int:
+        """Another number after every edit."""
+        return len(self._alive)
+
+    # ---- the edited tree ---------------------------------------------------------------------------------------
+
+    def children(self, collection: Collection) -> list[Child]:
+        """The children after the edits."""
+        now = self._children.get(id(collection))
+        return list(collection.children if now is None else now.listed())
+
+    def value(self, child: Child) -> Node:
+        """The value of a child after the edits."""
+        value = self._values.get(id(child))
+        return value_of(child) if value is None else value
+
+    def comments(self, child: Child) -> Comments | None:
+        """The comments that an edit gave the child."""
+        return self._comments.get(id(child))
+
+    def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
+        """The fields that merge keys bring in after the edits."""
+        before = mapping.fields
+        now = [child for child in self.children(mapping) if isinstance(child, Entry)]
+        merges = [entry for entry in now if is_merge_key(entry)]
+        gone = self._uninherited.get(id(mapping), set()) | {e.key.canonical for e in now if not is_merge_key(e)}
+        # A field of its own that hid an inherited one and was removed is gone altogether.
+        gone |= {key for key, entry in before.items() if not entry.inherited}
+        result: dict[Canonical, Entry] = {}
+        for merge in merges:
+            for parent in merged_mappings(self.value(merge)):
+                for key, entry in parent.fields.items():
+                    if key not in result and key not in gone:
+                        mine = before.get(key)
+                        result[key] = mine if mine is not None and mine.key is entry.key else entry
+        return result
+
+    def canonical(self, node: Node | None = None) -> Canonical:
+        """The value of a node (the root by default) after the edits."""
+        node = self.value(self.root) if node is None else node
+        if isinstance(node, Alias):
+            return node.canonical if node.unread else self.canonical(node.expansion)
+        if isinstance(node, Scalar) or not self.is_touched(node):
+            return node.canonical
+        if isinstance(node, Sequence):
+            return sequence_canonical(self.canonical(self.value(item)) for item in self.children(node))
+        entries = [child for child in self.children(node) if isinstance(child, Entry)]
+        # By name, `<<` and "<<" are the same: the first is no field.
+        own = [entry for entry in entries if not is_merge_key(entry)]
+        fields = {entry.key.canonical: entry for entry in own}
+        if len(own) < len(entries):
+            fields = self.inherited(node) | fields
+        return mapping_canonical({key: self.canonical(self.value(entry)) for key, entry in fields.items()})
+
+    def tree(self, node: Node | None = None) -> Node:
+        """The edited tree (or what became of one of its nodes) as a tree that stands in no text."""
+        node = self.value(self.root if node is None else node)
+        if isinstance(node, Alias):
+            node = node.expansion
+        if isinstance(node, Sequence):
+            return Sequence(None, 0, 0, node.flow, [self.tree(self.value(item)) for item in self.children(node)])
+        if isinstance(node, Mapping):
+            own = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
+            entries = [*self.inherited(node).values(), *own]
+            return Mapping(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
+        return copy(node)
+
+    def is_touched(self, node: Node) -> bool:
+        """Whether an edit changes anything inside the node."""
+        known = self._touched.get(id(node))
+        if known is None:
+            known = self._touched[id(node)] = self._is_touched(node)
+        return known
+
+    def _is_touched(self, node: Node) -> bool:
+        if id(node) in self._values or id(node) in self._children or id(node) in self._uninherited:
+            return True
+        if isinstance(node, Alias):
+            return not node.unread and self.is_touched(node.expansion)
+        if isinstance(node, Scalar):
+            return False
+        children: list[Child] = list(node.children)
+        if isinstance(node, Mapping):
+            children += node.inherited_if_read
+        # A loop, not any(): trees may be deep, and a generator would cost a frame more a level.
+        for child in children:
+            if id(child) in self._values or id(child) in self._comments:
+                return True
+            value = child.value if type(child) is Entry else child
+            if type(value) is not Scalar and self.is_touched(value):  # type: ignore[arg-type]
+                return True
+        return False
+
+    def is_child_touched(self, child: Child) -> bool:
+        """Whether an edit changes anything of the child, its comments among it."""
+        return id(child) in self._values or id(child) in self._comments or self.is_touched(value_of(child))
+
+    # ---- rendering ---------------------------------------------------------------------------------------------
+
+    def render(self) -> str:
+        """The text of the document after the edits. Raises CannotEdit where its layout is beyond us."""
+        from krm_merge.text.editing.render import render
+
+        return render(self).text
+
+
+def _put(children: _Order, child: Child, after: Child | None) -> None:
+    if isinstance(after, Entry) and after.inherited:
+        # An inherited field stands where the merge key does.
+        merges = [one for one in children.listed() if isinstance(one, Entry) and is_merge_key(one)]
+        after = merges[-1] if merges else None
+    children.put(child, after)

@@ -1,0 +1,120 @@
+"""The edited tree as it will be written: aliases and merge keys that can no longer stand are written out."""
+
+from __future__ import annotations
+
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.reading.layout import CannotEdit, Comments, source_of
+from krm_merge.text.reading.nodes import (
+    Alias,
+    Canonical,
+    Child,
+    Collection,
+    Entry,
+    Mapping,
+    Node,
+    Sequence,
+    is_merge_key,
+    merged_mappings,
+    value_of,
+)
+
+
+class Plan:
+    """The edits of an editor, and what becomes of aliases (V9).
+
+    An alias stays as written while what it stands for does: its anchor stands before it, unchanged. A merge key stays
+    while it brings in what is wanted; an inherited field with another value is set beside it.
+    """
+
+    def __init__(self, editor: Editor) -> None:
+        """Plans the writing of all edits made so far."""
+        self._editor = editor
+        self._lists: dict[int, list[Child]] = {}
+        self._marked: set[int] = set()
+        # The anchors that stand before the place that the walk has come to.
+        self._standing: dict[str, Node] = {}
+        if _has_aliases(editor.root):
+            self._walk(editor.root)
+
+    def children(self, collection: Collection) -> list[Child]:
+        """The children to be written."""
+        now = self._lists.get(id(collection))
+        return self._editor.children(collection) if now is None else list(now)
+
+    def value(self, child: Child) -> Node:
+        """The value of a child after the edits."""
+        return self._editor.value(child)
+
+    def comments(self, child: Child) -> Comments | None:
+        """The comments that an edit gave the child."""
+        return self._editor.comments(child)
+
+    def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
+        """The fields that merge keys bring in."""
+        return self._editor.inherited(mapping)
+
+    def is_touched(self, child: Child) -> bool:
+        """Whether a child is to be written otherwise than it stands."""
+        return id(value_of(child)) in self._marked or self._editor.is_child_touched(child)
+
+    def _walk(self, node: Node) -> bool:
+        """Goes through what stays in its place, in the order of the text. True where something is to be written out."""
+        if isinstance(node, Alias):
+            stands = self._standing.get(node.name) is node.target and not self._is_changed(node.target)
+            marked = not stands or self._editor.is_touched(node)
+        else:
+            if node.anchor is not None:
+                self._standing[node.anchor] = node
+            marked = False
+            if isinstance(node, Mapping):
+                marked = self._keep_merge_keys(node)
+            if isinstance(node, Mapping | Sequence):
+                native = {id(child) for child in node.children}
+                for child in self.children(node):
+                    if id(child) in native and self.value(child) is value_of(child):
+                        if isinstance(child, Entry):
+                            self._walk_key(child.key)
+                        marked |= self._walk(value_of(child))
+        if marked:
+            self._marked.add(id(node))
+        return marked
+
+    def _walk_key(self, key: Node) -> None:
+        if self._walk(key):
+            raise CannotEdit("a key that is an alias whose anchor changes")
+
+    def _is_changed(self, node: Node) -> bool:
+        return self._editor.is_touched(node) and self._editor.canonical(node) != node.canonical
+
+    def _keep_merge_keys(self, node: Mapping) -> bool:
+        """Decides on the merge keys of a mapping. True where they are not kept as they are."""
+        editor = self._editor
+        children = editor.children(node)
+        merges = [child for child in children if isinstance(child, Entry) and is_merge_key(child)]
+        if not merges:
+            return False
+        own = {child.key.canonical for child in children if isinstance(child, Entry) and not is_merge_key(child)}
+        wanted = editor.inherited(node)
+        # An edited field stands beside the merge keys, which bring in the others as they did.
+        edited = {key: entry for key, entry in wanted.items() if editor.is_child_touched(entry)}
+        brought = {key for merge in merges for parent in merged_mappings(merge.value) for key in parent.fields}
+        kept = all(self._stands(merge) for merge in merges) and brought - own == wanted.keys()
+        if kept and not edited:
+            return False
+        now = [child for child in children if kept or not any(child is merge for merge in merges)]
+        at = next(index for index, child in enumerate(children) if child is merges[0]) + kept
+        now[at:at] = (edited if kept else wanted).values()
+        self._lists[id(node)] = now
+        return True
+
+    def _stands(self, merge: Entry) -> bool:
+        """Whether a merge key can stay: it is as it was, and what it names stands before it."""
+        if self._editor.value(merge) is not merge.value or self._editor.is_touched(merge.value):
+            return False
+        named = merge.value.items if isinstance(merge.value, Sequence) else [merge.value]
+        aliases = [node for node in named if isinstance(node, Alias)]
+        return all(self._standing.get(a.name) is a.target and not self._is_changed(a.target) for a in aliases)
+
+
+def _has_aliases(node: Node) -> bool:
+    return "*" in source_of(node).text

@@ -1,0 +1,347 @@
+"""Renders the text of an edited document: what no edit touches leaves as the bytes that came in."""
+
+from __future__ import annotations
+
+from operator import is_
+from typing import NamedTuple
+
+from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.emit import Emitter
+from krm_merge.text.editing.endings import Endings, without_leading_blanks
+from krm_merge.text.editing.flow import FlowWriter
+from krm_merge.text.editing.order import longest_rising
+from krm_merge.text.editing.plan import Plan
+from krm_merge.text.reading.layout import (
+    CannotEdit,
+    Chunk,
+    Comments,
+    chunks,
+    comments_of,
+    has_dash_comment,
+    is_block,
+    is_block_scalar,
+    line_comment_span,
+    source_of,
+)
+from krm_merge.text.reading.nodes import Child, Collection, Entry, Mapping, Node, Scalar, Sequence, value_of
+from krm_merge.text.reading.scalar_text import in_quotes_of
+
+Splice = tuple[int, int, str]
+
+
+class Piece(NamedTuple):
+    """A value whose text is exchanged as a whole, from `start` to `end`, with `depth` collections around it.
+
+    `node` is the collection with its edits, or the new scalar. `column` is where the children of a block stand, None
+    for what stands on one line. A block begins with its first line, or behind the dash or key before it (`inline`).
+    """
+
+    start: int
+    end: int
+    text: str
+    node: Collection | Scalar
+    depth: int
+    column: int | None = None
+    inline: bool = False
+
+
+class Rendering(NamedTuple):
+    """A document after its edits; `pieces` are all that differs, None where it was put together anew."""
+
+    text: str
+    pieces: list[Piece] | None
+
+
+def render(editor: Editor) -> Rendering:
+    """The text of the document after the edits. Raises CannotEdit where its layout is beyond us."""
+    root = editor.root
+    source = source_of(root)
+    if not editor.is_touched(root):
+        return Rendering(source.text, [])
+    if editor.value(root) is not root or not isinstance(root, Mapping | Sequence):
+        raise CannotEdit("another root")
+    if source.odd_breaks:
+        raise CannotEdit("a text with line breaks that only YAML 1.1 knows")
+    return _Renderer(editor, root).render()
+
+
+class _Renderer:
+    """Puts the text of one document together."""
+
+    def __init__(self, editor: Editor, root: Collection) -> None:
+        self._root = root
+        self._source = source_of(root)
+        self._text = self._source.text
+        self._newline = self._source.newline
+        self._plan = Plan(editor)
+        self._emitter = Emitter(self._plan, root)
+        self._flow = FlowWriter(self._plan, self._emitter)
+        self._endings = Endings(self._source, self._plan, self._emitter)
+        self._known_places: dict[int, list[Chunk]] = {}
+
+    def _places(self, collection: Collection) -> list[Chunk]:
+        """The chunks of a collection; looking for them takes most of the time."""
+        known = self._known_places.get(id(collection))
+        if known is None:
+            known = self._known_places[id(collection)] = chunks(collection)
+        return known
+
+    def render(self) -> Rendering:
+        if self._text.endswith("\n") and "*" not in self._text and (pieces := self._pieces(self._root, 0)) is not None:
+            return Rendering(_splice(self._text, 0, len(self._text), [piece[:3] for piece in pieces]), pieces)
+        return Rendering(self._render_whole(), None)
+
+    def _pieces(self, node: Collection, depth: int) -> list[Piece] | None:
+        """The edits inside a collection as exchanges of text, each as small as it can be seen to be one.
+
+        None where an edit could change what stands behind it: then all that is around it is put together anew.
+        """
+        if node.flow:
+            return [Piece(node.start, node.end, self._flow.text(node), node, depth)] if depth else None
+        now = self._plan.children(node)
+        children = node.children
+        if not now or not children:
+            return None
+        pieces: list[Piece] = []
+        stays = len(now) == len(children) and all(map(is_, now, children))
+        for child in children if stays else ():
+            if not self._plan.is_touched(child):
+                continue
+            value = value_of(child)
+            inside = None
+            if self._plan.comments(child) is not None:
+                pass
+            elif isinstance(value, Scalar):
+                inside = self._scalar(child, value, depth + 1)
+            elif (
+                isinstance(value, Mapping | Sequence)
+                and self._plan.value(child) is value
+                and not self._changes_form(value)
+            ):
+                inside = self._pieces(value, depth + 1)
+            if inside is None:
+                stays = False
+                break
+            pieces += inside
+        if stays:
+            return pieces
+        if not depth or self._endings.is_open(now[-1]):
+            return None
+        places = self._places(node)
+        first = places[0]
+        return [Piece(first.start, places[-1].end, self._block(node), node, depth, first.column, first.inline)]
+
+    def _scalar(self, child: Child, before: Scalar, depth: int) -> list[Piece] | None:
+        """The exchange of one scalar for another where both stand on one line, with the key if there is one."""
+        after = self._emitter.resolved(self._plan.value(child))
+        if not isinstance(after, Scalar) or before.anchor is not None or before.tag is not None:
+            return None
+        start, end = before.start, before.end
+        line = child.key.start if isinstance(child, Entry) else start
+        if is_block_scalar(before) or start == end or self._text[start - 1] != " " or "\n" in self._text[line:end]:
+            return None
+        text = in_quotes_of(before, after) or self._emitter.inline(after, 0, self._newline)
+        return None if not text or "\n" in text else [Piece(start, end, text, after, depth)]
+
+    def _render_whole(self) -> str:
+        root, text = self._root, self._text
+        children = self._plan.children(root)
+        if is_block(root) and children:
+            places = self._places(root)
+            body = self._block(root)
+            rest = text[places[-1].end :]
+            if self._last_is_changed(root):
+                rest = self._endings.settled(rest, children[-1], places[0].column)
+            if rest and not body.endswith("\n"):
+                body = self._endings.terminated(body, children[-1])
+            result = text[: places[0].start] + body + rest
+        elif is_block(root):
+            places = self._places(root)
+            gaps = self._gaps(places, 0, len(places))
+            empty = " " * places[0].column + self._emitter.flow(root) + self._newline
+            result = text[: places[0].start] + empty + gaps + text[places[-1].end :]
+        elif not root.children and self._has_line_of_its_own(root):
+            line = self._source.line_start(root.start)
+            block = self._emitter.block(root, root.start - line, self._newline)
+            result = text[:line] + block + text[self._source.line_end(root.end) :]
+        else:
+            result = text[: root.start] + self._flow.text(root) + text[root.end :]
+        if not text.endswith("\n") and not (children and self._endings.is_open(children[-1])):
+            return result.removesuffix(self._newline)
+        return result
+
+    def _has_line_of_its_own(self, node: Collection) -> bool:
+        line = self._text[self._source.line_start(node.start) : self._source.line_end(node.end)]
+        return not line.strip(" \r\n{}[]")
+
+    # ---- one block collection ----------------------------------------------------------------------------------
+
+    def _block(self, node: Collection) -> str:
+        """The text of a block collection in its own place, from its first chunk to the end of its last one."""
+        places = self._places(node)
+        column = places[0].column
+        now = self._plan.children(node)
+        original = {id(child): index for index, child in enumerate(node.children)}
+        steady = longest_rising([original[id(child)] for child in now if id(child) in original])
+        out: list[str] = []
+        position = 0
+        above: Child | None = None
+        for child in now:
+            index = original.get(id(child))
+            if index is None:
+                piece = self._emitter.child(child, column, self._plan.comments(child), self._newline)
+            else:
+                piece = self._chunk(node, child, places[index])
+                if places[index].inline:
+                    piece = " " * column + piece
+            if above is not None and not out[-1].endswith("\n"):
+                out[-1] = self._endings.terminated(out[-1], above)
+            if index is not None and index in steady:
+                gap = self._gaps(places, position, index)
+                neighbours = index == position and index > 0 and above is node.children[index - 1]
+                if above is None:
+                    gap = without_leading_blanks(gap)
+                elif not neighbours or self._plan.is_touched(above):
+                    gap = self._endings.settled(gap, above, column)
+                out.append(gap)
+                position = index + 1
+            out.append(piece)
+            above = child
+        rest = self._gaps(places, position, len(places))
+        if rest and above is not None:
+            rest = self._endings.settled(rest, above, column)
+            if not out[-1].endswith("\n"):
+                out[-1] = self._endings.terminated(out[-1], above)
+        result = "".join([*out, rest])
+        # The dash or key of the parent stands before the first line.
+        return result.lstrip(" ") if places[0].inline else result
+
+    def _gaps(self, places: list[Chunk], position: int, index: int) -> str:
+        """What stands before a chunk, with the detached comments before the chunks taken away since `position`."""
+        kept: list[str] = []
+        for at in range(max(position, 1), min(index + 1, len(places))):
+            gap = self._text[places[at - 1].end : places[at].start]
+            if at == index or "#" in gap:
+                kept.append(gap)
+        return "".join(kept)
+
+    def _last_is_changed(self, node: Collection) -> bool:
+        children = self._plan.children(node)
+        return children[-1] is not node.children[-1] or self._plan.is_touched(children[-1])
+
+    # ---- one child ---------------------------------------------------------------------------------------------
+
+    def _chunk(self, node: Collection, child: Child, chunk: Chunk) -> str:
+        """The text of one child in its own place, with its edits."""
+        if not self._plan.is_touched(child):
+            return self._text[chunk.start : chunk.end]
+        old = comments_of(node, child, chunk)
+        new = self._plan.comments(child) or old
+        before, after = value_of(child), self._plan.value(child)
+        stays = after is before and not self._changes_form(before)
+        splice: Splice | None = None
+        if stays and isinstance(before, Mapping | Sequence):
+            splice = self._inside(before, chunk)
+        elif not stays and not is_block(before) and not is_block_scalar(before):
+            text = in_quotes_of(before, self._emitter.resolved(after))
+            if text is None:
+                text = self._emitter.inline(after, chunk.column, self._newline)
+            if text is not None:
+                space = "" if self._text[chunk.value - 1] in " \t\n" else " "
+                splice = chunk.value, chunk.value_end, space + text
+        if not stays and splice is None:
+            return self._rebuilt(child, chunk, old, new)
+        return self._spliced(child, chunk, old, new, splice)
+
+    def _changes_form(self, value: Node) -> bool:
+        """Whether a value is written anew although no other was put in its place: an alias, or emptied, or filled."""
+        if isinstance(value, Mapping | Sequence):
+            return bool(value.children) != bool(self._plan.children(value))
+        return not isinstance(value, Scalar) and self._plan.is_touched(value)
+
+    def _inside(self, value: Collection, chunk: Chunk) -> Splice | None:
+        if not any(self._plan.is_touched(child) for child in value.children) and not self._plan.is_touched(value):
+            return None
+        if value.flow:
+            return value.start, value.end, self._flow.text(value)
+        places = self._places(value)
+        return places[0].start, places[-1].end, self._block(value)
+
+    def _spliced(self, child: Child, chunk: Chunk, old: Comments, new: Comments, splice: Splice | None) -> str:
+        """A chunk that keeps its form: its comments and its value are exchanged where they stand."""
+        text, value = self._text, value_of(child)
+        splices = [splice] if splice else []
+        head, line, on_dash = new.head, new.line, has_dash_comment(child, chunk)
+        if is_block(value) and not isinstance(child, Entry):
+            head, line = (*head, *([line] if line else ())), None
+            if on_dash and head:
+                *rest, line = head
+                head = tuple(rest)
+            if new != old and (on_dash or line):
+                splices.append(self._line_comment(value, chunk, line))
+        elif line != old.line:
+            splices.append(self._line_comment(value, chunk, line))
+        if new.head != old.head or (head != new.head and new != old):
+            splices.append(self._head(chunk, head))
+        return _splice(text, chunk.start, chunk.end, splices)
+
+    def _line_comment(self, value: Node, chunk: Chunk, comment: str | None) -> Splice:
+        start, end = line_comment_span(value, chunk)
+        before = self._text[start:end]
+        space = before[: len(before) - len(before.lstrip(" \t"))] if "#" in before else ""
+        return start, end, f"{space or ' '}{comment}" if comment else ""
+
+    def _head(self, chunk: Chunk, head: tuple[str, ...]) -> Splice:
+        pad = " " * chunk.column
+        lines = "".join(f"{pad}{line}{self._newline}" for line in head)
+        if chunk.inline:
+            return chunk.start, chunk.own, lines.lstrip(" ") + (pad if head else "")
+        return chunk.start, self._source.line_start(chunk.own), lines
+
+    def _rebuilt(self, child: Child, chunk: Chunk, old: Comments, new: Comments) -> str:
+        """A chunk whose value takes another form: the lines of the old value go, the comments stay."""
+        text, before, after = self._text, value_of(child), self._plan.value(child)
+        head, line = new.head, new.line
+        if not is_block(before):
+            # Comments between the key and a value on lines of its own.
+            between = text[chunk.own_end : chunk.value].split("\n")
+            head = (*head, *(part.strip() for part in between if part.strip().startswith("#")))
+        resolved = self._emitter.resolved(after)
+        if line and not isinstance(child, Entry) and is_block_form(resolved, self._emitter):
+            head, line = (*head, line), None
+        splices: list[Splice] = []
+        if head != old.head or has_dash_comment(child, chunk):
+            splices.append(self._head(chunk, head))
+        start, end = line_comment_span(before, chunk)
+        space = text[start:end][: -len(old.line)] if line and old.line and "#" in text[start:end] else " "
+        comment = f"{space or ' '}{line}" if line else ""
+        item = not isinstance(child, Entry)
+        value = self._emitter.value(after, chunk.column, comment, item=item, newline=self._newline)
+        at_line_start = text[chunk.value_end - 1] == "\n"
+        tail_start = chunk.value_end if at_line_start else min(self._source.line_end(chunk.value_end), chunk.end)
+        kept = ""
+        if isinstance(before, Mapping | Sequence) and is_block(before):
+            places = self._places(before)
+            tail_start = places[-1].end
+            if after is before:
+                # Emptied: detached comments stay.
+                lead = text[self._source.line_end(start) : places[0].start]
+                kept = (lead if "#" in lead else "") + self._gaps(places, 0, len(places))
+        tail = kept + text[tail_start : chunk.end]
+        splices.append((chunk.own_end, chunk.end, value + self._endings.settled(tail, child, chunk.column + 1)))
+        return _splice(text, chunk.start, chunk.end, splices)
+
+
+def is_block_form(node: Node, emitter: Emitter) -> bool:
+    """Whether a node will be written as lines of its own below a key."""
+    return isinstance(node, Mapping | Sequence) and not emitter.is_flow(node)
+
+
+def _splice(text: str, start: int, end: int, splices: list[Splice]) -> str:
+    """The text from start to end with some parts exchanged."""
+    out: list[str] = []
+    # A comment may follow a null at the same place: the order given decides then.
+    for at, behind, piece in sorted(splices, key=lambda splice: splice[0]):
+        out += (text[start:at], piece)
+        start = behind
+    return "".join([*out, text[start:end]])

@@ -1,0 +1,1 @@
+"""Reads YAML into nodes that know where they are in the text."""

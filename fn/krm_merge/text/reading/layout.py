@@ -1,0 +1,304 @@
+"""Where things stand in a text: the chunk of text that belongs to a child of a collection, its comments, its style.
+
+A chunk is what travels with a child when it is moved, and goes when it is removed: the comment lines directly above it
+(no blank line between), its own lines, the comment at the end of its line, and comment lines directly below that are
+indented deeper. What stands between two chunks (blank lines, detached comments) stays where it is.
+"""
+
+from __future__ import annotations
+
+from krm_merge.startup import frozen
+from krm_merge.text.reading.nodes import (
+    Alias,
+    Child,
+    Collection,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    Source,
+    value_of,
+)
+
+
+class CannotEdit(Exception):
+    """A text whose layout the editor does not know how to change."""
+
+
+@frozen
+class Chunk:
+    """The place of one child of a block collection, as character indices.
+
+    `start` ≤ `own` (the key, or the dash) < `own_end` (behind the colon, or the dash) ≤ `value` (where the value's text
+    begins) ≤ `value_end` ≤ `end`. `inline` says that the child begins behind a dash on the line of its parent.
+    """
+
+    start: int
+    own: int
+    own_end: int
+    value: int
+    value_end: int
+    end: int
+    column: int
+    inline: bool
+
+
+@frozen
+class Comments:
+    """The comments of a child: the lines above it, and the one at the end of its line. Without indentation."""
+
+    head: tuple[str, ...] = ()
+    line: str | None = None
+
+
+NO_COMMENTS = Comments()
+
+
+def is_block(node: Node) -> bool:
+    """Whether the node is a block collection with children."""
+    kind = type(node)
+    return (kind is Mapping or kind is Sequence) and not node.flow and bool(node.children)  # type: ignore[union-attr]
+
+
+def is_block_scalar(node: Node) -> bool:
+    """Whether the node is written with `|` or `>`."""
+    return isinstance(node, Scalar) and node.style in ("|", ">")
+
+
+def source_of(node: Node) -> Source:
+    """The text that the node stands in."""
+    if node.source is None:
+        raise CannotEdit("a value that stands in no text has no place")
+    return node.source
+
+
+def content_end(node: Node) -> int:
+    """Index behind the last character of the node itself, without what trails it."""
+    while True:
+        if isinstance(node, Mapping | Sequence) and is_block(node):
+            # The end mark of a block collection is the next token, wherever that is.
+            node = value_of(node.children[-1])
+        elif isinstance(node, Scalar) and is_block_scalar(node):
+            return _block_scalar_end(node)
+        else:
+            return node.end
+
+
+def block_scalar_header(node: Scalar) -> str:
+    """The first line of a block scalar, without a comment."""
+    source = source_of(node)
+    return source.text[node.start : source.line_end(node.start)].split("#")[0].rstrip()
+
+
+def _block_scalar_end(node: Scalar) -> int:
+    source = source_of(node)
+    header_end = source.line_end(node.start)
+    if "+" in block_scalar_header(node):
+        return max(node.end, header_end)
+    # The mark runs on over the blank lines that follow; they are not content.
+    body = source.text[header_end : node.end]
+    indent = block_scalar_indent(node)
+    while body:
+        line_start = body.rfind("\n", 0, len(body) - 1) + 1
+        line = body[line_start:].rstrip("\r\n")
+        if line.strip(" ") or len(line) > indent:
+            break
+        body = body[:line_start]
+    return header_end + len(body)
+
+
+def block_scalar_indent(node: Scalar) -> int:
+    """Column of the content of a block scalar; 0 when it has none."""
+    source = source_of(node)
+    raw_lines = source.text[source.line_end(node.start) : node.end].split("\n")
+    # Up to the first line that is not blank, lines of the text and of the value are the same, but for the indentation.
+    for raw, value in zip(raw_lines, node.text.split("\n"), strict=False):
+        if raw.strip(" \r"):
+            return source_indent(raw, 0) - source_indent(value, 0)
+    return 0
+
+
+def chunks(collection: Collection) -> list[Chunk]:
+    """The chunks of the children of a block collection, in the order of the text. Raises CannotEdit."""
+    found = known_chunks(collection)
+    result = [chunk for chunk in found if chunk is not None]
+    if len(result) < len(found):
+        raise CannotEdit("a mapping with complex keys")
+    return result
+
+
+def known_chunks(collection: Collection) -> list[Chunk | None]:
+    """The chunks of a block collection; None for an entry with a complex key. Raises CannotEdit."""
+    source = source_of(collection)
+    if not is_block(collection):
+        raise CannotEdit("a collection whose children have no lines of their own")
+    if source.odd_breaks:
+        raise CannotEdit("a text with line breaks that only YAML 1.1 knows")
+    result: list[Chunk | None] = []
+    # What stands above this belongs to others: a line in a quoted scalar may look like a comment.
+    floor = 0
+    position = collection.start
+    for index, child in enumerate(collection.children):
+        if isinstance(child, Entry):
+            chunk = _entry_chunk(source, child, index == 0, floor)
+        else:
+            dash = _find_dash(source, position)
+            chunk = _item_chunk(source, dash, child, index == 0, floor)
+        result.append(chunk)
+        floor = position = chunk.value_end if chunk else content_end(value_of(child))
+    return result
+
+
+def _entry_chunk(source: Source, entry: Entry, first: bool, floor: int) -> Chunk | None:
+    key, value = entry.key, entry.value
+    line = source.line_start(key.start)
+    before = source.text[line : key.start]
+    inline = bool(before.strip(" "))
+    is_simple = isinstance(key, Scalar | Alias) and key.end <= source.line_end(key.start)
+    colon = _find_colon(source, key.end)
+    if not is_simple or "?" in before or (inline and not first) or colon < 0:
+        return None
+    column = key.start - line
+    colon_end = colon + 1
+    end = max(content_end(value), colon_end)
+    return Chunk(
+        start=key.start if inline else head_start(source, line, column, floor),
+        own=key.start,
+        own_end=colon_end,
+        value=max(value.start, colon_end) if value.end > value.start else colon_end,
+        value_end=end,
+        end=_tail_end(source, end, column),
+        column=column,
+        inline=inline,
+    )
+
+
+def _item_chunk(source: Source, dash: int, item: Node, first: bool, floor: int) -> Chunk:
+    line = source.line_start(dash)
+    inline = bool(source.text[line:dash].strip(" "))
+    if inline and not first:
+        raise CannotEdit("a list item that begins behind another one")
+    end = max(content_end(item), dash + 1)
+    return Chunk(
+        start=dash if inline else head_start(source, line, dash - line, floor),
+        own=dash,
+        own_end=dash + 1,
+        value=item.start if item.end > item.start else dash + 1,
+        value_end=end,
+        end=_tail_end(source, end, dash - line),
+        column=dash - line,
+        inline=inline,
+    )
+
+
+def _find_colon(source: Source, position: int) -> int:
+    text = source.text
+    while position < len(text) and text[position] in " \t":
+        position += 1
+    return position if text[position : position + 1] == ":" else -1
+
+
+def _find_dash(source: Source, position: int) -> int:
+    """The next dash of a sequence: only white space, comments and properties stand before it."""
+    text = source.text
+    while position < len(text):
+        character = text[position]
+        if character == "-":
+            return position
+        if character in "#&!":
+            position = source.line_end(position)
+        elif character in " \t\r\n":
+            position += 1
+        else:
+            break
+    raise CannotEdit("a list whose dash was not found")
+
+
+def head_start(source: Source, line: int, column: int, floor: int) -> int:
+    """Start of the comment lines directly above a line, or the line itself. Deeper comments belong to what is above."""
+    text = source.text
+    while line > floor:
+        above = text.rfind("\n", 0, line - 1) + 1
+        if above < floor or not text[above:line].lstrip().startswith("#") or source_indent(text, above) > column:
+            break
+        line = above
+    return line
+
+
+def source_indent(text: str, line: int) -> int:
+    """Number of spaces at the start of a line."""
+    end = line
+    while text[end : end + 1] == " ":
+        end += 1
+    return end - line
+
+
+def _tail_end(source: Source, end: int, column: int) -> int:
+    text = source.text
+    # A block scalar and an empty last line end at a line start already.
+    end = end if text[end - 1 : end] == "\n" else source.line_end(end)
+    while end < len(text):
+        line_end = source.line_end(end)
+        if not text[end:line_end].lstrip().startswith("#") or source_indent(text, end) <= column:
+            break
+        end = line_end
+    return end
+
+
+def line_comment_span(value: Node, chunk: Chunk) -> tuple[int, int]:
+    """Where the comment at the end of a child's line stands, or would: the white space before it, and the comment.
+
+    For a block collection that is the line of its key or dash; behind a dash kpt writes the comment that stood above.
+    """
+    source = source_of(value)
+    if is_block(value):
+        start = _behind_properties(source, chunk.own_end)
+    elif is_block_scalar(value):
+        start = value.start + len(block_scalar_header(value))  # type: ignore[arg-type]
+    else:
+        start = chunk.value_end
+    if start > 0 and source.text[start - 1] == "\n":
+        return start, start
+    return start, start + len(source.text[start : source.line_end(start)].rstrip("\r\n"))
+
+
+def _behind_properties(source: Source, position: int) -> int:
+    """Index behind the anchor and the tag of a block collection that stand on the line of its key or dash."""
+    rest = source.text[position : source.line_end(position)]
+    at = 0
+    while (word := rest[at:].lstrip(" \t"))[:1] in ("&", "!"):
+        at += len(rest[at:]) - len(word) + len(word.split(None, 1)[0])
+    return position + at
+
+
+def has_dash_comment(child: Child, chunk: Chunk) -> bool:
+    """Whether a comment stands behind the dash of an item that is a block collection."""
+    return _dash_comment(child, chunk) is not None
+
+
+def _dash_comment(child: Child, chunk: Chunk) -> str | None:
+    if isinstance(child, Entry) or not is_block(child):
+        return None
+    start, end = line_comment_span(child, chunk)
+    return _comment_in(source_of(child).text[start:end])
+
+
+def comments_of(collection: Collection, child: Child, chunk: Chunk) -> Comments:
+    """The comments of a child of a block collection."""
+    source = source_of(collection)
+    head: list[str] = []
+    if not chunk.inline:
+        head = [line.strip() for line in source.text[chunk.start : source.line_start(chunk.own)].split("\n")[:-1]]
+    value = value_of(child)
+    if not isinstance(child, Entry) and is_block(value):
+        dash_comment = _dash_comment(child, chunk)
+        return Comments((*head, dash_comment) if dash_comment else tuple(head), None)
+    start, end = line_comment_span(value, chunk)
+    return Comments(tuple(head), _comment_in(source.text[start:end]))
+
+
+def _comment_in(rest: str) -> str | None:
+    """The comment in what follows a value on its line."""
+    rest = rest.strip(" \t\r")
+    return rest if rest.startswith("#") else None

@@ -1,0 +1,294 @@
+"""The tree that reading YAML yields: every node knows its value and where its text stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from krm_merge.text.reading.scalars import FIRST_OF_TYPED, resolve
+
+# A hashable stand-in for a value: equal exactly when the values are equal as yaml.v3 reads them (type and value).
+Canonical: TypeAlias = tuple[object, ...]
+
+MERGE_KEY = "<<"
+
+
+class TextError(ValueError):
+    """A text that cannot be read as the YAML we accept. `line` and `column` count from 1, 0 when unknown."""
+
+    def __init__(self, problem: str, line: int = 0, column: int = 0) -> None:
+        """Keeps the problem and the place apart, so that callers can put a file name between them."""
+        super().__init__(f"line {line}, column {column}: {problem}" if line else problem)
+        self.problem = problem
+        self.line = line
+        self.column = column
+
+
+class Source:
+    """A text that was read. Nodes point into it by character index.
+
+    `odd_breaks`: it has line breaks of YAML 1.1 that no editor shows as such, so that newlines do not show its lines.
+    """
+
+    __slots__ = ("newline", "odd_breaks", "text")
+
+    def __init__(self, text: str, newline: str = "\n", odd_breaks: bool = False) -> None:
+        self.text = text
+        self.newline = newline
+        self.odd_breaks = odd_breaks
+
+    def line_start(self, position: int) -> int:
+        """Index of the first character of the line that holds `position`."""
+        return self.text.rfind("\n", 0, position) + 1
+
+    def line_end(self, position: int) -> int:
+        """Index just behind the line that holds `position`, its newline included."""
+        end = self.text.find("\n", position)
+        return len(self.text) if end < 0 else end + 1
+
+    def column(self, position: int) -> int:
+        """Column of `position`, from 0."""
+        return position - self.line_start(position)
+
+
+class Scalar:
+    """A scalar. `text` is its content without quotes and escapes, `style` the quote or block indicator, or ''."""
+
+    __slots__ = ("_canonical", "anchor", "end", "source", "start", "style", "tag", "text")
+
+    def __init__(
+        self,
+        source: Source | None,
+        start: int,
+        end: int,
+        text: str,
+        style: str = "",
+        tag: str | None = None,
+        anchor: str | None = None,
+    ) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.text = text
+        self.style = style
+        self.tag = tag
+        self.anchor = anchor
+        self._canonical: Canonical | None = None
+
+    @property
+    def canonical(self) -> Canonical:
+        """Type and value."""
+        if self._canonical is None:
+            # Most scalars: this is worth a shortcut.
+            if self.tag is None and (self.style or self.text[:1] not in FIRST_OF_TYPED):
+                self._canonical = ("str", self.text)
+            else:
+                self._canonical = resolve(self.text, self.style, self.tag)
+        return self._canonical
+
+
+class Entry:
+    """One `key: value` of a mapping. `inherited` entries stand in another mapping and came by a merge key."""
+
+    __slots__ = ("inherited", "key", "value")
+
+    def __init__(self, key: Node, value: Node, inherited: bool = False) -> None:
+        self.key = key
+        self.value = value
+        self.inherited = inherited
+
+
+class Mapping:
+    """A mapping. `entries` stand in the text (a merge key among them); `fields` are what it means."""
+
+    __slots__ = ("_canonical", "_fields", "anchor", "end", "entries", "flow", "source", "start", "tag")
+
+    def __init__(
+        self,
+        source: Source | None,
+        start: int,
+        end: int,
+        flow: bool,
+        entries: list[Entry] | None = None,
+        tag: str | None = None,
+        anchor: str | None = None,
+    ) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.flow = flow
+        self.entries = [] if entries is None else entries
+        self.tag = tag
+        self.anchor = anchor
+        self._fields: dict[Canonical, Entry] | None = None
+        self._canonical: Canonical | None = None
+
+    @property
+    def children(self) -> list[Entry]:
+        """What stands in the text, one after the other."""
+        return self.entries
+
+    @property
+    def fields(self) -> dict[Canonical, Entry]:
+        """The entries by key, in order, merge keys resolved: an explicit key beats an inherited one."""
+        if self._fields is None:
+            explicit = {e.key.canonical: e for e in self.entries if not is_merge_key(e)}
+            inherited: dict[Canonical, Entry] = {}
+            for entry in self.entries:
+                if is_merge_key(entry):
+                    for parent in merged_mappings(entry.value):
+                        for key, parent_entry in parent.fields.items():
+                            if key not in explicit and key not in inherited:
+                                inherited[key] = Entry(parent_entry.key, copy(parent_entry.value), inherited=True)
+            self._fields = inherited | explicit if inherited else explicit
+        return self._fields
+
+    @property
+    def inherited_if_read(self) -> list[Entry]:
+        """The inherited entries, if somebody looked at the fields: nobody else can have edited them."""
+        return [entry for entry in (self._fields or {}).values() if entry.inherited]
+
+    @property
+    def canonical(self) -> Canonical:
+        """The value, whatever the order of the keys."""
+        if self._canonical is None:
+            self._canonical = mapping_canonical({k: e.value.canonical for k, e in self.fields.items()})
+        return self._canonical
+
+    def get(self, key: str) -> Node | None:
+        """The value of a field with a text key, aliases resolved, or None."""
+        entry = self.fields.get(text_canonical(key))
+        return None if entry is None else resolved(entry.value)
+
+
+class Sequence:
+    """A sequence."""
+
+    __slots__ = ("_canonical", "anchor", "end", "flow", "items", "source", "start", "tag")
+
+    def __init__(
+        self,
+        source: Source | None,
+        start: int,
+        end: int,
+        flow: bool,
+        items: list[Node] | None = None,
+        tag: str | None = None,
+        anchor: str | None = None,
+    ) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.flow = flow
+        self.items = [] if items is None else items
+        self.tag = tag
+        self.anchor = anchor
+        self._canonical: Canonical | None = None
+
+    @property
+    def children(self) -> list[Node]:
+        """What stands in the text, one after the other."""
+        return self.items
+
+    @property
+    def canonical(self) -> Canonical:
+        """The value, order included."""
+        if self._canonical is None:
+            self._canonical = sequence_canonical(item.canonical for item in self.items)
+        return self._canonical
+
+
+class Alias:
+    """An alias. `expansion` is its own copy of what it stands for, so that an edit inside touches this place only."""
+
+    __slots__ = ("_expansion", "anchor", "end", "name", "source", "start", "target")
+
+    def __init__(self, source: Source | None, start: int, end: int, name: str, target: Node) -> None:
+        self.source = source
+        self.start = start
+        self.end = end
+        self.name = name
+        self.target = target
+        # An alias has none of its own; nodes are asked for theirs whatever they are.
+        self.anchor: str | None = None
+        self._expansion: Node | None = None
+
+    @property
+    def expansion(self) -> Node:
+        """A copy of the anchored node."""
+        if self._expansion is None:
+            self._expansion = copy(self.target)
+        return self._expansion
+
+    @property
+    def unread(self) -> bool:
+        """Whether nobody looked at the expansion: nobody can have edited it."""
+        return self._expansion is None
+
+    @property
+    def canonical(self) -> Canonical:
+        """The value that it stands for."""
+        return self.target.canonical
+
+
+Node: TypeAlias = "Scalar | Mapping | Sequence | Alias"
+Collection: TypeAlias = "Mapping | Sequence"
+Child: TypeAlias = "Entry | Node"
+
+
+def text_canonical(text: str) -> Canonical:
+    """The canonical form of a string value."""
+    return ("str", text)
+
+
+def mapping_canonical(fields: dict[Canonical, Canonical]) -> Canonical:
+    """The canonical form of a mapping with these canonical keys and values."""
+    return ("map", frozenset(fields.items()))
+
+
+def sequence_canonical(items: Iterator[Canonical]) -> Canonical:
+    """The canonical form of a sequence with these canonical items."""
+    return ("seq", tuple(items))
+
+
+def value_of(child: Child) -> Node:
+    """The node that a child of a collection holds: an entry's value, an item itself."""
+    return child.value if isinstance(child, Entry) else child
+
+
+def resolved(node: Node) -> Node:
+    """The node itself, or what an alias stands for."""
+    return node.expansion if isinstance(node, Alias) else node
+
+
+def is_merge_key(entry: Entry) -> bool:
+    """Whether the entry is `<<: …`; kpt writes the key as `!!merge <<`."""
+    key = entry.key
+    if not isinstance(key, Scalar) or key.text != MERGE_KEY or key.style:
+        return False
+    return not (key.tag or "").endswith(":str")
+
+
+def merged_mappings(value: Node) -> list[Mapping]:
+    """The mappings that a merge key's value names, the strongest first."""
+    # What is anchored, not a copy for each alias: along a chain of merge keys each would hold copies of all before it.
+    value = _anchored(value)
+    parents = [_anchored(item) for item in value.items] if isinstance(value, Sequence) else [value]
+    return [parent for parent in parents if isinstance(parent, Mapping)]
+
+
+def _anchored(node: Node) -> Node:
+    return node.target if isinstance(node, Alias) else node
+
+
+def copy(node: Node) -> Node:
+    """A copy with an identity of its own; it still points at the text of the first."""
+    source = node.source
+    if isinstance(node, Scalar):
+        return Scalar(source, node.start, node.end, node.text, node.style, node.tag)
+    if isinstance(node, Alias):
+        return Alias(source, node.start, node.end, node.name, node.target)
+    if isinstance(node, Sequence):
+        return Sequence(source, node.start, node.end, node.flow, [copy(item) for item in node.items], node.tag)
+    entries = [Entry(copy(e.key), copy(e.value)) for e in node.entries]
+    return Mapping(source, node.start, node.end, node.flow, entries, node.tag)

@@ -1,0 +1,62 @@
+"""Between nodes and plain Python values (dict, list, str, int, float, bool, None)."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from krm_merge.text.reading.nodes import MERGE_KEY, Alias, Entry, Mapping, Node, Scalar, Sequence
+from krm_merge.text.reading.scalars import python_value, resolve, scalar_text
+
+Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
+
+
+def to_value(node: Node | None) -> Value:
+    """The plain value of a node; aliases and merge keys are written out, keys become strings as in JSON."""
+    if node is None:
+        return None
+    if isinstance(node, Alias):
+        return to_value(node.target)
+    if isinstance(node, Scalar):
+        return python_value(node.canonical)  # type: ignore[return-value]
+    if isinstance(node, Sequence):
+        return [to_value(item) for item in node.items]
+    return {key_text(entry.key): to_value(entry.value) for entry in node.fields.values()}
+
+
+def same(first: Value, second: Value) -> bool:
+    """Whether two values are equal, types included: 1, 1.0 and true differ. The order of keys does not matter."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, dict):
+        assert isinstance(second, dict)
+        return first.keys() == second.keys() and all(same(value, second[key]) for key, value in first.items())
+    if isinstance(first, list):
+        assert isinstance(second, list)
+        return len(first) == len(second) and all(map(same, first, second))
+    return first == second
+
+
+def copied(value: Value) -> Value:
+    """A value that shares no map and no list with another."""
+    if isinstance(value, dict):
+        return {name: copied(inner) for name, inner in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
+
+
+def key_text(key: Node) -> str:
+    """A key as text."""
+    return key.text if isinstance(key, Scalar) else str(to_value(key))
+
+
+def from_value(value: Value) -> Node:
+    """A node for a plain value. It stands in no text; its style is chosen when it is written."""
+    if isinstance(value, dict):
+        return Mapping(None, 0, 0, not value, [Entry(from_value(k), from_value(v)) for k, v in value.items()])
+    if isinstance(value, list):
+        return Sequence(None, 0, 0, not value, [from_value(item) for item in value])
+    if isinstance(value, str):
+        quoted = value == MERGE_KEY or resolve(value, "", None) != ("str", value)
+        return Scalar(None, 0, 0, value, '"' if quoted else "")
+    return Scalar(None, 0, 0, scalar_text(value))

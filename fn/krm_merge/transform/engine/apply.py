@@ -1,0 +1,131 @@
+"""Carries operations out (RFC 6902) on an object, as crane's users know it."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from typing import TypeAlias
+
+from krm_merge.text.reading.values import Value, copied
+from krm_merge.transform.engine.changes import Change, Effect, Insert, Put, Take, written
+from krm_merge.transform.engine.locations import ABSENT, Added, Element, Location, index_of
+from krm_merge.transform.engine.tracked import Tracked
+from krm_merge.transform.protocol.operation import Operation, OperationError, Pointer, equal, pointer_text
+
+Reads: TypeAlias = tuple[tuple[Location, Value], ...]
+
+
+class TestFailed(OperationError):
+    """A `test` operation that found another value."""
+
+    __test__ = False  # for pytest, which takes the name for a test
+
+
+def carry_out(tracked: Tracked, operation: Operation) -> Effect:
+    """Carries an operation out (RFC 6902) and tells what it did.
+
+    As crane's users know it, an add makes the maps on its way that are missing, and a remove of what is not there
+    does nothing. Raises OperationError where the operation cannot be carried out, TestFailed for a failed test.
+    """
+    path = operation.path
+    match operation.kind:
+        case "test":
+            location = tracked.whereabouts(path)
+            value = tracked.at(location)
+            if value is ABSENT:
+                raise TestFailed(f"there is no {pointer_text(path)}")
+            if not equal(value, operation.value):
+                raise TestFailed(f"{operation} found another value")
+            return Effect(operation, (), (), ((location, value),))
+        case "remove":
+            location, rest = tracked.follow(path)
+            if rest:
+                return Effect(operation, (), ((*location, *rest),))
+            return _done(tracked, operation, [_take(location)])
+        case "replace":
+            return _done(tracked, operation, [Put(tracked.locate(path), operation.value)])
+        case "add":
+            return _done(tracked, operation, *_add(tracked, path, operation.value))
+        case "copy" | "move":
+            return _transferred(tracked, operation)
+
+
+def _transferred(tracked: Tracked, operation: Operation) -> Effect:
+    source, path = tracked.locate(operation.source), operation.path
+    value = tracked.at(source)
+    assert value is not ABSENT
+    if operation.kind == "copy":
+        changes, reads = _add(tracked, path, copied(value))
+        return _done(tracked, operation, changes, (*reads, (source, value)))
+    if operation.source == path:
+        return Effect(operation, (), (source,), ((source, value),))
+    if path[: len(operation.source)] == operation.source:
+        raise OperationError(f"{operation}: a value cannot move into itself")
+    take = _take(source)
+    without = tracked.copy()
+    without.apply(take)
+    changes, reads = _add(without, path, value)
+    return _done(tracked, operation, [take, *changes], (*reads, (source, value)))
+
+
+def _done(tracked: Tracked, operation: Operation, changes: list[Change], reads: Reads = ()) -> Effect:
+    for change in changes:
+        tracked.apply(change)
+    writes = tuple(written(change) for change in changes if not (isinstance(change, Put) and change.parent))
+    return Effect(operation, tuple(changes), writes, reads)
+
+
+def _take(location: Location) -> Take:
+    if not location:
+        raise OperationError("the whole object cannot be removed; a whiteout takes a resource away")
+    return Take(location)
+
+
+def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[Change], Reads]:
+    """What an add changes and what it relies on."""
+    if not path:
+        return [Put((), value)], ()
+    parents: list[Change] = []
+    location, rest = tracked.follow(path[:-1])
+    holder = tracked.at(location)
+    if holder is None and location:
+        # `labels:` without anything below it is as good as missing.
+        holder = _empty_for((*rest, path[-1])[0])
+        parents.append(Put(location, holder, parent=True))
+    for at, token in enumerate(rest):
+        if not isinstance(holder, dict):
+            raise OperationError(f"there is no {pointer_text(path[: len(path) - len(rest) + at])}")
+        location, holder = (*location, token), _empty_for((*rest, path[-1])[at + 1])
+        parents.append(Put(location, holder, parent=True))
+    token = path[-1]
+    if isinstance(holder, dict):
+        return [*parents, Put((*location, token), value)], ()
+    if not isinstance(holder, list):
+        raise OperationError(f"{pointer_text(path[:-1])} is neither a map nor a list")
+    at_end = token == "-" or token == str(len(holder))
+    index = len(holder) if at_end else index_of(token, holder)
+    if index is None:
+        raise OperationError(f"{pointer_text(path[:-1])} has {len(holder)} elements; {token} is no place among them")
+    known = tuple(tracked.elements(location)) if not rest and holder else ()
+    name = _name(value, tracked.keys_at(location))
+    # Who adds an element that is there already relies on the other one to be as it is.
+    like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
+    reads = () if like is None else (((*location, known[like]), holder[like]),)
+    return [*parents, Insert(location, _new(known, name or value), value, known[index:])], reads
+
+
+def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
+    """The key fields of an element, none where it lacks one."""
+    return {key: value[key] for key in keys} if isinstance(value, dict) and all(key in value for key in keys) else {}
+
+
+def _new(known: tuple[Element, ...], name: Value) -> Added:
+    """A new element, with a number that none of its like has."""
+    key = json.dumps(name, sort_keys=True)
+    taken = {other.number for other in known if isinstance(other, Added) and other.key == key}
+    return Added(key, next(number for number in count() if number not in taken))
+
+
+def _empty_for(token: str) -> Value:
+    """What holds this token: a list only where nothing else makes sense."""
+    return [] if token in ("-", "0") else {}

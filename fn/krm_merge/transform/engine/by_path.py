@@ -1,0 +1,132 @@
+"""Settles conflicts as crane did, by the text of the paths alone (`detect: path`).
+
+Source: the specification of plugin priorities. Beyond it, operations keep their order, those of one plugin do not
+conflict with each other (T2), and what another operation writes over is told (T5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from krm_merge.text.reading.values import Value
+from krm_merge.transform.engine.apply import carry_out
+from krm_merge.transform.engine.changes import Effect
+from krm_merge.transform.engine.locations import Absent, KeysOf, Location
+from krm_merge.transform.engine.settle import (
+    Agreed,
+    Ignored,
+    Proposal,
+    Reason,
+    Refused,
+    Settlement,
+    carried_out,
+    is_same,
+    placed,
+    ranks,
+)
+from krm_merge.transform.engine.tracked import Tracked
+from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation, Pointer, agree
+from krm_merge.transform.protocol.plugin import Object
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """An operation that a plugin asks for, with what it does to the resource as it came."""
+
+    plugin: str
+    rank: tuple[int, int]
+    effect: Effect
+
+    @property
+    def operation(self) -> Operation:
+        return self.effect.operation
+
+    @property
+    def provenance(self) -> PluginOperation:
+        return PluginOperation(self.plugin, self.operation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """An operation that does not stand for another one; `at` is where, in the object as it came."""
+
+    loser: _Asked
+    winner: _Asked
+    at: Location
+
+
+def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf) -> Settlement:
+    """Puts together what all plugins want; each saw the original (T1). Raises Refused.
+
+    The operations of the strongest plugin on a path stand; an equal one of another plugin agrees.
+    """
+    settlement = Settlement(original)
+    asked: list[_Asked] = []
+    for rank, proposal in zip(ranks(proposals), proposals, strict=True):
+        steps, _, skipped = carried_out(proposal, original, keys_of)
+        settlement.skipped += skipped
+        asked += (_Asked(proposal.plugin, rank, step.effect) for step in steps)
+    holders: dict[Pointer, list[_Asked]] = {}
+    for one in sorted(asked, key=lambda one: one.rank):
+        holder = holders.setdefault(one.operation.path, [])
+        if not holder or holder[0].rank == one.rank:
+            holder.append(one)
+    before = Tracked(original, keys_of)
+    standing: list[_Asked] = []
+    losses: list[_Loss] = []
+    for one in asked:
+        holder = holders[one.operation.path]
+        if holder[0].rank == one.rank:
+            standing.append(one)
+        elif any(agree(one.operation, other.operation) for other in holder):
+            settlement.agreed.append(Agreed(one.provenance, holder[0].plugin))
+        else:
+            losses.append(_Loss(one, holder[0], before.whereabouts(one.operation.path)))
+    overwritten = _apply(settlement, standing, keys_of)
+    lost = {id(loss.loser) for loss in overwritten}
+    settlement.operations = [one.provenance for one in standing if id(one) not in lost]
+    after = Tracked(settlement.value, keys_of)
+    settlement.ignored = [placed(_ignored(loss), loss.at, before, after) for loss in (*losses, *overwritten)]
+    return settlement
+
+
+def _ignored(loss: _Loss) -> Ignored:
+    # What writes over another path does so by its place alone.
+    by_priority = loss.winner.operation.path == loss.loser.operation.path and loss.winner.rank[0] != loss.loser.rank[0]
+    reason: Reason = "priority" if by_priority else "order"
+    return Ignored(loss.loser.provenance, loss.winner.plugin, reason, loss.winner.operation)
+
+
+def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) -> list[_Loss]:
+    """Carries out what stands, one after the other. Tells what is written over by another plugin."""
+    working, merged = Tracked(settlement.value, keys_of), Tracked(settlement.value, keys_of)
+    written: list[tuple[_Asked, Location, Value | Absent]] = []
+    for one in standing:
+        try:
+            if one.effect.room and isinstance(working.at(working.whereabouts(one.operation.path)), dict | list):
+                continue  # another plugin made the room, and may have put something there
+            effect = carry_out(working, one.operation)
+        except OperationError as error:
+            raise Refused(one.plugin, f"with the operations of other plugins, {error}") from None
+        written += ((one, location, working.at(location)) for location in effect.writes)
+        for change in effect.changes:
+            settlement.patch += (PluginOperation(one.plugin, done) for done in merged.apply(change))
+    if not isinstance(merged.value, dict):
+        raise Refused(standing[-1].plugin, "with the operations of other plugins, they leave no object")
+    settlement.value = merged.value
+    return list(_overwritten(written, merged))
+
+
+def _overwritten(written: Sequence[tuple[_Asked, Location, Value | Absent]], merged: Tracked) -> Iterator[_Loss]:
+    """The operations whose outcome is not there any more, since another plugin wrote to the same place or above."""
+    last = {location: at for at, (_, location, _) in enumerate(written)}
+    told: set[int] = set()
+    for at, (one, location, value) in enumerate(written):
+        if id(one) in told or is_same(merged.at(location), value):
+            continue
+        above = (last.get(location[:depth], -1) for depth in range(len(location), -1, -1))
+        winner = next((written[later][0] for later in above if later > at), one)
+        if winner.rank != one.rank:
+            told.add(id(one))
+            yield _Loss(one, winner, location)

@@ -1,0 +1,327 @@
+"""Settles the conflicts of plugins by what their operations do (rules T2 to T4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.text.reading.values import Value
+from krm_merge.transform.engine.apply import TestFailed, carry_out
+from krm_merge.transform.engine.changes import Effect, Insert, Put, Take, written
+from krm_merge.transform.engine.locations import ABSENT, Absent, Firsts, KeysOf, Location, overlap
+from krm_merge.transform.engine.tracked import Tracked
+from krm_merge.transform.engine.units import Keep, Step, units
+from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation, equal
+from krm_merge.transform.protocol.plugin import Object, Patch
+
+Reason: TypeAlias = Literal["priority", "order", "dependency", "whiteout"]
+"""Why a change is lost: to a higher priority, to an earlier declaration, with another change, with the resource."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What one plugin wants of a resource. `priority` is its number, None where it is not listed."""
+
+    plugin: str
+    priority: int | None
+    patches: tuple[Patch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """An operation that lost. `winner` is the plugin that stands against it, `against` its operation.
+
+    `unit` tells the units of one plugin apart. `path` is the field, `current` what the resource had there, `proposed`
+    what stands there now.
+    """
+
+    operation: PluginOperation
+    winner: str
+    reason: Reason
+    against: Operation | None = None
+    unit: int = 0
+    path: FieldPath = ()
+    current: Value | Absent = ABSENT
+    proposed: Value | Absent = ABSENT
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """An operation that wants what another plugin did already."""
+
+    operation: PluginOperation
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A patch that was left out, since its test failed."""
+
+    plugin: str
+    test: Operation
+
+
+@dataclass(slots=True)
+class Settlement:
+    """What came of all proposals for one resource.
+
+    `operations` are those that stand, `patch` does the same to the resource as plain RFC 6902, in this order.
+    """
+
+    value: Object
+    operations: list[PluginOperation] = field(default_factory=list)
+    patch: list[PluginOperation] = field(default_factory=list)
+    ignored: list[Ignored] = field(default_factory=list)
+    agreed: list[Agreed] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+
+class Refused(Exception):
+    """Operations of a plugin that cannot be carried out on the resource."""
+
+    def __init__(self, plugin: str, problem: str) -> None:
+        """`plugin` is to blame."""
+        super().__init__(problem)
+        self.plugin = plugin
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """An operation that stands. `rank` is its plugin's."""
+
+    plugin: str
+    rank: tuple[int, int]
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class _Clash:
+    """An accepted operation that a unit cannot stand beside, and the location."""
+
+    other: _Accepted
+    at: Location
+
+
+def ranks(proposals: Sequence[Proposal]) -> list[tuple[int, int]]:
+    """The rank of each proposal, lower for a stronger one: T2, listed before unlisted, then as declared."""
+    unlisted = max((p.priority for p in proposals if p.priority is not None), default=0) + 1
+    return [(unlisted if p.priority is None else p.priority, at) for at, p in enumerate(proposals)]
+
+
+def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of: KeysOf) -> Settlement:
+    """Puts together what all plugins want; each saw the original (T1). Raises Refused.
+
+    A change stands if, for all that stronger plugins change, it touches something else or has the same outcome.
+    """
+    settlement = _Settling(original, keep, keys_of)
+    for rank, proposal in sorted(zip(ranks(proposals), proposals, strict=True), key=lambda pair: pair[0]):
+        settlement.add(rank, proposal)
+    return settlement.result()
+
+
+def carried_out(proposal: Proposal, original: Object, keys_of: KeysOf) -> tuple[list[Step], Tracked, list[Skipped]]:
+    """The operations of a plugin on its own copy, step by step. Raises Refused."""
+    copy = Tracked(original, keys_of)
+    steps: list[Step] = []
+    skipped: list[Skipped] = []
+    empty: list[int] = []
+    for number, patch in enumerate(proposal.patches):
+        trial = copy.copy() if patch.is_guarded else copy
+        effects: list[Effect] = []
+        fresh: list[int] = []
+        try:
+            for operation in patch.operations:
+                if _adds_emptiness(operation, trial):
+                    fresh.append(len(steps) + len(effects))
+                effects.append(carry_out(trial, operation))
+        except OperationError as error:
+            if not (isinstance(error, TestFailed) and patch.skips):
+                raise Refused(proposal.plugin, str(error)) from None
+            skipped.append(Skipped(proposal.plugin, patch.operations[len(effects)]))
+            continue
+        copy = trial
+        empty += fresh
+        steps += (Step(effect, number, patch.is_guarded) for effect in effects)
+    if not isinstance(copy.value, dict):
+        raise Refused(proposal.plugin, "the operations leave no object")
+    before = Tracked(original, keys_of)
+    for at in empty:
+        steps[at] = replace(steps[at], effect=_as_room(steps[at].effect, before, copy))
+    return steps, copy, skipped
+
+
+def _adds_emptiness(operation: Operation, tracked: Tracked) -> bool:
+    """Whether an operation adds an empty map or list where nothing is."""
+    value = operation.value
+    if operation.kind != "add" or value or not isinstance(value, dict | list):
+        return False
+    return tracked.at(tracked.whereabouts(operation.path)) in (None, ABSENT)
+
+
+def _as_room(effect: Effect, before: Tracked, after: Tracked) -> Effect:
+    """An empty map or list that was added only to put something into it is as good as one made on the way there."""
+    match effect.changes:
+        case (Put(location=location, value=value),) if before.at(location) in (None, ABSENT):
+            filled = after.at(location)
+            if filled and type(filled) is type(value):
+                return Effect(effect.operation, (Put(location, value, parent=True),), (), (), (location,))
+    return effect
+
+
+def is_same(one: Value | Absent, other: Value | Absent) -> bool:
+    """Whether two outcomes of a location are the same."""
+    return one is other if one is ABSENT or other is ABSENT else equal(one, other)
+
+
+def placed(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
+    """The same with its field, and with what the resource had there and has now."""
+    where = (original.field_path(at), original.at(at), merged.at(at))
+    # There are many, and `replace` takes five times as long.
+    return Ignored(ignored.operation, ignored.winner, ignored.reason, ignored.against, ignored.unit, *where)
+
+
+class _Settling:
+    """The object as the plugins that were added so far leave it."""
+
+    def __init__(self, original: Object, keep: Keep, keys_of: KeysOf) -> None:
+        self._original = Tracked(original, keys_of)
+        self._merged = Tracked(original, keys_of)
+        self._keep: Keep = keep
+        self._keys_of = keys_of
+        # The operations that stand, by what they wrote, by where they made room as well, and by what they relied on.
+        self._writers: Firsts[_Accepted] = Firsts()
+        self._makers: Firsts[_Accepted] = Firsts()
+        self._readers: Firsts[_Accepted] = Firsts()
+        self._settlement = Settlement(original)
+        self._lost: list[tuple[Ignored, Location]] = []
+
+    def add(self, rank: tuple[int, int], proposal: Proposal) -> None:
+        """Takes what can stand beside what stands already."""
+        assert isinstance(self._original.value, dict)
+        steps, own, skipped = carried_out(proposal, self._original.value, self._keys_of)
+        self._settlement.skipped += skipped
+        standing: dict[int, frozenset[Location]] = {}
+        for number, unit in enumerate(units(steps, self._keep)):
+            effects = [steps[at].effect for at in unit]
+            outcomes = {location: self._outcome(e, location, own) for e in effects for location in e.writes}
+            settled = frozenset(at for at, wanted in outcomes.items() if self._is_settled(at, wanted))
+            clash = self._clash(effects, outcomes, settled)
+            if clash is None:
+                standing |= dict.fromkeys(unit, settled)
+            else:
+                self._lose(proposal.plugin, rank, effects, clash, number)
+        # T2: a plugin never conflicts with itself; its operations come to stand together, in their order.
+        accepted = [
+            _Accepted(proposal.plugin, rank, steps[at].effect)
+            for at in sorted(standing)
+            if self._stand(proposal.plugin, steps[at].effect, at, standing[at])
+        ]
+        for one in accepted:
+            for location in one.effect.writes:
+                self._writers.add(location, one)
+            for location in one.effect.places:
+                self._makers.add(location, one)
+            for location, _ in one.effect.reads:
+                self._readers.add(location, one)
+
+    def _outcome(self, effect: Effect, location: Location, own: Tracked) -> Value | Absent:
+        """What a plugin wants a location to be: in the end, or where operations fall alone, after this one."""
+        if self._keep != "operation":
+            return own.at(location)
+        for change in effect.changes:
+            if written(change) == location:
+                return ABSENT if isinstance(change, Take) else change.value
+        # A removal of nothing, or a move to where it is.
+        return next((value for at, value in effect.reads if at == location), ABSENT)
+
+    def _is_settled(self, location: Location, wanted: Value | Absent) -> bool:
+        """Whether others made a location what it is wanted to be."""
+        return self._writers.overlapping((location,)) is not None and self._is_same(location, wanted)
+
+    def result(self) -> Settlement:
+        """What came of it."""
+        assert isinstance(self._merged.value, dict)
+        self._settlement.value = self._merged.value
+        self._settlement.ignored = [placed(ignored, at, self._original, self._merged) for ignored, at in self._lost]
+        return self._settlement
+
+    def _clash(
+        self, effects: list[Effect], outcomes: dict[Location, Value | Absent], settled: frozenset[Location]
+    ) -> _Clash | None:
+        """The first accepted operation that a unit cannot stand beside (T3)."""
+        if outcomes and len(settled) == len(outcomes):
+            # Others did all of it, whatever it was meant to rely on.
+            return None
+        changed = [location for location, wanted in outcomes.items() if not self._is_same(location, wanted)]
+        reads = (read for effect in effects for read in effect.reads)
+        relied_on = [location for location, value in reads if not self._is_same(location, value)]
+        unfit = [location for effect in effects for location in self._unfit(effect)]
+        clash = self._writers.overlapping((*changed, *relied_on, *unfit)) or self._readers.overlapping(changed)
+        return None if clash is None else _Clash(*clash)
+
+    def _unfit(self, effect: Effect) -> list[Location]:
+        """Where others left what cannot hold what an operation puts into it: a list for a map, or nothing."""
+        found: list[Location] = []
+        for change in effect.changes:
+            if isinstance(change, Put) and change.parent:
+                now = self._merged.at(change.location)
+                if now is None or now is ABSENT:
+                    # Who took it away shall not find it again, even if nothing comes into it.
+                    unfit = bool(effect.room) and self._writers.has_around(change.location)
+                else:
+                    unfit = type(now) is not type(change.value)
+                found += [change.location] if unfit else []
+            elif isinstance(change, Insert) and self._is_moved_from_elsewhere(effect, change):
+                found.append(written(change))
+        return found
+
+    def _is_moved_from_elsewhere(self, effect: Effect, change: Insert) -> bool:
+        """Whether another plugin moved an element here that is like this one: both would be taken for one."""
+        first = self._writers.overlapping((written(change),)) if effect.operation.kind == "move" else None
+        return first is not None and first[0].effect.taken not in (None, effect.taken)
+
+    def _is_same(self, location: Location, wanted: Value | Absent) -> bool:
+        """Whether a location has this outcome already."""
+        return is_same(self._merged.at(location), wanted)
+
+    def _lose(self, plugin: str, rank: tuple[int, int], effects: list[Effect], clash: _Clash, unit: int) -> None:
+        reason: Reason = "priority" if clash.other.rank[0] != rank[0] else "order"
+        for effect in effects:
+            if effect.operation.kind == "test":
+                continue  # it changes nothing
+            operation = PluginOperation(plugin, effect.operation)
+            at = next((place for place in effect.places if overlap(place, clash.at)), effect.places[0])
+            self._lost.append((Ignored(operation, clash.other.plugin, reason, clash.other.effect.operation, unit), at))
+
+    def _stand(self, plugin: str, effect: Effect, step: int, settled: frozenset[Location]) -> bool:
+        """Makes the changes of an operation, but for what others did already; whether it could be."""
+        operation = PluginOperation(plugin, effect.operation)
+        before = self._merged.copy()
+        other = self._agrees(effect, settled)
+        changes = () if other else (change for change in effect.changes if written(change) not in settled)
+        try:
+            made = [done for change in changes for done in self._merged.apply(change)]
+        except OperationError:
+            # Only where operations are lost one by one can that be missing which this one builds on.
+            self._merged = before
+            self._lost.append((Ignored(operation, plugin, "dependency", unit=step), effect.places[0]))
+            return False
+        if effect.operation.kind != "test":
+            if other:
+                self._settlement.agreed.append(Agreed(operation, other))
+            else:
+                self._settlement.operations.append(operation)
+        self._settlement.patch += (PluginOperation(plugin, done) for done in made)
+        return True
+
+    def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str:
+        """The plugin that did already what an operation wants, if one did."""
+        if not settled.issuperset(effect.writes) or not all(map(self._holds_something, effect.room)):
+            return ""
+        first = self._makers.overlapping(effect.places)
+        return "" if first is None else first[0].plugin
+
+    def _holds_something(self, location: Location) -> bool:
+        return isinstance(self._merged.at(location), dict | list)

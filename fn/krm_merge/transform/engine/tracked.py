@@ -1,0 +1,197 @@
+"""An object that changes, whose list elements keep their identity whatever index they come to have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.text.reading.values import Value, copied, same
+from krm_merge.transform.engine.changes import Change, Insert, Put, Take
+from krm_merge.transform.engine.locations import ABSENT, Absent, Element, KeysOf, Location, index_of
+from krm_merge.transform.protocol.operation import Operation, OperationError, Pointer, pointer_text
+
+
+class Tracked:
+    """A plain value with the identities of its list elements. Values are never changed in place."""
+
+    def __init__(self, value: Value, keys_of: KeysOf) -> None:
+        """All elements are known by their indices at first."""
+        self.value = value
+        self._keys_of = keys_of
+        # Lists whose elements are no longer 0, 1, 2 and so on.
+        self._elements: dict[Location, tuple[Element, ...]] = {}
+
+    def copy(self) -> Tracked:
+        """Another one that changes by itself."""
+        copy = Tracked(self.value, self._keys_of)
+        copy._elements = dict(self._elements)
+        return copy
+
+    # ---- looking -----------------------------------------------------------------------------------------------
+
+    def at(self, location: Location) -> Value | Absent:
+        """What stands at a location."""
+        node: Value = self.value
+        for depth, step in enumerate(location):
+            # Asked for more often than anything else here.
+            if type(node) is dict:
+                if step not in node:
+                    return ABSENT
+                node = node[step]
+            elif type(node) is list and (at := self._index(location[:depth], node, step)) is not None:
+                node = node[at]
+            else:
+                return ABSENT
+        return node
+
+    def locate(self, pointer: Pointer) -> Location:
+        """The location that a pointer names. Raises OperationError where nothing stands there."""
+        location, rest = self.follow(pointer)
+        if rest:
+            missing = pointer_text(pointer[: len(pointer) - len(rest) + 1])
+            raise OperationError(f"there is no {missing}")
+        return location
+
+    def whereabouts(self, pointer: Pointer) -> Location:
+        """The location that a pointer names, with its tokens as they are from where nothing stands."""
+        location, rest = self.follow(pointer)
+        return (*location, *rest)
+
+    def follow(self, pointer: Pointer) -> tuple[Location, Pointer]:
+        """The location of what a pointer names as far as it exists, and the tokens that are left over."""
+        location: Location = ()
+        node: Value = self.value
+        for depth, token in enumerate(pointer):
+            if isinstance(node, dict) and token in node:
+                node, location = node[token], (*location, token)
+            elif isinstance(node, list) and (at := index_of(token, node)) is not None:
+                node, location = node[at], (*location, self.elements(location)[at])
+            else:
+                return location, pointer[depth:]
+        return location, ()
+
+    def pointer(self, location: Location) -> Pointer:
+        """The pointer that names a location now, or would if something stood there."""
+        tokens: list[str] = []
+        node: Value | Absent = self.value
+        for depth, step in enumerate(location):
+            if isinstance(node, list):
+                at = self._index(location[:depth], node, step)
+                tokens.append(str(step) if at is None else str(at))
+                node = ABSENT if at is None else node[at]
+            else:
+                tokens.append(str(step))
+                node = node.get(str(step), ABSENT) if isinstance(node, dict) else ABSENT
+        return tuple(tokens)
+
+    def field_path(self, location: Location) -> FieldPath:
+        """A location as results name it: elements by their keys where they have some."""
+        path: list[str | int | tuple[tuple[str, str], ...]] = []
+        for depth, step in enumerate(location):
+            if isinstance(step, str):
+                path.append(step)
+                continue
+            element = self.at(location[: depth + 1])
+            keys = self.keys_at(location[:depth])
+            if keys and isinstance(element, dict) and all(isinstance(element.get(key), str | int) for key in keys):
+                path.append(tuple((key, str(element[key])) for key in keys))
+            else:
+                path.append(int(self.pointer(location[: depth + 1])[-1]) if element is not ABSENT else 0)
+        return tuple(path)
+
+    def elements(self, location: Location) -> Sequence[Element]:
+        """What the elements of the list at a location are known by, in their order."""
+        found = self._elements.get(location)
+        if found is not None:
+            return found
+        holder = self.at(location)
+        return range(len(holder)) if isinstance(holder, list) else ()
+
+    def keys_at(self, location: Location) -> tuple[str, ...]:
+        """The fields that identify the elements of the list at a location, () where none do."""
+        return self._keys_of(tuple(step for step in location if isinstance(step, str)))
+
+    def _index(self, location: Location, items: list[Value], step: str | Element) -> int | None:
+        known = self._elements.get(location)
+        if known is not None:
+            return known.index(step) if step in known else None
+        return step if isinstance(step, int) and step < len(items) else None
+
+    # ---- applying changes --------------------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> list[Operation]:
+        """Makes a change; gives the operations that make it on the value as it was, none where nothing changes.
+
+        Raises OperationError where what it builds on is not there.
+        """
+        location = change.location
+        now = self.at(location)
+        match change:
+            case Put(parent=True):
+                return [] if isinstance(now, dict | list) else self._put(location, now, change.value)
+            case Put():
+                return [] if now is not ABSENT and same(now, change.value) else self._put(location, now, change.value)
+            case Take():
+                if now is ABSENT:
+                    return []
+                operation = Operation("remove", self.pointer(location))
+                self._without(location)
+                return [operation]
+            case Insert():
+                return self._insert(change, now)
+
+    def _put(self, location: Location, now: Value | Absent, value: Value) -> list[Operation]:
+        if location and not self._holds(location):
+            raise OperationError(f"there is nothing to hold {pointer_text(self.pointer(location))}")
+        self.value = self._with(self.value, (), location, value)
+        self._forget(location)
+        return [Operation("add" if now is ABSENT else "replace", self.pointer(location), value=copied(value))]
+
+    def _holds(self, location: Location) -> bool:
+        holder, step = self.at(location[:-1]), location[-1]
+        if isinstance(holder, dict):
+            return isinstance(step, str)
+        return isinstance(holder, list) and self._index(location[:-1], holder, step) is not None
+
+    def _insert(self, change: Insert, now: Value | Absent) -> list[Operation]:
+        location = change.location
+        if not isinstance(now, list):
+            raise OperationError(f"there is no list {pointer_text(self.pointer(location))}")
+        known = tuple(self.elements(location))
+        if change.element in known:
+            return []
+        at = next((known.index(follower) for follower in change.followers if follower in known), len(known))
+        pointer = (*self.pointer(location), str(at))
+        self.value = self._with(self.value, (), location, [*now[:at], change.value, *now[at:]])
+        self._elements[location] = (*known[:at], change.element, *known[at:])
+        return [Operation("add", pointer, value=copied(change.value))]
+
+    def _without(self, location: Location) -> None:
+        above, step = location[:-1], location[-1]
+        holder = self.at(above)
+        if isinstance(holder, dict):
+            left: Value = {name: value for name, value in holder.items() if name != step}
+        else:
+            assert isinstance(holder, list)
+            known = self.elements(above)
+            left = [value for element, value in zip(known, holder, strict=True) if element != step]
+            self._elements[above] = tuple(element for element in known if element != step)
+        self.value = self._with(self.value, (), above, left)
+        self._forget(location)
+
+    def _forget(self, location: Location) -> None:
+        """Below a new value there are no elements of the old one."""
+        for known in [known for known in self._elements if known[: len(location)] == location]:
+            del self._elements[known]
+
+    def _with(self, node: Value, above: Location, rest: Location, value: Value) -> Value:
+        if not rest:
+            return value
+        step, inner = rest[0], (*above, rest[0])
+        if isinstance(node, dict):
+            assert isinstance(step, str)
+            return {**node, step: self._with(node.get(step), inner, rest[1:], value)}
+        assert isinstance(node, list)
+        at = self._index(above, node, step)
+        assert at is not None
+        return [*node[:at], self._with(node[at], inner, rest[1:], value), *node[at + 1 :]]

@@ -1,0 +1,1 @@
+"""Runs plugins: inline patches, Python entry points, programs within limits."""

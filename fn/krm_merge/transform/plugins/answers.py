@@ -1,0 +1,42 @@
+"""What programs answer: JSON, and errors in crane's form."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+from krm_merge.text.reading.values import Value
+from krm_merge.transform.protocol.plugin import PluginError
+
+# Half a character, written as an escape.
+_SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}")
+
+
+def read_answer(answer: bytes) -> Value:
+    """The JSON that a plugin answered. Raises PluginError."""
+    try:
+        value: Value = json.loads(answer, parse_constant=_no_json, parse_float=_finite)
+        if _SURROGATE.search(answer):
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        # What it says may hold what it was asked about, a Secret for one.
+        raise PluginError(f"answered with {'what is no JSON' if answer.strip() else 'nothing at all'}") from None
+    return value
+
+
+def _no_json(text: str) -> Value:
+    raise ValueError(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else float(_no_json(text))  # type: ignore[arg-type]
+
+
+def error_told(value: Value) -> PluginError | None:
+    """The error that a plugin tells in crane's form."""
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return None
+    type_, message, detail = (str(value.get(name) or "") for name in ("type", "message", "error"))
+    return PluginError(message, type_, detail)

@@ -1,0 +1,97 @@
+"""The directory of executable plugins. The edge to the file system."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from krm_merge.harmless import quoted
+from krm_merge.transform.protocol.plugin import PluginError
+
+VARIABLE: Final = "KRM_MERGE_PLUGIN_DIR"
+"""The environment variable that names the directory; the image sets it to /plugins."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginDirectory:
+    """Where executable plugins are; None where nobody allowed any.
+
+    It is `trusted` where the user named it; otherwise it must be safe from whoever runs the function.
+    """
+
+    path: Path | None = None
+    trusted: bool = False
+
+    @classmethod
+    def of_environment(cls) -> PluginDirectory:
+        """The directory that the operator allows."""
+        path = os.environ.get(VARIABLE)
+        return cls(Path(path) if path else None)
+
+    def all(self) -> list[Path]:
+        """All executable files below it, as crane finds its plugins, in the order of their names.
+
+        Raises PluginError for one that is not to be trusted.
+        """
+        files = self._files()
+        for file in files:
+            self._check(file)
+        return files
+
+    def _files(self) -> list[Path]:
+        return list(_executables(self.path)) if self.path is not None else []
+
+    def holds(self, name: str) -> bool:
+        """Whether it has a file of this base name."""
+        return self.path is not None and name == os.path.basename(name) and (self.path / name).is_file()
+
+    def executable(self, name: str) -> Path:
+        """The plugin of this base name. Raises PluginError where it is not there or not to be trusted.
+
+        The configuration comes with the package, so it may only choose among what the builder of the image put there.
+        """
+        if self.path is None:
+            raise PluginError(
+                f"executable plugins run only where {VARIABLE} names their directory, as it does in the image: put the "
+                "plugin into an image made FROM this one, under /plugins"
+            )
+        if not name or name != os.path.basename(name) or name in (".", ".."):
+            raise PluginError(
+                f"{quoted(name)!r} is not the name of a file in the plugin directory; a path cannot be given"
+            )
+        return self._check(self.path / name)
+
+    def _check(self, file: Path) -> Path:
+        """The file without links, if it may be run."""
+        assert self.path is not None
+        try:
+            real, status = file.resolve(strict=True), file.stat()
+        except (OSError, RuntimeError):
+            # Not there, or a link that leads to itself: a RuntimeError before Python 3.13.
+            found = ", ".join(path.name for path in self._files()) or "nothing"
+            raise PluginError(f"{self.path} has no plugin {file.name}; it holds {found}") from None
+        if not real.is_relative_to(self.path.resolve()):
+            raise PluginError(f"{file} leads out of the plugin directory")
+        if not stat.S_ISREG(status.st_mode) or not os.access(file, os.X_OK):
+            raise PluginError(f"{file} is no executable file; set its mode to 0555")
+        if not self.trusted and _could_be_changed(file, status.st_mode):
+            raise PluginError(f"{file} could be changed by whoever runs this; set its mode to 0555, its owner to root")
+        return real
+
+
+def _could_be_changed(file: Path, mode: int) -> bool:
+    return bool(mode & (stat.S_IWGRP | stat.S_IWOTH)) or (os.geteuid() != 0 and os.access(file, os.W_OK))
+
+
+def _executables(directory: Path) -> Iterator[Path]:
+    if not directory.is_dir():
+        return
+    for path in sorted(directory.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            yield from _executables(path)
+        elif path.is_file() and os.access(path, os.X_OK):
+            yield path

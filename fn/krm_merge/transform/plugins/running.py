@@ -1,0 +1,185 @@
+"""A plugin that runs: a process without a shell and our environment, within limits (T6). The edge to processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from krm_merge.transform.plugins.answers import error_told
+from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, limit_memory, usage_of
+from krm_merge.transform.plugins.watch import children, end_strays, kill_group, sessions, watch
+from krm_merge.transform.protocol.plugin import PluginError
+
+_STDERR_KEPT = 2000
+_CHUNK = 1 << 16
+_LOOK_EVERY = 0.1
+"""Seconds between two looks at what a plugin uses."""
+
+
+class Running:
+    """A running plugin in a session of its own. `time_limit` is in seconds, for one request and all that follows it.
+
+    `memory_limit`, in bytes, and `process_limit` are for it together with all that it starts.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        time_limit: float,
+        memory_limit: int = MEMORY_LIMIT,
+        process_limit: int = PROCESS_LIMIT,
+    ) -> None:
+        """Starts it. Raises OSError."""
+        watch.begin()
+        self._others = children()
+        try:
+            self._process = subprocess.Popen(
+                [file],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env={},
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError:
+            watch.end()
+            raise
+        limit_memory(self._process.pid, memory_limit)
+        self._time_limit = time_limit
+        self._memory_limit = memory_limit
+        self._process_limit = process_limit
+        self._looked = 0.0
+        self._deadline = 0.0
+        self._stderr = b""
+        sessions.add(self._process.pid)
+        for pipe in self._pipes:
+            os.set_blocking(pipe.fileno(), False)
+
+    @property
+    def _pipes(self) -> list[IO[bytes]]:
+        return [pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe is not None]
+
+    def exchange(self, request: bytes, output_limit: int, *, line: bool) -> bytes:
+        """Sends a request; gives the answer: the next line, or all that comes. Raises PluginError at the limits.
+
+        A line that ends without its newline says that the plugin ended.
+        """
+        stdin, stdout, stderr = self._pipes
+        self._deadline = time.monotonic() + self._time_limit
+        answer = bytearray()
+        waiting = memoryview(request)
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdin, selectors.EVENT_WRITE)
+            selector.register(stdout, selectors.EVENT_READ)
+            if line and any(key.fileobj is stdout for key, _ in selector.select(0)):
+                if not os.read(stdout.fileno(), 1):
+                    return b""
+                # Answers and questions would get out of step.
+                raise PluginError("wrote without being asked and was killed")
+            if not stderr.closed:
+                selector.register(stderr, selectors.EVENT_READ)
+            while True:
+                if line and (end := answer.find(b"\n")) >= 0:
+                    if end + 1 < len(answer):
+                        raise PluginError("answered with more than one line and was killed")
+                    return bytes(answer)
+                if stdout not in selector.get_map() and (line or stderr not in selector.get_map()):
+                    return bytes(answer)
+                remaining = self._remaining
+                if not remaining:
+                    raise self._too_late()
+                ready = selector.select(min(remaining, _LOOK_EVERY))
+                self._look()
+                for key, _ in ready:
+                    if key.fileobj is stdin:
+                        waiting = self._send(stdin, waiting)
+                        if not waiting:
+                            selector.unregister(stdin)
+                            if not line:
+                                stdin.close()
+                        continue
+                    data = os.read(key.fd, _CHUNK)
+                    if not data:
+                        selector.unregister(key.fileobj)
+                    elif key.fileobj is stdout:
+                        answer += data
+                    else:
+                        self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
+                if len(answer) > output_limit:
+                    raise PluginError(f"wrote more than {output_limit:,} bytes and was killed")
+
+    @staticmethod
+    def _send(stdin: IO[bytes], waiting: memoryview) -> memoryview:
+        try:
+            return waiting[os.write(stdin.fileno(), waiting[:_CHUNK]) :]
+        except BrokenPipeError:
+            # It need not read all; what it answers counts.
+            return memoryview(b"")
+
+    def wait(self) -> int:
+        """The exit code. Raises PluginError where the plugin does not end in time although it closed its output."""
+        while True:
+            remaining = self._remaining
+            with suppress(subprocess.TimeoutExpired):
+                return self._process.wait(min(remaining, _LOOK_EVERY))
+            if not remaining:
+                raise self._too_late()
+            self._look()
+
+    def _look(self) -> None:
+        """Looks from time to time what the plugin uses. Raises PluginError where it is too much."""
+        now = time.monotonic()
+        if now - self._looked < _LOOK_EVERY:
+            return
+        self._looked = now
+        usage = usage_of(self._process.pid, self._others | sessions)
+        if usage.processes > self._process_limit:
+            raise PluginError(f"started more than {self._process_limit - 1} processes and was killed")
+        if usage.memory > self._memory_limit:
+            raise PluginError(f"used more than {self._memory_limit >> 20:,} MiB of memory and was killed")
+
+    @property
+    def _remaining(self) -> float:
+        """The seconds that are left of the limit."""
+        return max(0.0, self._deadline - time.monotonic())
+
+    def _too_late(self) -> PluginError:
+        return PluginError(f"did not finish within {self._time_limit:g} s and was killed")
+
+    def _read_stderr(self) -> None:
+        """What it wrote there before it ended, and nobody read."""
+        stderr = self._pipes[2]
+        with suppress(BlockingIOError, ValueError):
+            while data := os.read(stderr.fileno(), _CHUNK):
+                self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
+
+    def failure(self, code: int) -> PluginError:
+        """What is told of a plugin that ended with this code."""
+        self._read_stderr()
+        stderr = self._stderr.decode("utf-8", "replace").strip()
+        with suppress(ValueError):
+            if (told := error_told(json.loads(stderr))) is not None:
+                return told
+        how = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
+        return PluginError(how, detail=stderr)
+
+    def end(self) -> bool:
+        """Ends the plugin and all that it started; whether anything was left of it when it had ended itself."""
+        ended = self._process.poll() is not None
+        kill_group(self._process.pid)
+        self._process.wait()
+        for pipe in self._pipes:
+            pipe.close()
+        sessions.discard(self._process.pid)
+        # Whoever left the group came to us when its parent died.
+        had_strays = end_strays(self._others)
+        watch.end()
+        return had_strays and ended

@@ -1,0 +1,114 @@
+"""The plugin's side: a program that answers requests on stdin. For plugins written in Python."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import BinaryIO, Literal, TypeAlias
+
+from krm_merge.text.reading.values import Value
+from krm_merge.transform.protocol.plugin import Metadata, Object, Plugin, metadata_of
+
+FaultType: TypeAlias = Literal["PluginInvalidIOError", "PluginInvalidInputError", "PluginRunError"]
+
+
+class Fault(Exception):
+    """What went wrong, in crane's form."""
+
+    def __init__(self, type_: FaultType, message: str, error: str = "") -> None:
+        """`error` is the cause."""
+        super().__init__(message)
+        self.type: FaultType = type_
+        self.message = message
+        self.error = error
+
+    def to_value(self) -> Object:
+        """The JSON form."""
+        return {"type": self.type, "message": self.message, "error": self.error}
+
+    def __str__(self) -> str:
+        """The JSON text."""
+        return json.dumps(self.to_value(), separators=(",", ":"))
+
+
+def serve(
+    plugin: Plugin,
+    stdin: BinaryIO | None = None,
+    stdout: BinaryIO | None = None,
+    stderr: BinaryIO | None = None,
+) -> int:
+    """Answers requests until stdin ends; gives the exit code.
+
+    A request that ends with a newline is one of many (`jsonl/v1`): its errors are answers. One that ends with stdin is
+    crane's (`crane/v1`): an error goes to stderr, and the exit code is 1.
+    """
+    source, sink = stdin or sys.stdin.buffer, stdout or sys.stdout.buffer
+    try:
+        while True:
+            request = _next(source)
+            if not request.strip():
+                return 0
+            try:
+                answer = _answer(plugin, request)
+            except Fault as fault:
+                if not request.endswith(b"\n"):
+                    raise
+                answer = json.dumps({"error": fault.to_value()}).encode()
+            sink.write(answer + b"\n")
+            sink.flush()
+    except Fault as fault:
+        (stderr or sys.stderr.buffer).write(str(fault).encode() + b"\n")
+        return 1
+
+
+def _next(source: BinaryIO) -> bytes:
+    try:
+        line = source.readline()
+        # A request of crane may be written on many lines.
+        return line if not line or _is_whole(line) else line + source.read()
+    except OSError as error:
+        raise Fault("PluginInvalidIOError", "stdin cannot be read", str(error)) from None
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _answer(plugin: Plugin, request: bytes) -> bytes:
+    try:
+        value: Value = json.loads(request)
+    except ValueError as error:
+        raise Fault("PluginInvalidInputError", "the request is no JSON", str(error)) from None
+    if not isinstance(value, dict):
+        raise Fault("PluginInvalidInputError", "the request is no Kubernetes object")
+    try:
+        answer = plugin.run(*_resource(value)).to_value() if value else _told(plugin)
+        return json.dumps(answer, ensure_ascii=False).encode()
+    except Fault:
+        raise
+    except Exception as error:
+        # Whatever it raises, or answers, the caller shall be told.
+        raise Fault("PluginRunError", "the plugin failed", str(error)) from error
+
+
+def _told(plugin: Plugin) -> Object:
+    """The metadata."""
+    told = metadata_of(plugin)
+    return Metadata(told.name, told.version, told.fields, ("crane/v1", "jsonl/v1")).to_value()
+
+
+def _resource(value: Object) -> tuple[Object, dict[str, str]]:
+    """The resource of a request, and the options."""
+    extras = value.pop("extras", None)
+    if not all(isinstance(value.get(name), str) and value[name] for name in ("apiVersion", "kind")):
+        raise Fault("PluginInvalidInputError", "the request is no Kubernetes object: apiVersion and kind are expected")
+    options: dict[str, str] = {}
+    for name, text in extras.items() if isinstance(extras, dict) else ():
+        if not isinstance(text, str):
+            raise Fault("PluginInvalidIOError", f"the option {name} is no text")
+        options[name] = text
+    return value, options

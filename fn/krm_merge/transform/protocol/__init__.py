@@ -1,0 +1,1 @@
+"""What a plugin is asked and what it answers: requests, responses, options, JSON patch operations."""
