@@ -46,7 +46,7 @@ class GitError(Exception):
         super().__init__(without_credentials(message))
 
 
-class GitTimeout(GitError):
+class GitTimeoutError(GitError):
     """Git was silent for too long, and was ended."""
 
 
@@ -92,7 +92,9 @@ def run(
         return subprocess.CompletedProcess(command, process.wait(), written, complaints)
     except TimeoutError:
         remedy = f"set {TIMEOUT_VARIABLE} to more seconds if its server is that slow"
-        raise GitTimeout(f"{_subject(arguments)} made no progress for {limit:g} s and was stopped; {remedy}") from None
+        raise GitTimeoutError(
+            f"{_subject(arguments)} made no progress for {limit:g} s and was stopped; {remedy}"
+        ) from None
     finally:
         _end(process)
 

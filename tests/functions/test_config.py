@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krm_merge.functions.merge_package import config
-from krm_merge.functions.merge_package.config import Settings, read_settings
+from krm_merge.functions.merge_package.config import MergeSettings, read_settings
 from krm_merge.krm import ResourceList, parse_path
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys
@@ -95,7 +95,7 @@ def config_map(chosen: dict[str, str]) -> ResourceList:
     return listed("  apiVersion: v1\n  kind: ConfigMap\n  data:\n" + lines)
 
 
-def by_the_models(given_list: ResourceList) -> tuple[Settings, list[str]]:
+def by_the_models(given_list: ResourceList) -> tuple[MergeSettings, list[str]]:
     """What the models make of it, and the errors."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(config, "_plain", lambda *_: None)
@@ -133,7 +133,7 @@ def test_every_value_in_every_field(name: str, value: str) -> None:
     assert_read_alike(config_map({name: value}))
 
 
-def read(text: str) -> tuple[Settings, dict[str | None, str]]:
+def read(text: str) -> tuple[MergeSettings, dict[str | None, str]]:
     """The settings of a MergePackage with these fields, and the errors by field."""
     given_list = listed("  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n" + text)
     settings = read_settings(given_list)
@@ -162,13 +162,13 @@ def test_all_fields() -> None:
 
 
 def test_no_function_config() -> None:
-    assert read_settings(ResourceList.parse(HEAD.encode())) == Settings()
+    assert read_settings(ResourceList.parse(HEAD.encode())) == MergeSettings()
 
 
 @pytest.mark.parametrize("data", ["", "  data:\n", "  data: x\n", "  data: []\n", "  data: {}\n"])
 def test_a_config_map_without_data(data: str) -> None:
     given_list = listed("  apiVersion: v1\n  kind: ConfigMap\n" + data)
-    assert read_settings(given_list) == Settings()
+    assert read_settings(given_list) == MergeSettings()
     assert not given_list.results.errors
 
 

@@ -11,10 +11,10 @@ import yaml
 from krm_merge.functions import process
 from krm_merge.functions.places import place_of
 from krm_merge.krm import parse_path
+from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.decisions.policy import Subject
 from krm_merge.merge.decisions.report import as_text, results_of
 from krm_merge.text.reading.nodes import Mapping
 from krm_merge.text.reading.reader import read
@@ -399,7 +399,7 @@ def test_a_kptfile_with_a_complex_key() -> None:
 def member(kind: str) -> Member:
     root = read("a: 1")
     assert isinstance(root, Mapping)
-    return Member(place="a.yaml", subject=Subject("", kind, "", "x"), root=root, file="a.yaml")
+    return Member(place="a.yaml", identity=Identity("", kind, "", "x"), root=root, file="a.yaml")
 
 
 def conflict(path: str) -> Decision:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import re2  # type: ignore[import-untyped]
 
-from krm_merge.krm.selector import Identity, Selector, Target, Targets, pattern_of
+from krm_merge.krm.selector import Selector, Target, TargetNames, Targets, pattern_of
 
 WEB = {"app": "web", "tier": "front", "example.com/env": "prod", "empty": ""}
 
@@ -84,7 +84,7 @@ def test_what_is_no_selector(text: str, column: int) -> None:
         Selector.parse(text)
 
 
-DEPLOYMENT = Identity("apps", "v1", "Deployment", "web-1", "shop")
+DEPLOYMENT = TargetNames("apps", "v1", "Deployment", "web-1", "shop")
 
 PATTERNS = [
     ({}, True),
@@ -134,7 +134,7 @@ def test_the_targets_that_may_be_for_a_name() -> None:
 
 def test_an_empty_pattern_is_the_core_group() -> None:
     target = Target(group=re2.compile(""), namespace=re2.compile(""))
-    assert target.matches(Identity("", "v1", "Namespace", "shop", ""), {}, {})
+    assert target.matches(TargetNames("", "v1", "Namespace", "shop", ""), {}, {})
 
 
 @pytest.mark.parametrize(("kind", "may"), [("Deployment", True), ("Service", False), ("", False)])

@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from krm_merge.krm.fieldpath import FieldPath, parse_path
+from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.decisions.policy import Policy, Rule, Subject
+from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.reach import reaches
 from krm_merge.merge.values.identity import NotIdentified, match_functions, read_functions
 from krm_merge.merge.values.kptfile import faults
@@ -219,7 +220,7 @@ def test_no_functions_no_faults(text: str) -> None:
 
 # ---- policy ------------------------------------------------------------------------------------------------------
 
-WEB = Subject("apps", "Deployment", "n", "web")
+WEB = Identity("apps", "Deployment", "n", "web")
 P = parse_path("spec.replicas")
 
 
@@ -299,9 +300,9 @@ REACHED = [
 def test_where_a_rule_leads(path: str | None, expected: bool) -> None:
     text = "spec: &s {replicas: 1}\nlist: [{name: a, x: 1, image: 'gcr.io/a:v1'}]\nwords: [a]\nalias: *s\n"
     steps: FieldPath | None = None if path is None else parse_path(path)
-    assert reaches(Rule(path=steps), [Member(place="a.yaml", subject=WEB, root=root(text), file="a.yaml")]) is expected
+    assert reaches(Rule(path=steps), [Member(place="a.yaml", identity=WEB, root=root(text), file="a.yaml")]) is expected
     assert not reaches(
-        Rule(kind="Other", path=steps), [Member(place="a.yaml", subject=WEB, root=root(text), file="a.yaml")]
+        Rule(kind="Other", path=steps), [Member(place="a.yaml", identity=WEB, root=root(text), file="a.yaml")]
     )
     assert not reaches(Rule(path=steps), [])
 

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated_packages import Package, edited, package
-from krm_merge.merge.decisions.member import Member, Outcome, subject_of
+from krm_merge.krm.identity import identity_of
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.merger import PackageMerger
@@ -97,7 +98,7 @@ def document(text: str, index: int, file: str = "a.yaml") -> Document:
             root = read(text)
         except ValueError:
             return None
-        return Member(file, subject_of(root), root, file, index) if isinstance(root, Mapping) else None
+        return Member(file, identity_of(root), root, file, index) if isinstance(root, Mapping) else None
 
     return Document(file, text.encode(), member)
 
@@ -107,11 +108,11 @@ def everything(original: Sequence[Document], upstream: Sequence[Document], local
     return Narrowed(*([m for d in side if (m := d.member()) is not None] for side in (original, upstream, local)))
 
 
-def told(outcomes: list[Outcome]) -> list[tuple[object, ...]]:
+def told(outcomes: list[ResourceOutcome]) -> list[tuple[object, ...]]:
     """What changes or is said, without what stays in silence; likely renames are named as far as they were read."""
     found = ((o, [(d.rule, d.path, d.message) for d in o.decisions if d.rule != "R1"]) for o in outcomes)
     return sorted(
-        (o.fate, str(o.member.subject), o.member.index, decisions)
+        (o.fate, str(o.member.identity), o.member.index, decisions)
         for o, decisions in found
         if decisions or o.fate in ("added", "deleted")
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.merge.decisions.member import Member, subject_of
+from krm_merge.krm.identity import identity_of
+from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package import renames
 from krm_merge.merge.package.folders import Folders
@@ -31,7 +32,7 @@ def member(word: str, index: int) -> Member:
     metadata = f"{field}: {name}" + (f", namespace: {namespace}" if namespace else "")
     root = read(f"apiVersion: v1\nkind: {kind}\nmetadata: {{{metadata}}}\ndata: {{{CONTENT[content or 'x']}}}\n")
     assert isinstance(root, Mapping)
-    return Member(place, subject_of(root), root, place, index)
+    return Member(place, identity_of(root), root, place, index)
 
 
 def matched(original: str, upstream: str, local: str) -> set[str]:
@@ -44,7 +45,7 @@ def likely(original: str, upstream: str, local: str) -> list[tuple[str, str]]:
     """The renames that may be, by the names."""
     sides = [side(text) for text in (original, upstream, local)]
     found = match_resources(sides[0], sides[1], sides[2], Folders([], Policy())).likely_renames
-    return [(m.subject.name, found[id(m)].subject.name) for m in sides[0] if id(m) in found]
+    return [(m.identity.name, found[id(m)].identity.name) for m in sides[0] if id(m) in found]
 
 
 @pytest.mark.parametrize(

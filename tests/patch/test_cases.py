@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from krm_merge.patch import (
-    PatchConflict,
+    PatchConflictError,
     PatchError,
     TypeShape,
     apply,
@@ -70,7 +70,7 @@ def test_create_three_way(case: dict[str, Any]) -> None:
         return create_three_way(original, modified, live, schema(case), overwrite=case["overwrite"], **KUBERNETES)
 
     if case.get("expectConflict"):
-        with pytest.raises(PatchConflict):
+        with pytest.raises(PatchConflictError):
             patch()
     else:
         check_patch(case, live, patch)

@@ -8,7 +8,7 @@ import pytest
 
 from generated_objects import SMALL, SpecShape
 from krm_merge.krm.fieldpath import format_path
-from krm_merge.patch import PatchConflict, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
+from krm_merge.patch import PatchConflictError, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
 from krm_merge.patch.patches import PatchType, patches_of
 from krm_merge.schema.builtin import builtin_schema
 
@@ -246,7 +246,7 @@ def test_kubectl_refuses_an_order_beside_null(live: Data) -> None:
 def test_conflicts_name_the_place() -> None:
     versions: list[Data] = [{"inner": {"word": word}} for word in "xyz"]
     original, modified, live = versions
-    with pytest.raises(PatchConflict, match=r"^inner\.word: "):
+    with pytest.raises(PatchConflictError, match=r"^inner\.word: "):
         create_three_way(original, modified, live, SHAPE, overwrite=False)
     assert create_three_way(original, modified, live, SHAPE) == {"inner": {"word": "y"}}
 

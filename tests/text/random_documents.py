@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.layout import CannotEdit, Chunk, Comments, chunks, comments_of, is_block
+from krm_merge.text.reading.layout import CannotEditError, Chunk, Comments, chunks, comments_of, is_block
 from krm_merge.text.reading.nodes import (
     Alias,
     Child,
@@ -380,7 +380,7 @@ class Edits:
             for candidate, chunk in zip(node.children, chunks(node), strict=True):
                 if candidate is child:
                     return chunk
-        except CannotEdit:
+        except CannotEditError:
             pass
         return None
 
@@ -436,5 +436,5 @@ def value_stop(value: Node, place: Chunk) -> int:
     """Where the text of a child's value ends, with the comments inside it."""
     try:
         return chunks(value)[-1].end if isinstance(value, Mapping | Sequence) and is_block(value) else place.value_end
-    except CannotEdit:
+    except CannotEditError:
         return place.end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.values import to_value
 from text.editing import Edit, tree
 
@@ -66,7 +66,7 @@ def test_keys_with_anchors_and_aliases() -> None:
         tree(before)
     before = "&k key: 1\nb:\n  *k : 2\n"
     assert Edit(before).set("b", "key", to=3).text() == "&k key: 1\nb:\n  *k : 3\n"
-    with pytest.raises(CannotEdit, match="alias"):
+    with pytest.raises(CannotEditError, match="alias"):
         Edit(before).remove("key").text()
 
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from krm_merge.text.editing.align import aligned
-from krm_merge.text.reading.layout import CannotEdit, Comments
+from krm_merge.text.reading.layout import CannotEditError, Comments
 from krm_merge.text.reading.nodes import Mapping
 from krm_merge.text.reading.reader import read
 from text.random_documents import names_of, random_document
@@ -31,7 +31,7 @@ def test_it_means_the_other_document_with_comments_of_its_own() -> None:
         own, wanted = mapping(texts[0]), mapping(texts[1])
         try:
             out = aligned(own, wanted)
-        except CannotEdit:
+        except CannotEditError:
             continue
         tried += 1
         root = mapping(out)
@@ -50,7 +50,7 @@ def test_with_its_own_values_it_is_its_own_text() -> None:
             continue
         try:
             assert aligned(mapping(document[0]), mapping(document[0])) == document[0], seed
-        except CannotEdit:
+        except CannotEditError:
             continue
 
 
@@ -89,5 +89,5 @@ def test_comments_that_go() -> None:
     ("own", "other"), [("a: &x 1\nb: *x\n", "a: 1\nb: 2\n"), ("x: &x {a: 1}\ny: {<<: *x}\n", "x: {a: 1}\ny: {a: 2}\n")]
 )
 def test_what_cannot_be_written(own: str, other: str) -> None:
-    with pytest.raises(CannotEdit):
+    with pytest.raises(CannotEditError):
         aligned(mapping(own), mapping(other))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.layout import CannotEdit, Comments, chunks, comments_of
+from krm_merge.text.reading.layout import CannotEditError, Comments, chunks, comments_of
 from krm_merge.text.reading.nodes import Mapping, Sequence
 from text.editing import Edit, tree
 
@@ -152,6 +152,6 @@ def test_only_comments_are_comments(bad: str) -> None:
 def test_a_flow_collection_has_no_lines_for_comments() -> None:
     root = tree("a: [1]\n")
     assert isinstance(root, Mapping)
-    with pytest.raises(CannotEdit):
+    with pytest.raises(CannotEditError):
         chunks(root.entries[0].value)  # type: ignore[arg-type]
     assert Editor(root).render() == "a: [1]\n"

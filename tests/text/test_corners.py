@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.values import to_value
 from text.editing import Edit, tree
 
@@ -235,7 +235,7 @@ def test_flow_in_several_lines_is_not_joined() -> None:
     before = 'a: {\n  "b": 1,   # one\n  "c": [2,\n    3]\n  }\nd: 1\n'
     assert Edit(before).set("a", "c", 1, to=4).text() == before.replace("3]", "4]")
     assert Edit(before).set("a", "b", to=4).text() == before.replace(": 1,", ": 4,")
-    with pytest.raises(CannotEdit, match="flow collection with comments"):
+    with pytest.raises(CannotEditError, match="flow collection with comments"):
         Edit(before).remove("a", "b").text()
 
 
@@ -347,7 +347,7 @@ def test_carriage_returns_stay() -> None:
 def test_line_breaks_of_yaml_1_1(mark: str) -> None:
     text = f"a: 1{mark}b: 'x'{mark}"
     assert Editor(tree(text)).render() == text
-    with pytest.raises(CannotEdit, match="line breaks"):
+    with pytest.raises(CannotEditError, match="line breaks"):
         Edit(text).set("a", to=2).text()
     assert tree(Edit("x: 1\n").set("x", to=tree(text)).text()).get("x").canonical == tree(text).canonical  # type: ignore[union-attr]
 
@@ -371,7 +371,7 @@ def test_quoted_text_is_no_comment() -> None:
 def test_complex_keys(text: str) -> None:
     assert Editor(tree(text)).render() == text
     assert Edit(text).set("b", to=3).text() == text.replace("b: 2", "b: 3")
-    with pytest.raises(CannotEdit, match="complex keys"):
+    with pytest.raises(CannotEditError, match="complex keys"):
         Edit(text).remove("b").text()
 
 

@@ -6,7 +6,7 @@ from random import Random
 
 from krm_merge.text.document import says
 from krm_merge.text.editing.render import Piece, render
-from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.reader import read
 from text.random_documents import Edits, random_document
@@ -40,7 +40,7 @@ def test_damaged_pieces_are_found_out() -> None:
         edits.apply(random.choice((1, 1, 2, 3)))
         try:
             text, pieces = render(edits.editor)
-        except CannotEdit:
+        except CannotEditError:
             continue
         if not pieces:
             continue

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.layout import CannotEdit
+from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.reader import read
 from text.random_documents import Edits, is_subsequence, names_of, random_document, stripped
 
@@ -61,7 +61,7 @@ def check(edits: Edits) -> bool:
     wanted = edits.editor.canonical()
     try:
         out = edits.editor.render()
-    except CannotEdit as error:
+    except CannotEditError as error:
         if str(error) not in REFUSED:
             raise
         return False

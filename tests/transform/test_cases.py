@@ -20,17 +20,17 @@ from krm_merge.transform import (
     Operation,
     OperationError,
     Options,
-    Outcome,
     PluginError,
     Response,
     Runner,
+    RunOutcome,
     serve,
 )
 from krm_merge.transform.engine.tracked import Tracked
 from krm_merge.transform.kubernetes.objects import has_status, is_pod_specable
 from krm_merge.transform.plugins.answers import read_answer
 from krm_merge.transform.plugins.process import Executable
-from krm_merge.transform.plugins.serve import Fault
+from krm_merge.transform.plugins.serve import PluginFaultError
 from krm_merge.transform.protocol.operation import agree, read_pointer
 
 TABLES: Final = yaml.safe_load(
@@ -143,7 +143,7 @@ def test_runner(case: dict[str, Any]) -> None:
     assert [plugin.seen for plugin in plugins] == [[(before, flags)]] * len(plugins)
 
 
-def identities(outcome: Outcome) -> list[list[Any]]:
+def identities(outcome: RunOutcome) -> list[list[Any]]:
     created: list[Any] = [new.resource for new in outcome.new_resources]
     return [[one["apiVersion"], one["kind"], one["metadata"]["name"]] for one in created]
 
@@ -252,7 +252,7 @@ def test_plugin_host_run(case: dict[str, Any], tmp_path: Path) -> None:
 @cases("plugin_error")
 def test_plugin_error(case: dict[str, Any]) -> None:
     told = case["input"]
-    assert str(Fault(told["type"], told["message"], told["error"])) == case["expectText"]
+    assert str(PluginFaultError(told["type"], told["message"], told["error"])) == case["expectText"]
 
 
 # ---- the built-in plugin -----------------------------------------------------------------------------------------

@@ -19,11 +19,11 @@ from krm_merge.transform import (
     Keep,
     Operation,
     Options,
-    Outcome,
     Patch,
     PluginOperation,
     Response,
     Runner,
+    RunOutcome,
     Settlement,
 )
 
@@ -684,7 +684,7 @@ def test_a_failed_test_leaves_out_its_patch_alone() -> None:
 @DETECTS
 def test_what_falls_with_a_whiteout_is_recorded(detect: Detect) -> None:
     white = Says("w", Response((Patch((op("add /y 1"),)),), is_whiteout=True, reason="not wanted"))
-    outcome: Outcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}, detect=detect).run({"x": 1})
+    outcome: RunOutcome = Runner([wants("a", "replace /x 2"), white], {"a": 0}, detect=detect).run({"x": 1})
     assert [(one.plugin, one.reason) for one in outcome.whiteouts] == [("w", "not wanted")]
     (lost,) = outcome.settlement.ignored
     assert (named(lost.operation), lost.winner, lost.reason) == ("a replace /x", "w", "whiteout")

@@ -35,7 +35,7 @@ COMMANDS = {
 }
 
 
-class _BrokenPipe(Exception):
+class _BrokenPipeSeenError(Exception):
     """Nobody reads stdout any more; click itself would end without a word about it."""
 
 
@@ -44,7 +44,7 @@ def _broken_pipes_reported() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError as error:
-        raise _BrokenPipe from error
+        raise _BrokenPipeSeenError from error
 
 
 class _Commands(click.Group):
@@ -111,10 +111,10 @@ def main(arguments: list[str]) -> int:
             label = click.style("error", fg="red", bold=True)
             click.echo(f"{label} {line(str(error))}", err=True, color=color)
             return UNAVAILABLE if isinstance(error, UnavailableError) else 1
-        except (OSError, _BrokenPipe) as error:
+        except (OSError, _BrokenPipeSeenError) as error:
             # What is read and written by name is caught where that is done.
             standard_output.give_up()
-            cause = error.__cause__ if isinstance(error, _BrokenPipe) else error
+            cause = error.__cause__ if isinstance(error, _BrokenPipeSeenError) else error
             assert isinstance(cause, OSError)
             say(f"{standard_output.problem(cause)}; {_so_far(notes)}")
             return UNAVAILABLE

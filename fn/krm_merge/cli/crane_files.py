@@ -19,6 +19,7 @@ from krm_merge.packages.files.directory import PackageError, read_file, reason
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
 from krm_merge.text.document import written
+from krm_merge.text.reading.values import Object
 from krm_merge.transform.layout import (
     ignored_operations,
     ignored_path,
@@ -26,7 +27,6 @@ from krm_merge.transform.layout import (
     transform_path,
     whiteout_path,
 )
-from krm_merge.transform.protocol.plugin import Object
 
 _MADE_FOR = "# Added by krm-merge transform for "
 

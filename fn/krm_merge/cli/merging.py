@@ -19,7 +19,7 @@ from krm_merge.functions.policy.merge_policy import (
 )
 from krm_merge.functions.policy.rules_file import RulesError, RulesFile, read_rules
 from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import Decided
+from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.decisions.policy import OnDelete, Policy, Rule
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import PackageError, read_file
@@ -28,7 +28,6 @@ from krm_merge.packages.merge.conflict_markers import MARKER_SIZE, marked_change
 from krm_merge.startup import replace
 
 OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
-Winner: TypeAlias = Literal["upstream", "local"]
 
 
 class Merged(Protocol):
@@ -139,7 +138,7 @@ class MergeChoices:
                 )
                 merged.results.warning(message, path=f"rules[{number}]")
 
-    def tell_of_stale_choices(self, merged: Merged, decided: Iterable[Decided]) -> None:
+    def tell_of_stale_choices(self, merged: Merged, decided: Iterable[PackageDecisions]) -> None:
         """Adds an info result for each resolution of the package that fitted nowhere (M5)."""
         parts = list(decided)
         if any(part.outcomes or part.files for part in parts):

@@ -12,7 +12,7 @@ from krm_merge.cli.merging import MergeChoices, Merged
 from krm_merge.cli.show import counted
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.result import Result
-from krm_merge.merge.decisions.member import Decided
+from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
 from krm_merge.packages.files.write import write_file
 from krm_merge.report.context import contexts_of
@@ -24,7 +24,7 @@ from krm_merge.text.reading.values import Value
 
 def report_of(
     merged: Merged,
-    decided: Iterable[Decided],
+    decided: Iterable[PackageDecisions],
     choices: MergeChoices,
     local: Tree,
     changes: Changes,

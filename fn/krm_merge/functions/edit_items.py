@@ -13,7 +13,7 @@ from krm_merge.krm.result import Result, Results
 from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.text.reading.nodes import TextError
 
-Fate: TypeAlias = Literal["same", "changed", "removed"]
+ItemFate: TypeAlias = Literal["same", "changed", "removed"]
 SAME: Final = "same"
 CHANGED: Final = "changed"
 REMOVED: Final = "removed"
@@ -29,7 +29,7 @@ class ItemEditor(Protocol[Summary]):
         """What there is to tell of single items."""
         ...
 
-    def edit(self, item: Resource) -> Fate:
+    def edit(self, item: Resource) -> ItemFate:
         """Edits the text of an item."""
         ...
 
@@ -42,7 +42,7 @@ class ItemEditor(Protocol[Summary]):
 class _Part(Generic[Summary]):
     """What came of some items: the fate of each, with the new bytes of those that changed."""
 
-    items: list[tuple[Fate, bytes]]
+    items: list[tuple[ItemFate, bytes]]
     results: list[Result]
     summary: Summary
 
@@ -73,7 +73,7 @@ def _edited(items: Sequence[Resource], editor: ItemEditor[Summary]) -> _Part[Sum
     return _Part(done, list(editor.results), summary)
 
 
-def _edited_one(item: Resource, editor: ItemEditor[Summary]) -> tuple[Fate, bytes]:
+def _edited_one(item: Resource, editor: ItemEditor[Summary]) -> tuple[ItemFate, bytes]:
     fate = editor.edit(item)
     if fate != CHANGED:
         return fate, b""

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from krm_merge.krm.fieldpath import parse_path
+from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.resolution import Choice, SubjectKey
+from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.merge.decisions.secrecy import SECRET, SECRET_LIST
 
 OnConflict = Literal["upstream", "local", "fail"]
@@ -104,9 +105,9 @@ class ResolvedResource(_Strict):
     name: str = Field(description="Its name.")
 
     @property
-    def subject(self) -> SubjectKey:
+    def identity(self) -> Identity:
         """Group, kind, namespace and name."""
-        return self.apiVersion.rpartition("/")[0], self.kind, self.namespace, self.name
+        return Identity(self.apiVersion.rpartition("/")[0], self.kind, self.namespace, self.name)
 
 
 class ResolutionModel(_Strict):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from posixpath import dirname, join, normpath, relpath
 
+from krm_merge.krm.identity import KPTFILE, Identity
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PATH, PATH, Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import KPTFILE, Member
-from krm_merge.merge.decisions.policy import Subject
+from krm_merge.merge.decisions.member import Member
 from krm_merge.startup import pattern, replace
 from krm_merge.text.reading.nodes import Mapping, resolved
 from krm_merge.text.reading.values import key_text
@@ -41,11 +41,11 @@ def index_of(annotations: dict[str, str]) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-def default_place(subject: Subject) -> str:
+def default_place(identity: Identity) -> str:
     """The file that kpt gives a resource without one (R2)."""
-    name = subject.name.replace("/", "_").replace(":", "_")
-    file = f"{subject.kind.lower()}_{name}.yaml" if name else f"{subject.kind.lower()}.yaml"
-    return f"{subject.namespace}/{file}" if subject.namespace else file
+    name = identity.name.replace("/", "_").replace(":", "_")
+    file = f"{identity.kind.lower()}_{name}.yaml" if name else f"{identity.kind.lower()}.yaml"
+    return f"{identity.namespace}/{file}" if identity.namespace else file
 
 
 def root_package(resource_list: ResourceList) -> str | None:

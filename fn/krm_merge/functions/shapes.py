@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from krm_merge.krm.identity import identity_of
 from krm_merge.krm.resource import Resource
-from krm_merge.merge.decisions.member import Member, subject_of
+from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.package.merger import ListKeys
 from krm_merge.merge.package.schemas import CRD, Schemas
 from krm_merge.patch import SchemaShape
@@ -30,7 +31,7 @@ class Shapes:
         key = (item.api_version, item.kind)
         known = self._known.get(key)
         if known is None:
-            schema = self._schemas.of(Member("", subject_of(item.root), item.root, ""))
+            schema = self._schemas.of(Member("", identity_of(item.root), item.root, ""))
             own = [k for k in self._list_keys if (k.api_version, k.kind) == key]
             if own:
                 schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in own))

@@ -4,7 +4,7 @@ This room knows the KRM functions specification and nothing of merging.
 """
 
 from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
-from krm_merge.krm.program import Outcome, process, run
+from krm_merge.krm.program import ProgramOutcome, process, run
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import InputError, ResourceList
 from krm_merge.krm.result import ResourceRef, Result, Results, Severity
@@ -12,7 +12,7 @@ from krm_merge.krm.result import ResourceRef, Result, Results, Severity
 __all__ = [
     "FieldPath",
     "InputError",
-    "Outcome",
+    "ProgramOutcome",
     "Resource",
     "ResourceError",
     "ResourceList",

@@ -17,7 +17,7 @@ Function: TypeAlias = Callable[[ResourceList], None]
 
 
 @frozen
-class Outcome:
+class ProgramOutcome:
     """What a run gives: stdout, the exit code, and what stderr says first. `output` is empty when there is no list."""
 
     output: bytes
@@ -25,7 +25,7 @@ class Outcome:
     message: str = ""
 
 
-def process(function: Function, data: bytes) -> Outcome:
+def process(function: Function, data: bytes) -> ProgramOutcome:
     """Runs a function on the bytes of a ResourceList.
 
     The function changes the list and reports to its results. If it reports an error, or raises InputError or
@@ -35,7 +35,7 @@ def process(function: Function, data: bytes) -> Outcome:
     try:
         resource_list = ResourceList.parse(data)
     except InputError as error:
-        return Outcome(b"", 1, str(error))
+        return ProgramOutcome(b"", 1, str(error))
     # The list has all of it; of a large package one copy less is worth something.
     del data
     try:
@@ -48,11 +48,11 @@ def process(function: Function, data: bytes) -> Outcome:
     # W4: refused means untouched.
     output = resource_list.serialize(as_it_came=bool(errors))
     if not errors:
-        return Outcome(output, 0)
+        return ProgramOutcome(output, 0)
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     first = errors[0]
     place = f"{first.file}: " if first.file and not first.message.startswith(first.file) else ""
-    return Outcome(output, 1, f"{place}{first.message}{more}")
+    return ProgramOutcome(output, 1, f"{place}{first.message}{more}")
 
 
 def run(
@@ -89,7 +89,7 @@ def run(
         outcome = process(function, source.read())
     except Exception as error:
         # W4: on an internal error nothing is written, and no traceback reaches a user who did not ask for it.
-        outcome = Outcome(b"", 1)
+        outcome = ProgramOutcome(b"", 1)
         err.write(internal_error(error, "no file was changed") + "\n")
     if outcome.message:
         err.write(line(outcome.message) + "\n")

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
+from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import ResourceRef
 from krm_merge.startup import pattern
 from krm_merge.text.cut import Slice
@@ -164,6 +165,11 @@ class Resource:
         annotations = self.annotations
         text = annotations.get(INDEX) or annotations.get(LEGACY_INDEX) or ""
         return int(text) if text.isdecimal() else self._place[1]
+
+    @property
+    def identity(self) -> Identity:
+        """Which resource it is."""
+        return Identity(self.api_version.rpartition("/")[0], self.kind, self.namespace, self.name)
 
     @property
     def ref(self) -> ResourceRef:

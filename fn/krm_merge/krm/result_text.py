@@ -23,14 +23,14 @@ def results_text(results: Iterable[Result], newline: str) -> str:
 def _item(value: dict[str, Value]) -> str:
     try:
         lines = list(_lines(value, "  "))
-    except _SeveralLines:
+    except _SeveralLinesError:
         items = from_value([value])
         text = Emitter(Editor(items), Indents(sequence=0)).child(Entry(from_value("results"), items), 0, None, "\n")
         return text.removeprefix("results:\n")
     return f"- {''.join(lines)[2:]}"
 
 
-class _SeveralLines(Exception):
+class _SeveralLinesError(Exception):
     """A text that is written as a block."""
 
 
@@ -47,7 +47,7 @@ def _lines(value: dict[str, Value], pad: str) -> Iterator[str]:
 @lru_cache(maxsize=1024)
 def _scalar(value: str | int) -> str:
     if isinstance(value, str) and "\n" in value:
-        raise _SeveralLines
+        raise _SeveralLinesError
     node = from_value(value)
     assert isinstance(node, Scalar)
     return line_text(node, 0)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from krm_merge.harmless import quoted
+from krm_merge.krm.identity import Identity
 from krm_merge.text.reading.values import Value
 
 Labels: TypeAlias = Mapping[str, str]
@@ -39,8 +40,8 @@ _REQUIREMENT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
-    """A resource as targets name it."""
+class TargetNames:
+    """What targets can ask of a resource, its labels and annotations aside."""
 
     group: str
     version: str
@@ -49,13 +50,18 @@ class Identity:
     namespace: str
 
     @classmethod
-    def of(cls, value: dict[str, Value]) -> Identity:
+    def of(cls, value: dict[str, Value]) -> TargetNames:
         """The identity of the object with this value."""
         metadata = value.get("metadata")
         metadata = metadata if isinstance(metadata, dict) else {}
         group, _, version = str(value.get("apiVersion", "")).rpartition("/")
         name, namespace = (str(metadata.get(field) or "") for field in ("name", "namespace"))
         return cls(group, version, str(value.get("kind", "")), name, namespace)
+
+    @property
+    def identity(self) -> Identity:
+        """Which resource it is."""
+        return Identity(self.group, self.kind, self.namespace, self.name)
 
 
 def pattern_of(text: str) -> Pattern:
@@ -95,7 +101,7 @@ class Target:
         """Whether a resource of this kind needs a closer look."""
         return _fits(self.kind, kind)
 
-    def matches(self, identity: Identity, labels: Labels, annotations: Labels) -> bool:
+    def matches(self, identity: TargetNames, labels: Labels, annotations: Labels) -> bool:
         """Whether the patch is for this resource."""
         return (
             _fits(self.name, identity.name)
@@ -107,9 +113,9 @@ class Target:
             and (self.annotations is None or self.annotations.matches(annotations))
         )
 
-    def selects(self, value: dict[str, Value], identity: Identity | None = None) -> bool:
+    def selects(self, value: dict[str, Value], identity: TargetNames | None = None) -> bool:
         """Whether the patch is for the object with this value; `identity` is that of the object, if it is known."""
-        identity = identity or Identity.of(value)
+        identity = identity or TargetNames.of(value)
         if self.labels is None and self.annotations is None:
             return self.matches(identity, {}, {})
         metadata = value.get("metadata")

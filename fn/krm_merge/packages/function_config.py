@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from krm_merge.krm.identity import KPTFILE, flaw_of
 from krm_merge.krm.resource import INDEX, PATH, Resource
 from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import KPTFILE, flaw_of
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.schema.kptfile import FUNCTION_LISTS

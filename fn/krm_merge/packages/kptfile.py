@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.resource import Resource
-from krm_merge.merge.decisions.member import KPTFILE
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.text.reading.nodes import Mapping, Scalar, TextError
 from krm_merge.text.reading.reader import BOM, read

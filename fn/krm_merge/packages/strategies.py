@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from posixpath import dirname
 from typing import Final
 
+from krm_merge.krm.identity import KPTFILE, flaw_of
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import KPTFILE, flaw_of
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_kptfile
 from krm_merge.packages.kptfile import STRATEGIES, upstream_of

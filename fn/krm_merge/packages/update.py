@@ -8,8 +8,9 @@ from posixpath import dirname, join, normpath
 from typing import Protocol
 
 from krm_merge.harmless import quoted
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Result, Results
-from krm_merge.merge.decisions.member import KPTFILE, Decided
+from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.fetch.git import Version
 from krm_merge.packages.files.directory import PackageError
@@ -80,7 +81,7 @@ class Update:
     results: Results = field(default_factory=Results)
     packages: list[Updated] = field(default_factory=list)
     reached: frozenset[int] = frozenset()
-    decided: list[Decided] = field(default_factory=list)
+    decided: list[PackageDecisions] = field(default_factory=list)
 
 
 def update(

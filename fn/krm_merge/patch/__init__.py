@@ -5,7 +5,7 @@ All functions take and give plain values (dict, list, str, int, float, bool, Non
 
 from krm_merge.patch.json.json_patch import JsonPatch
 from krm_merge.patch.json.merge_patch import apply_merge, create_merge, create_merge_three_way
-from krm_merge.patch.model.errors import PatchConflict, PatchError
+from krm_merge.patch.model.errors import PatchConflictError, PatchError
 from krm_merge.patch.model.shape import AnyShape, Field, SchemaShape, Shape, TypeShape
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.combine import merge_patches
@@ -22,7 +22,7 @@ __all__ = [
     "ListOrder",
     "MergeKeys",
     "Moved",
-    "PatchConflict",
+    "PatchConflictError",
     "PatchError",
     "SchemaShape",
     "Shape",

@@ -12,7 +12,6 @@ from krm_merge.patch.json.json_patch import JsonPatch
 from krm_merge.patch.json.merge_patch import apply_merge, without_nulls
 from krm_merge.patch.model.errors import PatchError
 from krm_merge.patch.model.shape import Shape
-from krm_merge.patch.model.values import Object
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.directives import PATCH, first_directive, is_directive
 from krm_merge.patch.strategic.keys import MergeKeys
@@ -20,7 +19,7 @@ from krm_merge.patch.strategic.moves import Moved
 from krm_merge.patch.strategic.order import ListOrder
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.reader import read_all
-from krm_merge.text.reading.values import Value, to_value
+from krm_merge.text.reading.values import Object, Value, to_value
 
 PatchType: TypeAlias = Literal["strategic", "merge", "json"]
 
@@ -34,7 +33,7 @@ class Modes:
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
+class ParsedPatch:
     """One patch. `body` is its map, `operations` those of a JSON patch."""
 
     type: PatchType
@@ -59,7 +58,7 @@ class Patch:
         return apply(document, self.body, schema, list_order=modes.list_order, merge_keys=modes.merge_keys, moved=moved)
 
 
-def read_patches(text: str, type_: PatchType | None = None) -> list[Patch]:
+def read_patches(text: str, type_: PatchType | None = None) -> list[ParsedPatch]:
     """The patches in a text of YAML or JSON: a list is one JSON patch, maps are patches of the other types.
 
     None where it is empty. Raises PatchError where the text cannot be read, or is of another type than it should be.
@@ -78,7 +77,7 @@ def read_patches(text: str, type_: PatchType | None = None) -> list[Patch]:
     return patches_of(values, type_)
 
 
-def patches_of(values: Sequence[Value], type_: PatchType | None = None) -> list[Patch]:
+def patches_of(values: Sequence[Value], type_: PatchType | None = None) -> list[ParsedPatch]:
     """The patches from the values of documents.
 
     Raises PatchError where the type does not fit one of them, directives of another type included.
@@ -94,12 +93,12 @@ def patches_of(values: Sequence[Value], type_: PatchType | None = None) -> list[
     return patches
 
 
-def _patch(value: Value, type_: PatchType | None) -> Patch:
+def _patch(value: Value, type_: PatchType | None) -> ParsedPatch:
     if isinstance(value, list):
         if type_ not in (None, "json"):
             raise PatchError(f"a {type_} patch is a map, this is a list; JSON patches are lists")
         _check_no_directive("json", _written_directive(value))
-        return Patch("json", {}, JsonPatch(value))
+        return ParsedPatch("json", {}, JsonPatch(value))
     if not isinstance(value, dict):
         raise PatchError("a patch is a map or a list of operations")
     if type_ == "json":
@@ -107,7 +106,7 @@ def _patch(value: Value, type_: PatchType | None) -> Patch:
     if type_ == "merge":
         # A null takes away what somebody left.
         _check_no_directive(type_, first_directive(without_nulls(value)))
-    return Patch(type_ or "strategic", value)
+    return ParsedPatch(type_ or "strategic", value)
 
 
 def _check_no_directive(type_: PatchType, place: FieldPath | None) -> None:
@@ -132,7 +131,7 @@ def _written_directive(operations: list[Value]) -> FieldPath | None:
     return None
 
 
-def target_of(patch: Patch) -> Target | None:
+def target_of(patch: ParsedPatch) -> Target | None:
     """The object that a patch names itself by apiVersion, kind and metadata.name; None where it names none."""
     version, kind, metadata = (patch.body.get(name) for name in ("apiVersion", "kind", "metadata"))
     name = metadata.get("name") if isinstance(metadata, dict) else None
@@ -143,7 +142,7 @@ def target_of(patch: Patch) -> Target | None:
     return Target(group, version, kind, name, namespace if isinstance(namespace, str) else None)
 
 
-def named_by(patch: Patch) -> list[str]:
+def named_by(patch: ParsedPatch) -> list[str]:
     """The fields of an object's identity that a patch has: it names its object by them, or changes them."""
     metadata = patch.body.get("metadata")
     inner = metadata if isinstance(metadata, dict) else {}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import accumulate
 
 from krm_merge.krm.fieldpath import FieldPath, parse_path
-from krm_merge.merge.decisions.member import subject_of
+from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.merge.package.reach import children_at
 from krm_merge.report.record import Context, DecisionRecord
@@ -46,7 +46,7 @@ class _Document:
     def __init__(self, root: Mapping, source: Source) -> None:
         self._root = root
         self._source = source
-        self._subject = subject_of(root)
+        self._subject = identity_of(root)
         self._is_secret = is_secret(self._subject.kind, (), (root,))
         self._lines = source.text.split("\n")
         self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))

@@ -10,10 +10,11 @@ from hashlib import sha256
 from posixpath import join
 
 from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.decision import Decision, FileDecision
-from krm_merge.merge.decisions.member import Decided, Member, Outcome
+from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import ASKED, Policy, Subject
+from krm_merge.merge.decisions.policy import ASKED, Policy
 from krm_merge.merge.decisions.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
 from krm_merge.merge.decisions.secrecy import is_secret, is_secret_text
 from krm_merge.merge.values.resolving import resource_content
@@ -25,14 +26,14 @@ from krm_merge.text.reading.values import Value
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""
 
-_NO_RESOURCE = Subject("", "", "", "")
+_NO_RESOURCE = Identity("", "", "", "")
 """What rules know a file by that is merged as such."""
 
 _ADDED = "added, as upstream has it"
 _DELETED = "deleted, as upstream deleted it"
 
 
-def records_of(decided: Iterable[Decided], policy: Policy, *, left_open: bool = False) -> list[DecisionRecord]:
+def records_of(decided: Iterable[PackageDecisions], policy: Policy, *, left_open: bool = False) -> list[DecisionRecord]:
     """A record for every decision, in the order of the decisions.
 
     `policy` is the one that was merged under. `left_open` says that conflicts which neither a rule nor a choice settles
@@ -48,18 +49,18 @@ class _Reader:
         self._left_open = left_open
         self._seen: Counter[tuple[str, ...]] = Counter()
 
-    def records(self, decided: Decided) -> Iterator[DecisionRecord]:
+    def records(self, decided: PackageDecisions) -> Iterator[DecisionRecord]:
         for outcome in decided.outcomes:
             file = join(decided.folder, outcome.member.place)
-            policy = self._policy.of(*(m.subject for m in _members(outcome).values()))
+            policy = self._policy.of(*(m.identity for m in _members(outcome).values()))
             for decision in _decisions(outcome):
                 yield self._record(decision, outcome, file, policy)
         for of_file in decided.files:
             yield self._file_record(of_file, join(decided.folder, of_file.path))
 
-    def _record(self, decision: Decision, outcome: Outcome, file: str, policy: Policy) -> DecisionRecord:
+    def _record(self, decision: Decision, outcome: ResourceOutcome, file: str, policy: Policy) -> DecisionRecord:
         member = outcome.member
-        secret = is_secret(member.subject.kind, decision.path, outcome.roots)
+        secret = is_secret(member.identity.kind, decision.path, outcome.roots)
         sides = _sides(decision, outcome)
         contents: dict[SideName, Content] = {name: content_of(node) for name, node in sides.items()}
         of_existence = decision.rule == "F5"
@@ -91,7 +92,7 @@ class _Reader:
             values={} if secret else {name: content[0] for name, content in contents.items() if content},
             choices=choices,
             chosen=_chosen(decision.resolution, status, contents, choices),
-            fingerprint=fingerprint(nature, member.subject.kind, decision.path, None if secret else compared),
+            fingerprint=fingerprint(nature, member.identity.kind, decision.path, None if secret else compared),
             docs=anchor_of(decision.rule),
             alike=_alike(contents) if secret else None,
         )
@@ -150,7 +151,7 @@ class _Reader:
         return sha256(json.dumps([*about, self._seen[about]]).encode()).hexdigest()[:12]
 
 
-def _decisions(outcome: Outcome) -> Iterator[Decision]:
+def _decisions(outcome: ResourceOutcome) -> Iterator[Decision]:
     """The decisions on a resource; that it comes or goes as a whole is one."""
     yield from outcome.decisions
     if not outcome.decisions and outcome.fate in ("added", "deleted"):
@@ -162,11 +163,11 @@ def _is_collision(decision: Decision | FileDecision) -> bool:
     return decision.is_conflict or (decision.rule == "L4" and decision.side == "both")
 
 
-def _three(outcome: Outcome) -> tuple[Member | None, Member | None, Member | None]:
+def _three(outcome: ResourceOutcome) -> tuple[Member | None, Member | None, Member | None]:
     return outcome.original, outcome.upstream, outcome.local
 
 
-def _members(outcome: Outcome) -> dict[SideName, Member]:
+def _members(outcome: ResourceOutcome) -> dict[SideName, Member]:
     sides: Mapping[SideName, Member | None] = {
         "original": outcome.original,
         "upstream": outcome.upstream,
@@ -175,7 +176,7 @@ def _members(outcome: Outcome) -> dict[SideName, Member]:
     return {name: member for name, member in sides.items() if member is not None}
 
 
-def _sides(decision: Decision, outcome: Outcome) -> dict[SideName, Node | None]:
+def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node | None]:
     """What each side has at the place of a decision, and what the result has."""
     if not decision.path and decision.nature == "resource":
         members = _members(outcome)
@@ -194,12 +195,12 @@ def _sides(decision: Decision, outcome: Outcome) -> dict[SideName, Node | None]:
 
 
 def _resource(member: Member) -> RecordedResource | None:
-    subject = member.subject
-    if not subject.kind:
+    identity = member.identity
+    if not identity.kind:
         return None
     node = member.root.get("apiVersion")
     version = node.text if isinstance(node, Scalar) else ""
-    return RecordedResource(version, subject.kind, subject.namespace, subject.name or member.generate_name)
+    return RecordedResource(version, identity.kind, identity.namespace, identity.name or member.generate_name)
 
 
 def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool) -> tuple[Choice, ...]:

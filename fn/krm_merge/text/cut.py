@@ -12,7 +12,7 @@ import itertools
 import re
 
 from krm_merge.startup import frozen, pattern
-from krm_merge.text.reading.layout import CannotEdit, chunks, content_end
+from krm_merge.text.reading.layout import CannotEditError, chunks, content_end
 from krm_merge.text.reading.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
 from krm_merge.text.reading.values import key_text
 
@@ -82,7 +82,7 @@ def cut(data: bytes) -> Cut:
         data = data[3:]
     try:
         return _cut_fast(data) or _cut_by_marks(data)
-    except CannotEdit as error:
+    except CannotEditError as error:
         raise TextError(f"the list cannot be taken apart: {error}") from None
 
 

@@ -10,7 +10,7 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.render import Piece, render
 from krm_merge.text.reading.indents import Indents
-from krm_merge.text.reading.layout import CannotEdit, chunks, is_block, is_block_scalar, source_of
+from krm_merge.text.reading.layout import CannotEditError, chunks, is_block, is_block_scalar, source_of
 from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Sequence, TextError, value_of
 from krm_merge.text.reading.reader import check, read
 
@@ -38,7 +38,7 @@ def rendered(editor: Editor) -> Rendered:
     """
     try:
         text, pieces = render(editor)
-    except CannotEdit:
+    except CannotEditError:
         pass
     else:
         if pieces is not None and says(text, pieces, editor):
@@ -52,7 +52,7 @@ def rendered(editor: Editor) -> Rendered:
     for write in (reemit, written_anew):
         try:
             text = write(source_of(editor.root).text, editor)
-        except CannotEdit:
+        except CannotEditError:
             continue
         if (root := _meaning(text, wanted)) is not None:
             return Rendered(text, root, by_fallback=True)
@@ -130,7 +130,7 @@ def text_of(root: Mapping) -> str:
     """The text of one document among others as a document of its own: its lines as they stand, at column 0."""
     try:
         places = chunks(root)
-    except CannotEdit:
+    except CannotEditError:
         return written(root, None)
     text, start, end = source_of(root).text, places[0].start, places[-1].end
     if places[0].column == 0:

@@ -3,22 +3,14 @@
 Values in, decisions and values out. Edges: `process` runs programs, `entry_points` loads installed packages.
 """
 
+from krm_merge.text.reading.values import Object
 from krm_merge.transform.engine.settle import Agreed, Ignored, Settlement, Skipped
 from krm_merge.transform.engine.units import Keep
 from krm_merge.transform.kubernetes.plugin import KubernetesPlugin
 from krm_merge.transform.plugins.serve import serve
 from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation
-from krm_merge.transform.protocol.plugin import (
-    Metadata,
-    Object,
-    OptionalField,
-    Options,
-    Patch,
-    Plugin,
-    PluginError,
-    Response,
-)
-from krm_merge.transform.runner import Detect, Failure, NewResource, Outcome, Runner, Whiteout
+from krm_merge.transform.protocol.plugin import Metadata, OptionalField, Options, Patch, Plugin, PluginError, Response
+from krm_merge.transform.runner import Detect, Failure, NewResource, Runner, RunOutcome, Whiteout
 
 __all__ = [
     "Agreed",
@@ -34,12 +26,12 @@ __all__ = [
     "OperationError",
     "OptionalField",
     "Options",
-    "Outcome",
     "Patch",
     "Plugin",
     "PluginError",
     "PluginOperation",
     "Response",
+    "RunOutcome",
     "Runner",
     "Settlement",
     "Skipped",

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from posixpath import dirname, join
 
+from krm_merge.text.reading.values import Object
 from krm_merge.transform.protocol.operation import PluginOperation
-from krm_merge.transform.protocol.plugin import Object
 
 
 def transform_path(path: str) -> str:

@@ -6,16 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from krm_merge.text.reading.values import copied
+from krm_merge.text.editing.change import KeysOf
+from krm_merge.text.reading.values import Object, copied
 from krm_merge.transform.engine.by_path import settle_by_path
-from krm_merge.transform.engine.locations import KeysOf
-from krm_merge.transform.engine.settle import Ignored, Proposal, Refused, Settlement, carried_out, placed, settle
+from krm_merge.transform.engine.settle import (
+    Ignored,
+    Proposal,
+    RefusedOperationsError,
+    Settlement,
+    carried_out,
+    placed,
+    settle,
+)
 from krm_merge.transform.engine.tracked import Tracked
 from krm_merge.transform.engine.units import Keep, units
 from krm_merge.transform.plugins.secrets import Secrets
 from krm_merge.transform.protocol.json_value import flaw_of_value
 from krm_merge.transform.protocol.operation import PluginOperation
-from krm_merge.transform.protocol.plugin import Object, Options, Plugin, PluginError, Response, close, only_reads
+from krm_merge.transform.protocol.plugin import Options, Plugin, PluginError, Response, close, only_reads
 
 Detect: TypeAlias = Literal["effect", "path"]
 """What makes a conflict: what operations do, or the text of their paths."""
@@ -47,7 +55,7 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunOutcome:
     """What came of one resource. With `failures`, nothing is settled; with `whiteouts`, no operation stands."""
 
     settlement: Settlement
@@ -71,13 +79,13 @@ class Runner:
     keep: Keep = "unit"
     _secrets: Secrets = field(default_factory=Secrets, init=False, repr=False, compare=False)
 
-    def run(self, resource: Object, keys_of: KeysOf = lambda _: ()) -> Outcome:
+    def run(self, resource: Object, keys_of: KeysOf = lambda _: ()) -> RunOutcome:
         """Runs all plugins on a resource, each on its own copy of it as it came (T1).
 
         `keys_of` gives the fields that identify the elements of a list; without them, indices do.
         """
         self._secrets.add(resource)
-        outcome = Outcome(Settlement(resource))
+        outcome = RunOutcome(Settlement(resource))
         proposals: list[Proposal] = []
         for declared, plugin in enumerate(self.plugins):
             try:
@@ -94,7 +102,7 @@ class Runner:
             return outcome
         try:
             outcome.settlement = self._settlement(resource, proposals, outcome.whiteouts, keys_of)
-        except Refused as error:
+        except RefusedOperationsError as error:
             outcome.failures.append(Failure(error.plugin, str(error)))
         except RecursionError:
             names = ", ".join(dict.fromkeys(proposal.plugin for proposal in proposals if proposal.patches))
@@ -147,7 +155,7 @@ def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep:
     for proposal in proposals:
         try:
             steps, _, skipped = carried_out(proposal, resource, keys_of)
-        except Refused:
+        except RefusedOperationsError:
             # It need not be possible, since nothing of it is done; it is told all the same (T5).
             settlement.ignored += (
                 Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")

@@ -9,8 +9,8 @@ import click
 from krm_merge import __version__
 from krm_merge.cli import options
 from krm_merge.cli.show import opened_journal, say, show_results
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import KPTFILE
 from krm_merge.packages.fetch.git import GitRepositories
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import File, Tree

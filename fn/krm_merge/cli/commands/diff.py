@@ -11,7 +11,7 @@ from krm_merge.cli import options
 from krm_merge.cli.reports import errors_as_json, write_reports
 from krm_merge.cli.show import counted
 from krm_merge.merge.decisions.decision import Decision
-from krm_merge.merge.decisions.member import Outcome
+from krm_merge.merge.decisions.member import ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import Directory, PackageError, read_file
@@ -72,7 +72,7 @@ def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> M
     return MergeReport(name or str(places[1]), sides, records, Files(*counted(before, merged.changes)), results)
 
 
-def _with_move(outcome: Outcome) -> Outcome:
+def _with_move(outcome: ResourceOutcome) -> ResourceOutcome:
     """The same with a decision that says where a resource went."""
     original, upstream = outcome.original, outcome.upstream
     if original is None or upstream is None or original.place == upstream.place:

@@ -12,8 +12,8 @@ from krm_merge.cli import options
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.show import say, show_results
 from krm_merge.functions.policy.merge_policy import FILE
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import KPTFILE
 from krm_merge.packages.files.directory import read_file
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.files.write import write_file

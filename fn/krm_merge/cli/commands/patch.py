@@ -13,9 +13,10 @@ from krm_merge.cli.show import show_results
 from krm_merge.functions.patch_resources.jobs import THE_NAME, Job, Jobs, labelled
 from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, is_list, report
 from krm_merge.harmless import quoted
+from krm_merge.krm.identity import identity_of
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
-from krm_merge.merge.decisions.member import Member, subject_of
+from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.package.schemas import CRD, Schemas
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.files.tree import File
@@ -30,12 +31,11 @@ from krm_merge.patch import (
     create_merge_three_way,
     create_three_way,
 )
-from krm_merge.patch.model.values import Object
 from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of
 from krm_merge.text.document import written
 from krm_merge.text.reading.nodes import Mapping, TextError
 from krm_merge.text.reading.reader import read_all
-from krm_merge.text.reading.values import Value, from_value, to_value
+from krm_merge.text.reading.values import Object, Value, from_value, to_value
 
 _STDIO = Path("-")
 
@@ -190,7 +190,7 @@ def create_command(
         _check_one_object(live, objects[live], new, modified)
     root = from_value(modified)
     assert isinstance(root, Mapping)
-    schema = SchemaShape(Schemas(lambda: definitions).of(Member("", subject_of(root), root, "")))
+    schema = SchemaShape(Schemas(lambda: definitions).of(Member("", identity_of(root), root, "")))
     try:
         if type_ == "merge":
             patch = (

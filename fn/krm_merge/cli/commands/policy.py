@@ -21,7 +21,7 @@ from krm_merge.merge.package.reach import reaches
 from krm_merge.packages.fetch.git import GitRepositories
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import File, Tree
-from krm_merge.packages.merge.side import Side
+from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.update import RememberedRepositories, update
 from krm_merge.startup import replace
@@ -132,15 +132,15 @@ def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
 
 
 def _problems(tree: Tree, policy: PackagePolicy) -> list[str]:
-    members = Side("local", tree).members()
-    subjects = {member.subject.key for member in members}
+    members = PackageVersion("local", tree).members()
+    identities = {member.identity for member in members}
     found = [
         f"{rule.place}: matches nothing in the package; check its kind, name and path"
         for rule in policy.rules
         if not reaches(rule, members)
     ]
     for resolution in policy.resolutions.all:
-        if resolution.subject is not None and resolution.subject not in subjects:
+        if resolution.identity is not None and resolution.identity not in identities:
             found.append(f"{resolution.place}: {_place(resolution)}: the package has no such resource")
     annotations = policy.root.get("metadata") if policy.root is not None else None
     if policy.root is not None and "config.kubernetes.io/local-config" not in str(to_value(annotations)):
@@ -150,7 +150,10 @@ def _problems(tree: Tree, policy: PackagePolicy) -> list[str]:
 
 
 def _place(resolution: Resolution) -> str:
-    about = "any resource" if resolution.subject is None else " ".join(part for part in resolution.subject[1:] if part)
+    named = resolution.identity
+    about = "any resource"
+    if named is not None:
+        about = " ".join(part for part in (named.kind, named.namespace, named.name) if part)
     path = format_path(resolution.path) if resolution.path else "as a whole"
     return f"{about} {path} ({resolution.nature})"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli import options
-from krm_merge.merge.decisions.member import KPTFILE
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.fetch.git import GitRepositories, uncommitted
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import belongs

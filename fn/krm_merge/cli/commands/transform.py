@@ -19,8 +19,8 @@ from krm_merge.cli.documents import Documents, configured, with_document
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
 from krm_merge.functions.transform_resources.config import (
-    Choices,
     Transformation,
+    TransformSettings,
     names_in,
     options_of_crane,
     read_transformation,
@@ -35,7 +35,7 @@ from krm_merge.functions.transform_resources.new_resources import (
     tell_existing,
 )
 from krm_merge.functions.transform_resources.plugins import all_plugins
-from krm_merge.functions.transform_resources.transforming import Summary, Transformer
+from krm_merge.functions.transform_resources.transforming import Transformer, TransformSummary
 from krm_merge.harmless import quoted
 from krm_merge.krm.result import Results
 from krm_merge.packages.files.directory import Directory, PackageError
@@ -238,7 +238,7 @@ def _of_flags(
             f"--plugin-flags names {unknown[0]}, but no plugin has that name; known are {', '.join(names)}"
         )
     with_options = [WithOptions(p, own[p.name]) if p.name in own else p for p in plugins]
-    chosen = Choices(names_in(plugin_priorities), names_in(skip_plugins), flags, **choices)
+    chosen = TransformSettings(names_in(plugin_priorities), names_in(skip_plugins), flags, **choices)
     return transformation(with_options, chosen, results, ("", "--plugin-priorities", "--skip-plugins"))
 
 
@@ -281,11 +281,13 @@ def _running(run: Transformation, documents: dict[str, Documents], results: Resu
         tell_idle(run.runner, [told], results)
 
 
-def _new(told: Summary, run: Transformation, documents: dict[str, Documents], results: Results) -> dict[str, list[New]]:
+def _new(
+    told: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
+) -> dict[str, list[New]]:
     """What is added, by the file that kpt would give them, beside what they were made for."""
     strongest = strongest_of(told.created, run.runner, run.choices.on_conflict, results) if told.created else []
     items = [item for one in documents.values() for item in one.resources] if strongest else []
-    existing = existing_in(items, {new.subject.kind for new in strongest}, told.whited_out)
+    existing = existing_in(items, {new.identity.kind for new in strongest}, told.whited_out)
     added: dict[str, list[New]] = {}
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:

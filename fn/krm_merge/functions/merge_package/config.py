@@ -25,7 +25,7 @@ _CHOICES = {
 
 
 @frozen
-class Settings:
+class MergeSettings:
     """What the functionConfig says. `original` and `upstream` are nodes of it, None where it lacks them.
 
     `is_policy_given` says that it names a policy for conflicts itself.
@@ -39,11 +39,11 @@ class Settings:
     is_policy_given: bool = False
 
 
-def read_settings(resource_list: ResourceList) -> Settings:
+def read_settings(resource_list: ResourceList) -> MergeSettings:
     """Reads the functionConfig and reports all its errors to the results; what can be read is there all the same."""
     config = resource_list.function_config
     if config is None:
-        return Settings()
+        return MergeSettings()
     is_config_map = config.get("kind") is not None and key_text(config.get("kind")) == "ConfigMap"  # type: ignore[arg-type]
     holder = config
     if is_config_map:
@@ -53,7 +53,7 @@ def read_settings(resource_list: ResourceList) -> Settings:
     return plain if plain is not None else _validated(resource_list, holder, is_config_map)
 
 
-def _plain(holder: Mapping, is_config_map: bool) -> Settings | None:
+def _plain(holder: Mapping, is_config_map: bool) -> MergeSettings | None:
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
         return None
@@ -83,17 +83,17 @@ def _choice(fields: dict[str, Node], name: str) -> str:
     return key_text(fields[name]) if name in fields else _CHOICES[name][0]
 
 
-def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> Settings:
+def _settings(fields: dict[str, Node], policy: Policy, list_keys: tuple[ListKeys, ...]) -> MergeSettings:
     smart = _choice(fields, "functionIdentity") == "smart"
     original, upstream = (None if _is_null(fields.get(name)) else fields[name] for name in _PACKAGES)
-    return Settings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
+    return MergeSettings(original, upstream, policy, list_keys, smart, "onConflict" in fields)
 
 
 def _is_null(node: Node | None) -> bool:
     return node is None or node.canonical == ("null",)
 
 
-def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool) -> Settings:
+def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool) -> MergeSettings:
     from krm_merge.functions.models import ConfigMapData, MergePackage
     from krm_merge.functions.validation import list_keys_of, rules_of, validated
 
@@ -102,7 +102,7 @@ def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool
     model = validated(resource_list, ConfigMapData if is_config_map else MergePackage, values)
     if model is None:
         usable = {n: fields[n] for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map)}
-        return Settings(usable.get("original"), usable.get("upstream"))
+        return MergeSettings(usable.get("original"), usable.get("upstream"))
     rules: tuple[Rule, ...] = ()
     list_keys: tuple[ListKeys, ...] = ()
     if isinstance(model, MergePackage):

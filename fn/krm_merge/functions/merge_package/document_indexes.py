@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from posixpath import join
 
-from krm_merge.functions.merge_package.sides import Sides
+from krm_merge.functions.merge_package.sides import PackageSides
 from krm_merge.functions.places import FreeIndexes
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import Member, Outcome
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.package.narrow import Document
 from krm_merge.merge.values.order import merge_order
 
@@ -17,12 +17,12 @@ from krm_merge.merge.values.order import merge_order
 class DocumentIndexes:
     """The indexes of the items that a merge adds; items that come to stand behind them get new ones at once."""
 
-    def __init__(self, resource_list: ResourceList, sides: Sides, outcomes: Sequence[Outcome]) -> None:
+    def __init__(self, resource_list: ResourceList, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
         """Looks at the files that something is added to."""
         self._free = FreeIndexes(resource_list, sides.root_package)
         self._sides = sides
         self._placed: dict[int, int] = {}
-        added: dict[str, list[Outcome]] = {}
+        added: dict[str, list[ResourceOutcome]] = {}
         for outcome in outcomes:
             if outcome.fate == "added":
                 added.setdefault(outcome.member.place, []).append(outcome)
@@ -31,12 +31,14 @@ class DocumentIndexes:
             if self._free.is_known(join(sides.folder, place)):
                 self._place(place, new, outcomes, gone)
 
-    def of(self, outcome: Outcome) -> int:
+    def of(self, outcome: ResourceOutcome) -> int:
         """The index of an added item."""
         known = self._placed.get(id(outcome))
         return self._free.take(join(self._sides.folder, outcome.member.place)) if known is None else known
 
-    def _place(self, place: str, added: list[Outcome], outcomes: Sequence[Outcome], gone: set[int]) -> None:
+    def _place(
+        self, place: str, added: list[ResourceOutcome], outcomes: Sequence[ResourceOutcome], gone: set[int]
+    ) -> None:
         sides = [_in_file(side.others, place) for side in self._sides]
         rows = {id(m): at for at, o in enumerate(outcomes) for m in (o.original, o.upstream, o.local) if m is not None}
         orders = [[(member, _key(member, rows)) for member in side] for side in sides]
@@ -77,4 +79,4 @@ def _key(member: Member, rows: dict[int, int]) -> Hashable:
     """What a resource is known by on all sides."""
     if (row := rows.get(id(member))) is not None:
         return row
-    return member.subject, member.generate_name
+    return member.identity, member.generate_name

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from posixpath import join
 from typing import TYPE_CHECKING
 
-from krm_merge.functions.merge_package.config import Settings, read_settings
+from krm_merge.functions.merge_package.config import MergeSettings, read_settings
 from krm_merge.functions.merge_package.document_indexes import DocumentIndexes
 from krm_merge.functions.merge_package.merged_items import MergedItem, merged_items
-from krm_merge.functions.merge_package.sides import FORMS, Sides, has_tagged_items, read_sides
+from krm_merge.functions.merge_package.sides import FORMS, PackageSides, has_tagged_items, read_sides
 from krm_merge.functions.places import new_resource, place_of, root_package
 from krm_merge.krm.resource import PACKAGE_PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import Decided, Outcome
+from krm_merge.merge.decisions.member import PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.report import report
 from krm_merge.merge.package.merger import PackageMerger
@@ -60,7 +60,7 @@ def merge_package(resource_list: ResourceList) -> None:
     if package is not None:
         from krm_merge.functions.policy.merge_policy import stale, stale_message
 
-        for resolution in stale(package, [Decided(outcomes)]):
+        for resolution in stale(package, [PackageDecisions(outcomes)]):
             resource_list.results.info(stale_message(resolution), file=package.file)
     _tell_if_declared(resource_list)
 
@@ -82,7 +82,7 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     return True
 
 
-def _policy_of(resource_list: ResourceList, settings: Settings) -> tuple[PackagePolicy | None, Policy | None]:
+def _policy_of(resource_list: ResourceList, settings: MergeSettings) -> tuple[PackagePolicy | None, Policy | None]:
     """The package's own MergePolicy, if it has one, and the policy with it (M3); no policy where that is wrong."""
     items = [item for item in resource_list.items if _MERGE_POLICY in item.slice.data]
     if not items:
@@ -104,7 +104,7 @@ def _policy_of(resource_list: ResourceList, settings: Settings) -> tuple[Package
     return package, combined(asked, settings.policy.rules, package)
 
 
-def _inhabited(sides: Sides, resources: list[Outcome]) -> Iterator[str]:
+def _inhabited(sides: PackageSides, resources: list[ResourceOutcome]) -> Iterator[str]:
     """The places of what local still has after the merge."""
     gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
     members = (document.member() for document in sides.local.others)
@@ -113,8 +113,8 @@ def _inhabited(sides: Sides, resources: list[Outcome]) -> Iterator[str]:
 
 def _carry_out(
     resource_list: ResourceList,
-    sides: Sides,
-    outcome: Outcome,
+    sides: PackageSides,
+    outcome: ResourceOutcome,
     indexes: DocumentIndexes | None,
     merged: MergedItem | None,
     *,
@@ -139,7 +139,7 @@ def _carry_out(
     report(outcome, resource, resource_list.results, refused=refused)
 
 
-def _tell_of_idle_rules(resource_list: ResourceList, sides: Sides, policy: Policy) -> None:
+def _tell_of_idle_rules(resource_list: ResourceList, sides: PackageSides, policy: Policy) -> None:
     members = sides.members if policy.rules else []
     for number, rule in enumerate(policy.rules):
         if not reaches(rule, members):

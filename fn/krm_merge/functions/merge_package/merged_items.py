@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from krm_merge.functions.merge_package.sides import Sides
+from krm_merge.functions.merge_package.sides import PackageSides
 from krm_merge.krm.parallel import in_parallel
 from krm_merge.krm.result import Result, Results
-from krm_merge.merge.decisions.member import Outcome
+from krm_merge.merge.decisions.member import ResourceOutcome
 from krm_merge.merge.decisions.report import report
 from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.startup import frozen, pattern
@@ -24,13 +24,13 @@ class MergedItem:
     results: list[Result]
 
 
-def merged_items(sides: Sides, outcomes: Sequence[Outcome]) -> list[MergedItem]:
+def merged_items(sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> list[MergedItem]:
     """Carries these outcomes out, each by itself, and gives what comes of each item; the items are changed by none."""
     parts = in_parallel(lambda part: [_merged(sides, outcome) for outcome in part], outcomes)
     return [item for part in parts for item in part]
 
 
-def _merged(sides: Sides, outcome: Outcome) -> MergedItem:
+def _merged(sides: PackageSides, outcome: ResourceOutcome) -> MergedItem:
     assert outcome.local is not None
     resource, results = sides.resource(outcome.local), Results()
     carry_out(resource, outcome, results, fit=partial(_fitted, resource.column))

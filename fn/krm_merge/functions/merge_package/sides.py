@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from posixpath import basename, relpath
 
-from krm_merge.functions.merge_package.config import Settings
+from krm_merge.functions.merge_package.config import MergeSettings
 from krm_merge.functions.places import (
     annotations_of,
     default_place,
@@ -17,9 +17,10 @@ from krm_merge.functions.places import (
     root_package,
 )
 from krm_merge.harmless import quoted
+from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, flaw_of, identity_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
+from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
 from krm_merge.startup import pattern, replace
@@ -38,7 +39,7 @@ FORMS = (
 )
 
 
-class Side:
+class ItemsOfSide:
     """One version of the package: its Kptfiles, and as `others` all else, read when it is needed.
 
     `is_whole` is False where only Kptfiles are merged.
@@ -67,7 +68,7 @@ class Side:
         return self.others if self.is_whole else []
 
 
-class Sides:
+class PackageSides:
     """The three versions.
 
     `folder` is where the local package stands among the items, when items of other packages stand beside it.
@@ -75,14 +76,14 @@ class Sides:
 
     def __init__(self, root_package: str | None) -> None:
         """Nothing read yet."""
-        self.original = Side()
-        self.upstream = Side()
-        self.local = Side()
+        self.original = ItemsOfSide()
+        self.upstream = ItemsOfSide()
+        self.local = ItemsOfSide()
         self.resources: dict[int, Resource] = {}
         self.folder = ""
         self.root_package = root_package
 
-    def __iter__(self) -> Iterator[Side]:
+    def __iter__(self) -> Iterator[ItemsOfSide]:
         """Original, upstream, local."""
         return iter((self.original, self.upstream, self.local))
 
@@ -102,7 +103,7 @@ class Sides:
         return self.resources[id(member.root)]
 
 
-def read_sides(resource_list: ResourceList, settings: Settings) -> Sides | None:
+def read_sides(resource_list: ResourceList, settings: MergeSettings) -> PackageSides | None:
     """Reads the Kptfiles of all three sides; tagged items are taken out of the list.
 
     Reports every error to the results and returns None where there are any, those of the settings included.
@@ -119,9 +120,9 @@ class _Reader:
     def __init__(self, resource_list: ResourceList) -> None:
         self._list = resource_list
         self._results = resource_list.results
-        self._sides = Sides(root_package=root_package(resource_list))
+        self._sides = PackageSides(root_package=root_package(resource_list))
 
-    def read(self, settings: Settings) -> Sides | None:
+    def read(self, settings: MergeSettings) -> PackageSides | None:
         sides = self._sides
         tagged = self._take_tagged()
         for name, side, node in (
@@ -177,7 +178,7 @@ class _Reader:
 
     # ---- original and upstream as text or objects ----------------------------------------------------------------
 
-    def _read_package(self, name: str, side: Side, node: Node) -> None:
+    def _read_package(self, name: str, side: ItemsOfSide, node: Node) -> None:
         try:
             documents = _documents(node)
         except TextError as error:
@@ -233,7 +234,7 @@ class _Reader:
             if item.kind != KPTFILE:
                 return False
             place = place_of(item.annotations, self._sides.root_package) or KPTFILE
-            return subject_of(item.root).group == KPTFILE_GROUP and (in_any_file or basename(place) == KPTFILE)
+            return identity_of(item.root).group == KPTFILE_GROUP and (in_any_file or basename(place) == KPTFILE)
         except ResourceError as error:
             if error.file is None or basename(error.file) == KPTFILE:
                 self._results.error(str(error), file=error.file)
@@ -253,11 +254,11 @@ class _Reader:
 
     @staticmethod
     def _member(root: Mapping, place: str | None) -> Member:
-        subject = subject_of(root)
+        identity = identity_of(root)
         is_placed = place is not None
         if place is None:
-            place = KPTFILE if subject.kind == KPTFILE and subject.group == KPTFILE_GROUP else default_place(subject)
-        return Member(place, subject, root, place, index_of(annotations_of(root)), is_placed)
+            place = KPTFILE if identity.kind == KPTFILE and identity.group == KPTFILE_GROUP else default_place(identity)
+        return Member(place, identity, root, place, index_of(annotations_of(root)), is_placed)
 
     # ---- all of it -----------------------------------------------------------------------------------------------
 
@@ -274,7 +275,7 @@ class _Reader:
         for name, side in (("original", sides.original), ("upstream", sides.upstream)):
             if not side.found and not (sides.original.others and sides.upstream.others):
                 # Where both hold other resources, whole packages are given: K4.
-                kinds = [member.subject.kind for member in map(Document.member, side.others) if member is not None]
+                kinds = [member.identity.kind for member in map(Document.member, side.others) if member is not None]
                 has = ", ".join(kinds) or "nothing"
                 results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
         given = [name for name in ("original", "upstream") if getattr(sides, name).others]
@@ -325,7 +326,7 @@ def _read_already(member: Member) -> Document:
 
 def _is_kptfile(member: Member) -> bool:
     """Whether a tagged item is a Kptfile, whatever its file is called."""
-    return member.subject.kind == KPTFILE and member.subject.group == KPTFILE_GROUP
+    return member.identity.kind == KPTFILE and member.identity.group == KPTFILE_GROUP
 
 
 def _in_folder(member: Member, folder: str) -> Member:

@@ -13,11 +13,10 @@ from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.selector import Pattern, Selector, Target, pattern_of
 from krm_merge.merge.package.merger import ListKeys
 from krm_merge.patch import PatchError
-from krm_merge.patch.model.values import Object
-from krm_merge.patch.patches import Modes, Patch, PatchType, patches_of, read_patches, target_of
+from krm_merge.patch.patches import Modes, ParsedPatch, PatchType, patches_of, read_patches, target_of
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.reading.nodes import Mapping
-from krm_merge.text.reading.values import Value, to_value
+from krm_merge.text.reading.values import Object, Value, to_value
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
 _TARGET = ("group", "version", "kind", "name", "namespace", "labelSelector", "annotationSelector")
@@ -34,7 +33,7 @@ class Job:
 
     label: str
     field: str | None
-    patch: Patch
+    patch: ParsedPatch
     target: Target
     chosen_by: str
     keeps_name: bool
@@ -173,20 +172,20 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
         results.error(f"functionConfig: {label}: {error}", path=label)
 
 
-def labelled(patches: Sequence[Patch], label: str) -> Iterator[tuple[str, Patch]]:
+def labelled(patches: Sequence[ParsedPatch], label: str) -> Iterator[tuple[str, ParsedPatch]]:
     """The patches of one text as messages name them (P4): several by their numbers, and the objects that they name."""
     for number, patch in enumerate(patches, 1):
         yield (label if len(patches) == 1 else f"{label} document {number}{_object(patch)}"), patch
 
 
-def _object(patch: Patch) -> str:
+def _object(patch: ParsedPatch) -> str:
     kind, metadata = patch.body.get("kind"), patch.body.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     names = [text for text in (kind, name) if isinstance(text, str)]
     return f" ({' '.join(names)})" if names else ""
 
 
-def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[Patch]:
+def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> list[ParsedPatch]:
     if (entry.patch is None) == (entry.path is None):
         raise PatchError("give either patch or path")
     if entry.patch is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from krm_merge.patch import PatchError
-from krm_merge.patch.model.values import Object, same
+from krm_merge.patch.model.values import same
 from krm_merge.schema.model import is_bookkeeping
+from krm_merge.text.reading.values import Object
 
 
 def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> Object:

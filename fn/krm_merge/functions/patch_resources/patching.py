@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
+from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
 from krm_merge.functions.one_identity import Renamed, renamed
 from krm_merge.functions.patch_resources.jobs import Job, Jobs
 from krm_merge.functions.patch_resources.patched_identity import kept_fields, with_identity
 from krm_merge.functions.patch_resources.problems import told
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import flaw_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
-from krm_merge.krm.selector import Identity, Targets
-from krm_merge.merge.decisions.member import flaw_of
+from krm_merge.krm.selector import TargetNames, Targets
 from krm_merge.patch import Moved, PatchError
 from krm_merge.patch.model.errors import hiding_values
-from krm_merge.patch.model.values import Object, same
-from krm_merge.text.reading.values import to_value
+from krm_merge.patch.model.values import same
+from krm_merge.text.reading.values import Object, to_value
 
 _SHOWN = 5
 IS_LIST = "patches are not for the objects in a List; make each of its items a document of its own"
@@ -62,7 +62,7 @@ class Patcher:
         except ResourceError:
             return ""  # told if it has to be read
 
-    def edit(self, item: Resource) -> Fate:
+    def edit(self, item: Resource) -> ItemFate:
         """Applies the patches that are for a resource, as edits of its text; reports what goes wrong."""
         if id(item) in self._config.sources or not self._targets.may_match_kind(self._kind(item)):
             return SAME
@@ -80,7 +80,7 @@ class Patcher:
             return SAME
         before = to_value(root)
         assert isinstance(before, dict)
-        now, identity = before, Identity.of(before)
+        now, identity = before, TargetNames.of(before)
         following = 0
         while (number := self._targets.next(following, identity.name)) is not None:
             job, tally, following = self._config.jobs[number], self.tallies[number], number + 1
@@ -103,7 +103,7 @@ class Patcher:
                 tally.changed.append(str(item.ref))
                 if change := renamed(str(item.ref), now, after, job.label):
                     tally.renamed.append(change)
-                now, identity = after, Identity.of(after)
+                now, identity = after, TargetNames.of(after)
         if now is before:
             return SAME
         item.change(before, now, self._shapes.of(item).keys_at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from krm_merge.patch import PatchError
-from krm_merge.patch.patches import Patch
+from krm_merge.patch.patches import ParsedPatch
 
 _OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)
 _OTHER_VALUE = " is not equal to tested value "
@@ -16,7 +16,7 @@ _PLACES = re.compile(
 )
 
 
-def told(error: PatchError, patch: Patch, *, secret: bool) -> str:
+def told(error: PatchError, patch: ParsedPatch, *, secret: bool) -> str:
     """The message.
 
     Of a `secret` the error was raised while values were hidden: only the words of the JSON patch library may tell any.

@@ -20,9 +20,9 @@ from krm_merge.components.konflux.reading import (
 from krm_merge.components.konflux.related_resources import Admission, check_fields, read_admission, released_as
 from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
+from krm_merge.krm.identity import flaw_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import flaw_of
 from krm_merge.text.reading.nodes import Mapping, Sequence
 
 _OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))

@@ -7,9 +7,9 @@ from posixpath import join
 
 from krm_merge.functions.places import FreeIndexes, root_package
 from krm_merge.functions.transform_resources.bookkeeping import without_bookkeeping
+from krm_merge.krm.identity import identity_of
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PATH, Resource
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import subject_of
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.document import written
 from krm_merge.text.reading.nodes import Mapping
@@ -28,13 +28,13 @@ def write_items(
     for value in wanted:
         tree = from_value(value)
         assert isinstance(tree, Mapping)
-        subject = subject_of(tree)
-        item = known.pop((subject.namespace, subject.name), None)
+        identity = identity_of(tree)
+        item = known.pop((identity.namespace, identity.name), None)
         if item is not None:
             _change(item, value)
             continue
         free = free or FreeIndexes(resource_list, root)
-        path = join(folder, f"{subject.name}.yaml")
+        path = join(folder, f"{identity.name}.yaml")
         resource_list.items.append(_new(value, path, free.take(path)))
     over = {id(item) for item in known.values()}
     resource_list.items[:] = [item for item in resource_list.items if id(item) not in over]

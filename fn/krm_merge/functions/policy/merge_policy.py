@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.merge.decisions.member import MERGE_POLICY, Decided, subject_of
+from krm_merge.krm.identity import identity_of
+from krm_merge.merge.decisions.member import MERGE_POLICY, PackageDecisions
 from krm_merge.merge.decisions.policy import ASKED, OnConflict, Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
 from krm_merge.text.reading import nodes
@@ -70,8 +71,7 @@ def _policies(file: str, data: bytes) -> list[nodes.Mapping]:
 
 def is_policy(root: nodes.Mapping) -> bool:
     """Whether a resource is a MergePolicy of ours."""
-    subject = subject_of(root)
-    return subject.key[:2] == MERGE_POLICY
+    return identity_of(root).group_kind == MERGE_POLICY
 
 
 def read_policy(file: str, root: nodes.Mapping) -> PackagePolicy:
@@ -98,7 +98,7 @@ def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
             fingerprint=given.fingerprint,
             choice=given.choice,
             value=given.value,
-            subject=None if given.resource is None else given.resource.subject,
+            identity=None if given.resource is None else given.resource.identity,
             place=f"{file} resolutions[{number}]",
             number=number,
         )
@@ -107,7 +107,7 @@ def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
     return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), file)
 
 
-def stale(policy: PackagePolicy, decided: Iterable[Decided]) -> list[Resolution]:
+def stale(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:
     """The resolutions that fitted nowhere in a merge (M5)."""
     used: set[int] = set()
     for part in decided:

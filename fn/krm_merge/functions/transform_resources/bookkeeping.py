@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.settle import Settlement
 from krm_merge.transform.protocol.operation import Operation, PluginOperation
-from krm_merge.transform.protocol.plugin import Object
 
 _ANNOTATIONS: Final = ("metadata", "annotations")
 

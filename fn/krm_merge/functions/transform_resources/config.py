@@ -27,7 +27,7 @@ _OPTIONS = 'a JSON map of texts is expected, e.g. \'{"strip-default-rbac": "fals
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class TransformSettings:
     """What the user chose, the plugins aside. `on_conflict` is the severity of what is ignored."""
 
     priorities: Sequence[str] = ()
@@ -45,7 +45,7 @@ class Transformation:
     """A run of plugins."""
 
     runner: Runner
-    choices: Choices
+    choices: TransformSettings
 
 
 def read_transformation(resource_list: ResourceList, directory: PluginDirectory) -> Transformation | None:
@@ -62,7 +62,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     plugins = list(read_plugins(model.plugins, directory, results))
     if results.errors:
         return None
-    choices = Choices(
+    choices = TransformSettings(
         model.priorities,
         model.skipPlugins,
         model.options,
@@ -91,14 +91,14 @@ def _of_config_map(resource_list: ResourceList, data: Node, directory: PluginDir
         results.error(f"functionConfig: data.plugins: {error}", path="data.plugins")
     if results.errors:
         return None
-    choices = Choices(names_in(model.priorities), names_in(model.skipped), options)
+    choices = TransformSettings(names_in(model.priorities), names_in(model.skipped), options)
     return transformation(
         plugins, choices, results, ("functionConfig: ", "data.plugin-priorities", "data.skip-plugins")
     )
 
 
 def transformation(
-    plugins: Sequence[Plugin], choices: Choices, results: Results, words: tuple[str, str, str]
+    plugins: Sequence[Plugin], choices: TransformSettings, results: Results, words: tuple[str, str, str]
 ) -> Transformation | None:
     """The run of these plugins; None where a choice names none of them, which is reported.
 

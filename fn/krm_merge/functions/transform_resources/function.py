@@ -9,7 +9,7 @@ from krm_merge.functions.one_identity import report_doubles
 from krm_merge.functions.shapes import definitions_of
 from krm_merge.functions.transform_resources.config import read_transformation
 from krm_merge.functions.transform_resources.new_resources import add_new
-from krm_merge.functions.transform_resources.transforming import Summary, Transformer
+from krm_merge.functions.transform_resources.transforming import Transformer, TransformSummary
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results
 from krm_merge.transform.plugins.directory import PluginDirectory
@@ -41,7 +41,7 @@ def transform_resources(resource_list: ResourceList) -> None:
         tell_idle(runner, summaries, results)
 
 
-def tell_failures(summaries: Iterable[Summary], results: Results) -> None:
+def tell_failures(summaries: Iterable[TransformSummary], results: Results) -> None:
     """One error for each way in which a plugin failed, whatever the number of resources."""
     failed: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
@@ -53,7 +53,7 @@ def tell_failures(summaries: Iterable[Summary], results: Results) -> None:
         results.error(message, tags={"rule": "T6", "event": "plugin-error", "plugin": plugin})
 
 
-def tell_idle(runner: Runner, summaries: Iterable[Summary], results: Results) -> None:
+def tell_idle(runner: Runner, summaries: Iterable[TransformSummary], results: Results) -> None:
     """Of a plugin that did nothing at all the target may be misspelt."""
     busy = {name for summary in summaries for name in summary.busy}
     for plugin in runner.plugins:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from posixpath import basename, dirname, join
-from typing import TypeAlias
 
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of, root_package
 from krm_merge.functions.transform_resources.bookkeeping import without_bookkeeping
-from krm_merge.functions.transform_resources.transforming import Created, Key, key_of, second_run
+from krm_merge.functions.transform_resources.transforming import Created, ItemKey, key_of, second_run
+from krm_merge.krm.identity import Identity, identity_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import ResourceRef, Result, Results, Severity
-from krm_merge.merge.decisions.member import Member, subject_of
-from krm_merge.merge.decisions.policy import Subject
+from krm_merge.merge.decisions.member import Member
 from krm_merge.text.reading.nodes import Mapping
 from krm_merge.text.reading.values import from_value
 from krm_merge.transform.protocol.operation import equal
 from krm_merge.transform.runner import Runner
-
-Identity: TypeAlias = tuple[str, str, str, str]
-"""Group, kind, namespace and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +33,9 @@ class New:
         return self.created.plugin
 
     @property
-    def subject(self) -> Subject:
-        """Group, kind, namespace and name."""
-        return subject_of(self.tree)
-
-    @property
     def identity(self) -> Identity:
-        """What there is one of in a package."""
-        subject = self.subject
-        return subject.group, subject.kind, subject.namespace, subject.name
+        """Which resource it is."""
+        return identity_of(self.tree)
 
     @property
     def ref(self) -> ResourceRef:
@@ -54,20 +44,20 @@ class New:
 
     def path_beside(self, place: str | None) -> str:
         """The file that kpt would give it, in the folder of another one."""
-        return join(dirname(place or ""), basename(default_place(self.subject)))
+        return join(dirname(place or ""), basename(default_place(self.identity)))
 
 
 def add_new(
     resource_list: ResourceList,
     created: Iterable[Created],
-    whited_out: Container[Key],
+    whited_out: Container[ItemKey],
     runner: Runner,
     on_conflict: Severity,
 ) -> None:
     """Adds new resources, each once, beside the ones that they were made for; what the package has stands."""
     results = resource_list.results
     strongest = strongest_of(created, runner, on_conflict, results)
-    existing = existing_in(resource_list.items, {new.subject.kind for new in strongest}, whited_out)
+    existing = existing_in(resource_list.items, {new.identity.kind for new in strongest}, whited_out)
     root = root_package(resource_list)
     free = FreeIndexes(resource_list, root)
     for new in strongest:
@@ -75,7 +65,7 @@ def add_new(
             tell_existing(new, item, results)
             continue
         path = new.path_beside(place_of(new.created.annotations, root))
-        resource_list.items.append(new_resource(Member("", new.subject, new.tree, ""), path, free.take(path)))
+        resource_list.items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
         tell_added(new, path, runner, results)
     runner.close()
 
@@ -119,14 +109,14 @@ def tell_existing(new: New, item: Resource, results: Results) -> None:
 
 
 def existing_in(
-    items: Iterable[Resource], kinds: Container[str], whited_out: Container[Key]
+    items: Iterable[Resource], kinds: Container[str], whited_out: Container[ItemKey]
 ) -> dict[Identity, Resource]:
     """The resources of these kinds; one that was whited out makes room for what replaces it."""
     found: dict[Identity, Resource] = {}
     for item in items:
         try:
             if item.kind in kinds and key_of(item) not in whited_out:
-                found[item.api_version.rpartition("/")[0], item.kind, item.namespace, item.name] = item
+                found[item.identity] = item
         except ResourceError:
             continue  # told when it was to be transformed
     return found

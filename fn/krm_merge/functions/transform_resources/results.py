@@ -13,11 +13,10 @@ from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results, Severity
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.locations import ABSENT, Absent
 from krm_merge.transform.engine.settle import Ignored, Reason, Settlement
 from krm_merge.transform.protocol.operation import pointer_text
-from krm_merge.transform.protocol.plugin import Object
 from krm_merge.transform.runner import Whiteout
 
 _WHY: dict[Reason, str] = {

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, Fate
+from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
 from krm_merge.functions.one_identity import Renamed, renamed
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.functions.transform_resources.bookkeeping import (
@@ -18,23 +18,22 @@ from krm_merge.functions.transform_resources.bookkeeping import (
 )
 from krm_merge.functions.transform_resources.config import Transformation
 from krm_merge.functions.transform_resources.results import Teller
+from krm_merge.krm.identity import KPTFILE, flaw_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import ResourceRef, Results
-from krm_merge.merge.decisions.member import KPTFILE, flaw_of
-from krm_merge.text.reading.values import same, to_value
-from krm_merge.transform.engine.locations import KeysOf
+from krm_merge.text.editing.change import KeysOf
+from krm_merge.text.reading.values import Object, same, to_value
 from krm_merge.transform.protocol.operation import pointer_text
-from krm_merge.transform.protocol.plugin import Object
-from krm_merge.transform.runner import Outcome, Runner
+from krm_merge.transform.runner import Runner, RunOutcome
 
 LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
-Key: TypeAlias = "tuple[ResourceRef, str | None, int]"
+ItemKey: TypeAlias = "tuple[ResourceRef, str | None, int]"
 """Which of a package's resources it is: its names, and its place."""
 
 
-def key_of(item: Resource) -> Key:
+def key_of(item: Resource) -> ItemKey:
     """The key of a resource."""
     return item.ref, item.file, item.index
 
@@ -55,7 +54,7 @@ class Created:
 
 
 @dataclass(slots=True)
-class Summary:
+class TransformSummary:
     """What there is to tell of many resources.
 
     New ones, the keys of those that were whited out, what plugins failed at with the resources, who was `busy`, and
@@ -63,18 +62,18 @@ class Summary:
     """
 
     created: list[Created] = field(default_factory=list)
-    whited_out: set[Key] = field(default_factory=set)
+    whited_out: set[ItemKey] = field(default_factory=set)
     failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
     renamed: list[Renamed] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedTransform:
     """What was decided about a resource whose value was `before`. `meddling` is with kpt's annotations, and ignored."""
 
     before: Object
-    outcome: Outcome
+    outcome: RunOutcome
     meddling: list[Meddling]
     keys_of: KeysOf
     tell: Teller
@@ -89,19 +88,19 @@ class Transformer:
         self._choices = transformation.choices
         self._runner = transformation.runner
         self._shapes = Shapes(definitions, transformation.choices.list_keys)
-        self._summary = Summary()
+        self._summary = TransformSummary()
 
     @property
     def refuses_whiteouts(self) -> bool:
         """Whether a whiteout is an error."""
         return self._choices.whiteout == "error"
 
-    def finish(self) -> Summary:
+    def finish(self) -> TransformSummary:
         """Ends the plugins' processes."""
         self._runner.close()
         return self._summary
 
-    def decide(self, item: Resource) -> Decided | None:
+    def decide(self, item: Resource) -> DecidedTransform | None:
         """Runs the plugins on a resource; None where there is nothing to decide. What went wrong is reported."""
         try:
             if item.kind == KPTFILE:
@@ -137,9 +136,9 @@ class Transformer:
             self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
         if outcome.whiteouts:
             self._summary.whited_out.add(key_of(item))
-        return Decided(before, outcome, meddling, keys_at, tell)
+        return DecidedTransform(before, outcome, meddling, keys_at, tell)
 
-    def edit(self, item: Resource) -> Fate:
+    def edit(self, item: Resource) -> ItemFate:
         """Transforms a resource as edits of its text."""
         decided = self.decide(item)
         if decided is None:
@@ -164,7 +163,7 @@ class Transformer:
     def _fail(self, plugin: str, problem: str, item: Resource) -> None:
         self._summary.failures.setdefault((plugin, problem), []).append(str(item.ref))
 
-    def _whited_out(self, item: Resource, before: Object) -> Fate:
+    def _whited_out(self, item: Resource, before: Object) -> ItemFate:
         match self._choices.whiteout:
             case "drop":
                 return REMOVED
@@ -174,7 +173,7 @@ class Transformer:
                 item.change(before, _annotated(before))
                 return CHANGED
 
-    def _check_second_run(self, after: Object, decided: Decided) -> None:
+    def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
         for plugin, problem in second_run(self._runner, after, decided.keys_of):
             decided.tell.unstable(plugin, problem)
 
@@ -196,7 +195,7 @@ def second_run(runner: Runner, after: Object, keys_of: KeysOf = lambda _: ()) ->
                 yield plugin, f"would change {pointer_text(path)} again"
 
 
-def _busy(outcome: Outcome) -> set[str]:
+def _busy(outcome: RunOutcome) -> set[str]:
     """The plugins that want anything."""
     settlement = outcome.settlement
     ignored = (one.operation for one in settlement.ignored)

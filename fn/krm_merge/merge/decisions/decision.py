@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm.result import Severity
 from krm_merge.merge.decisions.nature import Nature, nature_of
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.startup import frozen
@@ -13,7 +14,6 @@ from krm_merge.text.reading.layout import Comments
 from krm_merge.text.reading.nodes import Child, Collection, Node
 
 Side: TypeAlias = Literal["upstream", "local", "both"]
-Severity: TypeAlias = Literal["error", "warning", "info"]
 
 
 @frozen

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from posixpath import basename
 from typing import Literal, TypeAlias
 
+from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, Identity, generate_name_of
 from krm_merge.merge.decisions.decision import Decision, FileDecision
-from krm_merge.merge.decisions.policy import Subject
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar
+from krm_merge.text.reading.nodes import Mapping, Scalar
 from krm_merge.text.reading.values import key_text
 
-KPTFILE = "Kptfile"
-KPTFILE_GROUP = "kpt.dev"
 MERGE_POLICY = ("fn.kpt.dev", "MergePolicy")
 """Group and kind of a package's own policy."""
 
@@ -34,7 +32,7 @@ class Member:
     """
 
     place: str
-    subject: Subject
+    identity: Identity
     root: Mapping
     file: str
     index: int = 0
@@ -57,12 +55,12 @@ class Member:
     @property
     def is_kptfile(self) -> bool:
         """Whether it is the Kptfile of a package; other files may hold Kptfiles as data."""
-        subject = self.subject
-        return subject.kind == KPTFILE and subject.group == KPTFILE_GROUP and basename(self.place) == KPTFILE
+        identity = self.identity
+        return identity.kind == KPTFILE and identity.group == KPTFILE_GROUP and basename(self.place) == KPTFILE
 
 
 @frozen
-class Outcome:
+class ResourceOutcome:
     """What becomes of one resource, and every decision that led there.
 
     `text` is its document where the lines of both sides settle it (law H); there are no edits then. `decide` merges
@@ -91,42 +89,15 @@ class Outcome:
 
 
 @frozen
-class Decided:
+class PackageDecisions:
     """All decisions of one merge: on resources, and on files that are merged as such. `folder` is where it was."""
 
-    outcomes: Sequence[Outcome] = ()
+    outcomes: Sequence[ResourceOutcome] = ()
     files: Sequence[FileDecision] = ()
     folder: str = ""
 
 
-NOTHING_DECIDED = Decided()
-
-
-def subject_of(root: Mapping) -> Subject:
-    """The resource as rules name it."""
-    metadata = root.get("metadata")
-    name, namespace = (
-        ("", "") if not isinstance(metadata, Mapping) else (_text(metadata, "name"), _text(metadata, "namespace"))
-    )
-    return Subject(_text(root, "apiVersion").rpartition("/")[0], _text(root, "kind"), namespace, name)
-
-
-def generate_name_of(root: Mapping) -> str:
-    """What the cluster makes the name of an object from, or ''."""
-    metadata = root.get("metadata")
-    return _text(metadata, "generateName") if isinstance(metadata, Mapping) else ""
-
-
-def flaw_of(root: Node) -> str:
-    """What keeps an object from being a Kubernetes resource, or ''."""
-    if not isinstance(root, Mapping) or not _text(root, "kind") or not _text(root, "apiVersion"):
-        return "is not a Kubernetes object: apiVersion and kind are expected"
-    metadata = root.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
-        if node is not None and not isinstance(node, Mapping) and node.canonical != ("null",):
-            return f"has no mapping in {name}"
-    return ""
+NOTHING_DECIDED = PackageDecisions()
 
 
 def _text(root: Mapping, name: str) -> str:

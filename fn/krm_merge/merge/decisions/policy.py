@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath, covers
-from krm_merge.merge.decisions.decision import Severity
-from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions, SubjectKey
+from krm_merge.krm.identity import Identity
+from krm_merge.krm.result import Severity
+from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
 from krm_merge.startup import frozen
 
 OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
@@ -44,39 +45,24 @@ class Rule:
     def _said(self) -> tuple[object, ...]:
         return self.group, self.kind, self.namespace, self.name, self.path, self.on_conflict, self.on_delete
 
-    def selects(self, subject: Subject) -> bool:
+    def selects(self, identity: Identity) -> bool:
         """Whether the rule speaks of this resource."""
         return all(
             wanted is None or wanted == got
             for wanted, got in (
-                (self.group, subject.group),
-                (self.kind, subject.kind),
-                (self.namespace, subject.namespace),
-                (self.name, subject.name),
+                (self.group, identity.group),
+                (self.kind, identity.kind),
+                (self.namespace, identity.namespace),
+                (self.name, identity.name),
             )
         )
-
-
-@frozen
-class Subject:
-    """A resource as rules name it."""
-
-    group: str
-    kind: str
-    namespace: str
-    name: str
-
-    @property
-    def key(self) -> SubjectKey:
-        """The same as a plain tuple."""
-        return self.group, self.kind, self.namespace, self.name
 
 
 @frozen
 class Policy:
     """The policy of one resource: the rules that select it, the first match of a path wins.
 
-    `resolutions` are choices on single conflicts, and come first; `subjects` are the names of the resource. `marks`
+    `resolutions` are choices on single conflicts, and come first; `identities` are the names of the resource. `marks`
     leaves what nothing decides to people, between conflict markers.
     """
 
@@ -84,22 +70,22 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     marks: bool = False
     resolutions: Resolutions = NO_RESOLUTIONS
-    subjects: tuple[SubjectKey, ...] = ()
+    identities: tuple[Identity, ...] = ()
 
-    def of(self, *subjects: Subject) -> Policy:
+    def of(self, *identities: Identity) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
-        rules = tuple(rule for rule in self.rules if any(rule.selects(subject) for subject in subjects))
-        keys = tuple(subject.key for subject in subjects) if self.resolutions.all else ()
-        return Policy(self.on_conflict, rules, self.marks, self.resolutions, keys)
+        rules = tuple(rule for rule in self.rules if any(rule.selects(identity) for identity in identities))
+        asked = identities if self.resolutions.all else ()
+        return Policy(self.on_conflict, rules, self.marks, self.resolutions, asked)
 
     @property
     def kind(self) -> str:
         """The kind of the resource."""
-        return self.subjects[-1][1] if self.subjects else ""
+        return self.identities[-1].kind if self.identities else ""
 
     def resolutions_at(self, path: FieldPath) -> list[Resolution]:
         """The choices that may be for a conflict here."""
-        return self.resolutions.at(self.subjects, path)
+        return self.resolutions.at(self.identities, path)
 
     def conflict(self, path: FieldPath) -> OnConflict:
         """Who wins a conflict here."""

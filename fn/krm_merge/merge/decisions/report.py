@@ -10,7 +10,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import ResourceRef, Result, Results
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.losses import losses, shortened
-from krm_merge.merge.decisions.member import Member, Outcome
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence
 from krm_merge.text.reading.values import to_value
@@ -18,7 +18,7 @@ from krm_merge.text.reading.values import to_value
 _SHOWN_CHANGES = 5
 
 
-def report(outcome: Outcome, resource: Resource, results: Results, *, refused: bool) -> None:
+def report(outcome: ResourceOutcome, resource: Resource, results: Results, *, refused: bool) -> None:
     """Reports what became of a resource, and every decision that is worth a result."""
     # What is no resource is named by its file.
     ref = resource.ref if resource.kind else None
@@ -33,7 +33,7 @@ def report(outcome: Outcome, resource: Resource, results: Results, *, refused: b
         results.info(f"{resource.ref}: {told}", resource=resource.ref, file=file, tags=tags)
 
 
-def _decision_on_text(outcome: Outcome, resource: Resource) -> Decision | None:
+def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision | None:
     """What is said of a resource whose text changed without a change of a field."""
     if any(decision.edits for decision in outcome.decisions):
         return None
@@ -118,7 +118,7 @@ def _thing(path: FieldPath) -> str:
 
 
 def _is_secret(member: Member, decision: Decision) -> bool:
-    return is_secret(member.subject.kind, decision.path, (member.root,))
+    return is_secret(member.identity.kind, decision.path, (member.root,))
 
 
 def as_text(node: Node, redacted: bool = False) -> str:

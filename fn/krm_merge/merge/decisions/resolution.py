@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath, Step
+from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import Node
@@ -19,8 +20,6 @@ Choice: TypeAlias = Literal[
 Content: TypeAlias = "list[Value]"
 """What a side has at a place, as a list of one value; an empty list where it has nothing."""
 
-SubjectKey: TypeAlias = tuple[str, str, str, str]
-"""Group, kind, namespace and name of a resource."""
 
 _HALF = 32
 _ANY_POSITION = "[]"
@@ -30,7 +29,7 @@ _ANY_POSITION = "[]"
 class Resolution:
     """What was chosen for one conflict. `place` says where that is written, `number` is its position there.
 
-    Without a `subject` it is for every place with this fingerprint.
+    Without an `identity` it is for every place with this fingerprint.
     """
 
     nature: Nature
@@ -38,7 +37,7 @@ class Resolution:
     fingerprint: str
     choice: Choice
     value: Value = None
-    subject: SubjectKey | None = None
+    identity: Identity | None = None
     place: str = ""
     number: int = 0
 
@@ -60,17 +59,17 @@ class Resolutions:
     def __init__(self, resolutions: Iterable[Resolution]) -> None:
         """Takes them in the order in which they are asked."""
         self.all = tuple(resolutions)
-        self._by_place: dict[tuple[SubjectKey | None, tuple[Step, ...]], list[Resolution]] = {}
+        self._by_place: dict[tuple[Identity | None, tuple[Step, ...]], list[Resolution]] = {}
         for resolution in self.all:
-            key = (resolution.subject, without_positions(resolution.path))
+            key = (resolution.identity, without_positions(resolution.path))
             self._by_place.setdefault(key, []).append(resolution)
 
-    def at(self, subjects: Sequence[SubjectKey], path: FieldPath) -> list[Resolution]:
+    def at(self, identities: Sequence[Identity], path: FieldPath) -> list[Resolution]:
         """Those that may be for a place of a resource, which goes by any of these names."""
         if not self._by_place:
             return []
         place = without_positions(path)
-        keys = (*dict.fromkeys(subjects), None)
+        keys = (*dict.fromkeys(identities), None)
         return [resolution for key in keys for resolution in self._by_place.get((key, place), ())]
 
 

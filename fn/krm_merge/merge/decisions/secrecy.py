@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.decisions.member import subject_of
+from krm_merge.krm.identity import identity_of
 from krm_merge.startup import pattern
 from krm_merge.text.reading.nodes import Mapping, Sequence, resolved
 
@@ -42,4 +42,4 @@ def _holds_secret(root: Mapping) -> bool:
     if not isinstance(items, Sequence):
         return False
     objects = (resolved(item) for item in items.items)
-    return any(subject_of(item).kind in (SECRET, SECRET_LIST) for item in objects if isinstance(item, Mapping))
+    return any(identity_of(item).kind in (SECRET, SECRET_LIST) for item in objects if isinstance(item, Mapping))

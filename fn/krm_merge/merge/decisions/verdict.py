@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from krm_merge.merge.decisions.decision import Severity, Side
+from krm_merge.krm.result import Severity
+from krm_merge.merge.decisions.decision import Side
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import Node

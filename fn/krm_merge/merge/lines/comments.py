@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_merge.text.reading.layout import NO_COMMENTS, CannotEdit, Comments, chunks, comments_of
+from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Comments, chunks, comments_of
 from krm_merge.text.reading.nodes import Child, Mapping, Node, Sequence
 
 MERGE_COMMENT = "# kpt-merge:"
@@ -40,7 +40,7 @@ class CommentReader:
 def _comments(collection: Mapping | Sequence) -> dict[int, Comments]:
     try:
         places = chunks(collection)
-    except CannotEdit:
+    except CannotEditError:
         return {}
     return {
         id(child): comments_of(collection, child, place)
@@ -57,7 +57,7 @@ def comments_around(collection: Node | None, child: Child | None) -> list[str]:
     try:
         places = zip(collection.children, chunks(collection), strict=True)
         chunk = next((chunk for other, chunk in places if other is child), None)
-    except CannotEdit:
+    except CannotEditError:
         return []
     return [] if chunk is None else comments_in(collection.source.text[chunk.start : chunk.end])
 

@@ -22,7 +22,7 @@ class Run:
     clash: Literal["", "inserted", "changed"] = ""
 
 
-Chosen: TypeAlias = Literal["upstream", "local", "upstream-then-local", "local-then-upstream"]
+ChosenSide: TypeAlias = Literal["upstream", "local", "upstream-then-local", "local-then-upstream"]
 
 
 def merge_sequences(
@@ -48,7 +48,7 @@ def merge_sequences(
 
 
 def choose_in_sequences(
-    original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable], chosen: Chosen
+    original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable], chosen: ChosenSide
 ) -> list[Run]:
     """The runs of the merged sequence with the same choice wherever the sides cannot agree."""
     runs: list[Run] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.sequence import Chosen, choose_in_sequences, is_between, merge_sequences
+from krm_merge.merge.lines.sequence import ChosenSide, choose_in_sequences, is_between, merge_sequences
 from krm_merge.startup import frozen, pattern
 
 Winner: TypeAlias = Literal["upstream", "local"]
@@ -86,7 +86,7 @@ def merge_plain_text(original: str, upstream: str, local: str, winner: Winner) -
     return stable if again.conflicts or again.text == stable.text else None
 
 
-def choose_lines(original: str, upstream: str, local: str, chosen: Chosen) -> str | None:
+def choose_lines(original: str, upstream: str, local: str, chosen: ChosenSide) -> str | None:
     """Merges by lines with this choice wherever both changed the same ones.
 
     None where merging again would change the result, or where all three are JSON and the result would not be.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from krm_merge.merge.decisions.decision import is_doubtful
-from krm_merge.merge.decisions.member import Decide, Member, Outcome
+from krm_merge.merge.decisions.member import Decide, Member, ResourceOutcome
 
 
-def merge_document(original: Member | None, upstream: Member, local: Member, decide: Decide) -> Outcome:
+def merge_document(original: Member | None, upstream: Member, local: Member, decide: Decide) -> ResourceOutcome:
     """What becomes of a document. `decide` gives what merging changes in a version of it.
 
     Law H: where fields leave a doubt, a merge by lines that holds what both sides changed settles it; not in a
@@ -20,7 +20,7 @@ def merge_document(original: Member | None, upstream: Member, local: Member, dec
         from krm_merge.merge.writing.by_lines import has_all_by_lines, settled_by_lines
 
         if has_all_by_lines(original.root, upstream.root, local.root):
-            return Outcome("kept", original, upstream, local, [])
+            return ResourceOutcome("kept", original, upstream, local, [])
         if (text := settled_by_lines(original.root, upstream.root, local.root, decide, decisions)) is not None:
-            return Outcome("merged", original, upstream, local, [], text, decide)
-    return Outcome("merged", original, upstream, local, decisions, None, decide)
+            return ResourceOutcome("merged", original, upstream, local, [], text, decide)
+    return ResourceOutcome("merged", original, upstream, local, decisions, None, decide)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from posixpath import dirname
 
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.decisions.decision import Decision
-from krm_merge.merge.decisions.member import KPTFILE, Member, Outcome
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 
 
 class Folders:
     """The folders of packages. `kptfiles` is what becomes of their Kptfiles."""
 
-    def __init__(self, kptfiles: Iterable[Outcome], policy: Policy, unreadable: Iterable[str] = ()) -> None:
+    def __init__(self, kptfiles: Iterable[ResourceOutcome], policy: Policy, unreadable: Iterable[str] = ()) -> None:
         """Looks at the outcomes; `tell` adds decisions to them. `unreadable` are folders with a broken Kptfile."""
         self._policy = policy
         self._unreadable = set(unreadable)
@@ -27,7 +28,7 @@ class Folders:
             folder = dirname(folder)
         return folder
 
-    def closed(self, place: str) -> Outcome | None:
+    def closed(self, place: str) -> ResourceOutcome | None:
         """The Kptfile of the package around a file or folder that takes nothing from upstream, else None."""
         while place:
             if (outcome := self._closed.get(place)) is not None:
@@ -41,7 +42,7 @@ class Folders:
         if outcome is not None and not outcome.decisions:
             outcome.decisions.append(left_alone(outcome, self._policy))
 
-    def emptied(self, inhabited: Iterable[str]) -> list[Outcome]:
+    def emptied(self, inhabited: Iterable[str]) -> list[ResourceOutcome]:
         """The outcomes, but no subpackage loses its Kptfile while resources remain in it.
 
         `inhabited` are the places of what local still has after the merge; they are looked at only when it matters.
@@ -64,7 +65,7 @@ def is_other_package(reference: Member | None, local: Member) -> bool:
     return theirs.canonical != ours.canonical
 
 
-def left_alone(kptfile: Outcome, policy: Policy) -> Decision:
+def left_alone(kptfile: ResourceOutcome, policy: Policy) -> Decision:
     """What is said of a subpackage that takes nothing from upstream."""
     folder = dirname(kptfile.member.place)
     if kptfile.local is None:
@@ -74,12 +75,12 @@ def left_alone(kptfile: Outcome, policy: Policy) -> Decision:
     return Decision("R3", ("upstream",), message, "upstream", "warning", told=True)
 
 
-def _conflict(what: str, kept: str, kptfile: Outcome, policy: Policy) -> Decision:
-    policy = policy.of(kptfile.member.subject)
+def _conflict(what: str, kept: str, kptfile: ResourceOutcome, policy: Policy) -> Decision:
+    policy = policy.of(kptfile.member.identity)
     return Decision("F5", (), policy.story((), what, kept), "both", policy.severity(()), told=True)
 
 
-def _is_closed(kptfile: Outcome) -> bool:
+def _is_closed(kptfile: ResourceOutcome) -> bool:
     if kptfile.member.place == KPTFILE or kptfile.fate == "added":
         return False
     if kptfile.local is None:
@@ -90,8 +91,8 @@ def _is_closed(kptfile: Outcome) -> bool:
     return is_other_package(kptfile.original or kptfile.upstream, kptfile.local)
 
 
-def _kept(kptfile: Outcome, policy: Policy) -> Outcome:
+def _kept(kptfile: ResourceOutcome, policy: Policy) -> ResourceOutcome:
     folder = dirname(kptfile.member.place)
     what = f"the subpackage {folder}: upstream removed it, local has resources of its own in it"
     decision = _conflict(what, "its Kptfile stays", kptfile, policy)
-    return Outcome("kept", kptfile.original, kptfile.upstream, kptfile.local, [decision])
+    return ResourceOutcome("kept", kptfile.original, kptfile.upstream, kptfile.local, [decision])

@@ -7,8 +7,9 @@ from posixpath import dirname
 from typing import TYPE_CHECKING, Protocol
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.decisions.decision import Decision
-from krm_merge.merge.decisions.member import KPTFILE, MERGE_POLICY, Fate, Member, Outcome
+from krm_merge.merge.decisions.member import MERGE_POLICY, Fate, Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.document import merge_document
 from krm_merge.merge.package.folders import Folders, is_other_package, left_alone
@@ -60,9 +61,9 @@ class PackageOutcomes:
     """What becomes of the Kptfiles of a package, and of all else."""
 
     folders: Folders
-    resources: list[Outcome]
+    resources: list[ResourceOutcome]
 
-    def outcomes(self, inhabited: Iterable[str]) -> list[Outcome]:
+    def outcomes(self, inhabited: Iterable[str]) -> list[ResourceOutcome]:
         """All outcomes; `inhabited` are the places of what local still has after the merge."""
         return self.folders.emptied(inhabited) + self.resources
 
@@ -99,22 +100,24 @@ class PackageMerger:
         matched = match_resources(*narrow(*documents), folders, Paths(*paths) if len(paths) == len(sides) else None)
         return PackageOutcomes(folders, self._resources(matched, folders, schemas.of))
 
-    def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[Outcome]:
+    def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[ResourceOutcome]:
         """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""
         sides = [{member.place: member for member in side} for side in (original, upstream, local)]
-        outcomes: list[Outcome] = []
+        outcomes: list[ResourceOutcome] = []
         # A package comes before those inside it: what becomes of them depends on it.
         for place in sorted({**sides[0], **sides[1], **sides[2]}, key=lambda place: (place.count("/"), place)):
             members = (sides[0].get(place), sides[1].get(place), sides[2].get(place))
             if place == KPTFILE:
                 outcomes.append(self._root_kptfile(*members))
             elif Folders(outcomes, self.policy).closed(dirname(place)) is not None:
-                outcomes.append(Outcome("kept", *members, []))
+                outcomes.append(ResourceOutcome("kept", *members, []))
             else:
                 outcomes.append(self._subpackage_kptfile(*members))
         return outcomes
 
-    def _resources(self, matched: Matched, folders: Folders, schema_of: Callable[[Member], Schema]) -> list[Outcome]:
+    def _resources(
+        self, matched: Matched, folders: Folders, schema_of: Callable[[Member], Schema]
+    ) -> list[ResourceOutcome]:
         outcomes = []
         for members in matched.triples:
             before, theirs, ours = members
@@ -125,7 +128,7 @@ class PackageMerger:
                     folders.tell(nearest.place)
             elif before is not None and theirs is not None and ours is not None and _same_text(before, theirs):
                 # Most resources are the same on both upstream sides: nothing to decide, comments included.
-                outcomes.append(Outcome("kept", before, theirs, ours, []))
+                outcomes.append(ResourceOutcome("kept", before, theirs, ours, []))
             else:
                 outcome = self._existence(schema, before, theirs, ours)
                 new = matched.likely_renames.get(id(before))
@@ -134,44 +137,46 @@ class PackageMerger:
                 outcomes.append(outcome)
         return outcomes
 
-    def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
+    def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> ResourceOutcome:
         # K4: never added, never deleted.
         if local is None or upstream is None:
             decisions = []
             if local is not None and original is not None:
                 message = "upstream has no Kptfile; local's is kept as it is"
                 decisions.append(Decision("K4", (), message, "upstream", "warning", told=True))
-            return Outcome("kept", original, upstream, local, decisions)
+            return ResourceOutcome("kept", original, upstream, local, decisions)
         return self._merged(KptfileSchema(root=True, fork=not self.of_branches), original, upstream, local)
 
-    def _subpackage_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> Outcome:
+    def _subpackage_kptfile(
+        self, original: Member | None, upstream: Member | None, local: Member | None
+    ) -> ResourceOutcome:
         schema = KptfileSchema(root=False, fork=not self.of_branches)
         if local is None or not is_other_package(original or upstream, local):
             return self._existence(schema, original, upstream, local)
-        alone = Outcome("kept", original, upstream, local, [])
+        alone = ResourceOutcome("kept", original, upstream, local, [])
         if upstream is not original and (upstream is None or not _same(schema, original, upstream)):
             alone.decisions.append(left_alone(alone, self.policy))
         return alone
 
     def _existence(
         self, schema: Schema, original: Member | None, upstream: Member | None, local: Member | None
-    ) -> Outcome:
+    ) -> ResourceOutcome:
         """R2 with F5: who has the resource decides what becomes of it."""
         if self.policy.resolutions.all and (chosen := self._chosen_existence(original, upstream, local)) is not None:
             return chosen
         if upstream is not None and local is not None:
             return self._merged(schema, original, upstream, local)
         if original is None:
-            if upstream is not None and upstream.subject.key[:2] == MERGE_POLICY:
+            if upstream is not None and upstream.identity.group_kind == MERGE_POLICY:
                 upstream = _without_choices(upstream)
-            return Outcome("kept" if upstream is None else "added", original, upstream, local, [])
+            return ResourceOutcome("kept" if upstream is None else "added", original, upstream, local, [])
         if upstream is None and local is None:
-            return Outcome("kept", original, upstream, local, [])
+            return ResourceOutcome("kept", original, upstream, local, [])
         holder = local or upstream
         assert holder is not None
         if _same(schema, original, holder):
-            return Outcome("deleted" if local is not None else "kept", original, upstream, local, [])
-        policy = self.policy.of(original.subject, holder.subject)
+            return ResourceOutcome("deleted" if local is not None else "kept", original, upstream, local, [])
+        policy = self.policy.of(original.identity, holder.identity)
         upstream_decides = policy.delete(()) == "upstream"
         fate: Fate = "kept"
         if upstream is None:
@@ -183,18 +188,18 @@ class PackageMerger:
             if upstream_decides:
                 fate, kept = "added", "upstream's is added again"
         decision = Decision("F5", (), policy.story((), what, kept), "both", policy.severity(()), told=True)
-        return Outcome(fate, original, upstream, local, [decision])
+        return ResourceOutcome(fate, original, upstream, local, [decision])
 
     def _chosen_existence(
         self, original: Member | None, upstream: Member | None, local: Member | None
-    ) -> Outcome | None:
+    ) -> ResourceOutcome | None:
         """What becomes of a resource that one side removed and the other changed, if somebody chose (M3)."""
         from krm_merge.merge.values.resolving import resolved_existence, story
 
         if original is None or (upstream is not None and local is not None):
             return None
         members = [member for member in (original, upstream, local) if member is not None]
-        policy = self.policy.of(*(member.subject for member in members))
+        policy = self.policy.of(*(member.identity for member in members))
         resolution = resolved_existence(policy, original.root, _root(upstream), _root(local))
         if resolution is None:
             return None
@@ -202,20 +207,20 @@ class PackageMerger:
         if resolution.choice == "upstream" and (upstream is None) != (local is None):
             fate = "deleted" if upstream is None else "added"
         decision = Decision("F5", (), story(resolution), "both", told=True, resolution=resolution)
-        return Outcome(fate, original, upstream, local, [decision])
+        return ResourceOutcome(fate, original, upstream, local, [decision])
 
-    def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> Outcome:
-        known = [k for k in self.list_keys if (k.kind, k.api_version) == (local.subject.kind, _version(local.root))]
+    def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> ResourceOutcome:
+        known = [k for k in self.list_keys if (k.kind, k.api_version) == (local.identity.kind, _version(local.root))]
         if known:
             schema = WithListKeys(schema, tuple((k.path, KeyedList(k.keys)) for k in known))
-        subjects = [member.subject for member in (original, upstream, local) if member is not None]
+        identities = [member.identity for member in (original, upstream, local) if member is not None]
         # R1: the name that a local rename gave stays, also where there is no original to compare with.
-        renamed = original is None and (local.subject.name, local.subject.namespace) != (
-            upstream.subject.name,
-            upstream.subject.namespace,
+        renamed = original is None and (local.identity.name, local.identity.namespace) != (
+            upstream.identity.name,
+            upstream.identity.namespace,
         )
         before = original.root if original is not None else _named_like(upstream.root) if renamed else None
-        policy = self.policy.of(*subjects)
+        policy = self.policy.of(*identities)
 
         def decide(root: Mapping) -> list[Decision]:
             return TreeMerge(schema, policy, smart=self.smart).merge(before, upstream.root, root)
@@ -259,12 +264,12 @@ def _named_like(root: Mapping) -> Mapping:
 
 
 def _likely_rename(new: Member) -> Decision:
-    name = "/".join(part for part in (new.subject.namespace, new.subject.name or new.generate_name) if part)
-    message = f"it may have become {new.subject.kind} {name}, which is kept as another resource"
+    name = "/".join(part for part in (new.identity.namespace, new.identity.name or new.generate_name) if part)
+    message = f"it may have become {new.identity.kind} {name}, which is kept as another resource"
     return Decision("R1", (), message, "both", "warning", told=True)
 
 
-def is_unchanged(outcome: Outcome) -> bool:
+def is_unchanged(outcome: ResourceOutcome) -> bool:
     """Whether local left the resource as the original has it, comments aside."""
     original, local = outcome.original, outcome.local
     return original is not None and local is not None and _same(any_object_schema(), original, local)

@@ -28,7 +28,7 @@ _DASH = pattern(rb"\A( *)-(?=\s)")
 _INDIRECT = pattern(rb"\\|<<|[ \t]\*")
 """Escapes, merge keys and aliases, by which metadata may mean more than its words."""
 
-Key: TypeAlias = tuple[str, bytes]
+DocumentKey: TypeAlias = tuple[str, bytes]
 
 
 class Document:
@@ -124,7 +124,7 @@ def narrow(original: Sequence[Document], upstream: Sequence[Document], local: Se
     return Narrowed(*(_members(side, ids) for side, ids in zip((original, upstream, local), chosen, strict=True)))
 
 
-def _split(side: Iterable[Document], left: Counter[Key]) -> tuple[list[Document], list[Document]]:
+def _split(side: Iterable[Document], left: Counter[DocumentKey]) -> tuple[list[Document], list[Document]]:
     """What also stands on the other side, and what does not."""
     untouched: list[Document] = []
     changed: list[Document] = []
@@ -140,11 +140,11 @@ def _follow(pending: list[Document], indexes: list[_Index], chosen: list[set[int
     seen: set[str] = set()
     while pending:
         member = pending.pop().member()
-        if member is None or member.subject.name in seen:
+        if member is None or member.identity.name in seen:
             continue
-        seen.add(member.subject.name)
+        seen.add(member.identity.name)
         for index, ids in zip(indexes, chosen, strict=True):
-            found = [document for document in index.take(member.subject.name) if id(document) not in ids]
+            found = [document for document in index.take(member.identity.name) if id(document) not in ids]
             ids.update(map(id, found))
             pending += found
 
@@ -156,13 +156,13 @@ def _perhaps_renamed(
 
     Where files are not known, those under names that the original has not.
     """
-    held = Counter((d.file, m.subject) for d in local if id(d) in chosen[2] and (m := d.member()) is not None)
+    held = Counter((d.file, m.identity) for d in local if id(d) in chosen[2] and (m := d.member()) is not None)
     lost: list[tuple[str, bytes]] = []
     for document in original:
         if id(document) in chosen[0] and (member := document.member()) is not None:
-            if held[document.file, member.subject] <= 0:
-                lost.append((document.file, member.subject.kind.encode()))
-            held[document.file, member.subject] -= 1
+            if held[document.file, member.identity] <= 0:
+                lost.append((document.file, member.identity.kind.encode()))
+            held[document.file, member.identity] -= 1
     if not lost:
         return
     kinds, files = {kind for _, kind in lost}, {file for file, _ in lost}

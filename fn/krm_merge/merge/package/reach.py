@@ -15,7 +15,7 @@ from krm_merge.text.reading.values import key_text
 def reaches(rule: Rule, members: Iterable[Member]) -> bool:
     """Whether the rule selects a resource of some side, and its path leads somewhere in one of them."""
     return any(
-        rule.selects(member.subject) and (rule.path is None or _leads(member.root, rule.path)) for member in members
+        rule.selects(member.identity) and (rule.path is None or _leads(member.root, rule.path)) for member in members
     )
 
 

@@ -97,8 +97,8 @@ def _scores(
     for at in found:
         new = _member(rows, at, side)
         by_file.setdefault(places.get(new.place, new.place), []).append(at)
-    known = {row[0].subject for row in rows if row is not None and row[0] is not None}
-    new_ones = [at for at in found if _member(rows, at, side).subject not in known]
+    known = {row[0].identity for row in rows if row is not None and row[0] is not None}
+    new_ones = [at for at in found if _member(rows, at, side).identity not in known]
     contents: dict[int, list[Node]] = {}
     for at in lost:
         old = _member(rows, at, 0)
@@ -106,8 +106,8 @@ def _scores(
         candidates = [*near, *new_ones] if len(lost) * len(new_ones) <= MOST_CANDIDATES else near
         for other in dict.fromkeys(candidates):
             new = _member(rows, other, side)
-            same_name = (old.subject.name, old.generate_name) == (new.subject.name, new.generate_name)
-            if not same_name and (old.subject.kind != new.subject.kind or len(candidates) > MOST_CANDIDATES):
+            same_name = (old.identity.name, old.generate_name) == (new.identity.name, new.generate_name)
+            if not same_name and (old.identity.kind != new.identity.kind or len(candidates) > MOST_CANDIDATES):
                 continue
             if side == 1 and _lacks_both(rows[at], rows[other]) and old.index != new.index:
                 # Both sides removed the one, and upstream added the other elsewhere: git has it, too (law H).
@@ -168,7 +168,7 @@ def _by_file(members: Iterable[Member]) -> dict[str, list[Member]]:
 
 
 def _label(member: Member) -> _Label:
-    return member.subject.group, member.subject.kind, member.subject.name or member.generate_name
+    return member.identity.group, member.identity.kind, member.identity.name or member.generate_name
 
 
 def _content(member: Member) -> Node:

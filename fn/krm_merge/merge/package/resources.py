@@ -18,7 +18,7 @@ from krm_merge.text.reading.values import key_text
 _CLUSTER_SCOPED = "~C"
 _DEFAULT_NAMESPACE = "default"
 
-Identity: TypeAlias = tuple[str, str, str, str, str]
+PlacedIdentity: TypeAlias = tuple[str, str, str, str, str]
 """Package folder (of what has no name its file), group, kind, namespace and name."""
 
 
@@ -60,14 +60,14 @@ def match_resources(
     }
     places: Sequence[Mapping[str, str]] = ({}, moved_upstream, moved_locally)
     members = (*original, *upstream, *local)
-    unplaced = {(m.subject.group, m.subject.kind) for m in members if not m.is_placed and _is_nameless(m)}
-    sides: list[dict[Identity, list[Member]]] = [{}, {}, {}]
+    unplaced = {(m.identity.group, m.identity.kind) for m in members if not m.is_placed and _is_nameless(m)}
+    sides: list[dict[PlacedIdentity, list[Member]]] = [{}, {}, {}]
 
-    def identity_of(member: Member, side: int) -> Identity:
+    def identity_of(member: Member, side: int) -> PlacedIdentity:
         if not _is_nameless(member):
             return _identity(member, folders)
         # Nothing but its file tells it from others of its kind.
-        group, kind = member.subject.group, member.subject.kind
+        group, kind = member.identity.group, member.identity.kind
         return ("" if (group, kind) in unplaced else places[side].get(member.place, member.place), group, kind, "", "")
 
     for at, held in enumerate((original, upstream)):
@@ -104,16 +104,16 @@ def _aligned(sides: list[list[Member]], places: Sequence[Mapping[str, str]]) -> 
 
 
 def _is_nameless(member: Member) -> bool:
-    return not member.subject.name and not member.generate_name
+    return not member.identity.name and not member.generate_name
 
 
-def _identity(member: Member, folders: Folders) -> Identity:
-    subject = member.subject
-    name = subject.name or f"{member.generate_name}*"
-    return (folders.of(member.place), subject.group, subject.kind, subject.namespace, name)
+def _identity(member: Member, folders: Folders) -> PlacedIdentity:
+    identity = member.identity
+    name = identity.name or f"{member.generate_name}*"
+    return (folders.of(member.place), identity.group, identity.kind, identity.namespace, name)
 
 
-def _upstream_identity(member: Member, folders: Folders, known: set[Identity]) -> Identity:
+def _upstream_identity(member: Member, folders: Folders, known: set[PlacedIdentity]) -> PlacedIdentity:
     """R1: a local rename is followed by kpt's comment, else by its annotation."""
     folder, group, kind, namespace, name = own = _identity(member, folders)
     noted = _noted_in_comment(member.root)

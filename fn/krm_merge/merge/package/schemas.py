@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from krm_merge.merge.decisions.member import MERGE_POLICY, Member, subject_of
+from krm_merge.krm.identity import identity_of
+from krm_merge.merge.decisions.member import MERGE_POLICY, Member
 from krm_merge.merge.package.narrow import Document
 from krm_merge.schema import Schema, WithListKeys, kustomization
 from krm_merge.schema.builtin import any_object_schema, builtin_schema
@@ -36,7 +37,7 @@ class Schemas:
         """The schema of a resource."""
         node = member.root.get("apiVersion")
         version = node.text.rpartition("/")[2] if isinstance(node, Scalar) else ""
-        key = (member.subject.group, version, member.subject.kind)
+        key = (member.identity.group, version, member.identity.kind)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._found(key)
@@ -44,7 +45,7 @@ class Schemas:
 
     def of_object(self, root: Mapping) -> Schema:
         """The schema of an object that is no member of a package itself."""
-        return self.of(Member("", subject_of(root), root, ""))
+        return self.of(Member("", identity_of(root), root, ""))
 
     def _found(self, key: tuple[str, str, str]) -> Schema:
         if key[0] == kustomization.GROUP and key[2] in kustomization.KINDS:

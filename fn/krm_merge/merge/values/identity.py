@@ -24,7 +24,7 @@ class NotIdentified:
 
 
 @frozen
-class Function:
+class PipelineFunction:
     """What identifies a function."""
 
     name: str
@@ -51,12 +51,12 @@ class Function:
         return (("exec", self.exec),) if self.exec else position
 
 
-def read_functions(items: Iterable[Node]) -> list[Function]:
+def read_functions(items: Iterable[Node]) -> list[PipelineFunction]:
     """What identifies each function of a list."""
     functions = []
     for item in items:
         node = resolved(item)
-        functions.append(Function(_text(node, "name"), _text(node, "image"), _text(node, "exec"), node))
+        functions.append(PipelineFunction(_text(node, "name"), _text(node, "image"), _text(node, "exec"), node))
     return functions
 
 
@@ -93,7 +93,7 @@ def _first_duplicate(sides: Iterable[list[str]]) -> str:
     return ""
 
 
-def _match_keys(keys: Sequence[Sequence[str]], sides: Sequence[Sequence[Function]]) -> list[Match]:
+def _match_keys(keys: Sequence[Sequence[str]], sides: Sequence[Sequence[PipelineFunction]]) -> list[Match]:
     """Pairs by equal keys, each unique in its side."""
     places = [{key: index for index, key in enumerate(side)} for side in keys]
     matches = []
@@ -106,7 +106,7 @@ def _match_keys(keys: Sequence[Sequence[str]], sides: Sequence[Sequence[Function
     return matches
 
 
-def _join_moved(matches: list[Match], sides: Sequence[Sequence[Function]]) -> list[Match]:
+def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]]) -> list[Match]:
     """F4: joins functions of one image that moved to another registry, where that is the only way to read it."""
     joined = list(matches)
     for match in matches:
@@ -140,7 +140,9 @@ def _has(match: Match, side: int, position: int | None) -> bool:
     return position is not None and (match.upstream if side == 1 else match.local) == position
 
 
-def _moved(function: Function, matches: list[Match], sides: Sequence[Sequence[Function]], side: int) -> int | None:
+def _moved(
+    function: PipelineFunction, matches: list[Match], sides: Sequence[Sequence[PipelineFunction]], side: int
+) -> int | None:
     """The one function of a side that is this one from another registry, or None."""
     if not function.image:
         return None
@@ -154,13 +156,17 @@ def _moved(function: Function, matches: list[Match], sides: Sequence[Sequence[Fu
     return candidates[0] if free else None
 
 
-def _match_smart(original: list[Function], upstream: list[Function], local: list[Function]) -> list[Match]:
+def _match_smart(
+    original: list[PipelineFunction], upstream: list[PipelineFunction], local: list[PipelineFunction]
+) -> list[Match]:
     """F6: first original with upstream, then local with what these pairs hold; the most alike first.
 
     A function that only upstream added is one that local added if that cannot be another one (F7).
     """
     pairs = _assign([[f] for f in original], upstream)
-    groups: list[list[Function]] = [[f, upstream[pairs[i]]] if i in pairs else [f] for i, f in enumerate(original)]
+    groups: list[list[PipelineFunction]] = [
+        [f, upstream[pairs[i]]] if i in pairs else [f] for i, f in enumerate(original)
+    ]
     free = [i for i in range(len(upstream)) if i not in pairs.values()]
     groups += [[upstream[i]] for i in free]
     locals_ = _assign(groups, local, added=range(len(original), len(groups)))
@@ -174,7 +180,9 @@ def _match_smart(original: list[Function], upstream: list[Function], local: list
     return [replace(match, step=_smart_step(match, original, upstream, local)) for match in matches]
 
 
-def _smart_step(match: Match, original: list[Function], upstream: list[Function], local: list[Function]) -> Step:
+def _smart_step(
+    match: Match, original: list[PipelineFunction], upstream: list[PipelineFunction], local: list[PipelineFunction]
+) -> Step:
     for side, position in ((local, match.local), (upstream, match.upstream), (original, match.original)):
         if position is not None:
             step = side[position].step(position)
@@ -183,7 +191,9 @@ def _smart_step(match: Match, original: list[Function], upstream: list[Function]
     raise AssertionError("a match without a function")
 
 
-def _assign(groups: Sequence[Sequence[Function]], side: Sequence[Function], added: range = range(0)) -> dict[int, int]:
+def _assign(
+    groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction], added: range = range(0)
+) -> dict[int, int]:
     """One to one: group index to position, the best scores first, ties by order; `added` are groups without original.
 
     A function added by both sides matches by its name, or where nothing but the version differs (F7).
@@ -222,13 +232,15 @@ def _without_version(node: Node) -> object:
     return fields
 
 
-def _only_choice(groups: Sequence[Sequence[Function]], side: Sequence[Function], g: int, i: int) -> bool:
+def _only_choice(
+    groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction], g: int, i: int
+) -> bool:
     program = side[i].program
     alike = sum(1 for group in groups if any(f.program == program for f in group))
     return alike == 1 and sum(1 for f in side if f.program == program) == 1 and bool(groups[g])
 
 
-def _similarity(first: Function, second: Function) -> float:
+def _similarity(first: PipelineFunction, second: PipelineFunction) -> float:
     """How alike: 3 for equal ones, 2 for one name, up to 1 for one image by its configuration, 0 for different ones.
 
     Each entry of the configuration counts 1 if equal, 1/2 if only the field is there on both sides.
@@ -248,7 +260,7 @@ def _similarity(first: Function, second: Function) -> float:
     return max(points / len(keys), 0.01)
 
 
-def _same_program(first: Function, second: Function) -> bool:
+def _same_program(first: PipelineFunction, second: PipelineFunction) -> bool:
     if bool(first.image) != bool(second.image):
         return False
     return first.program == second.program or (

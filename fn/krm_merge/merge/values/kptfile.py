@@ -12,7 +12,7 @@ from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
 
 
 @frozen
-class Fault:
+class KptfileFault:
     """Something that kpt would refuse in a Kptfile. `function` names it, whatever its position."""
 
     kind: str
@@ -25,9 +25,9 @@ class Fault:
         return (self.kind, self.path[:2], self.function)
 
 
-def faults(root: Mapping) -> list[Fault]:
+def faults(root: Mapping) -> list[KptfileFault]:
     """The faults of a Kptfile's pipeline."""
-    found: list[Fault] = []
+    found: list[KptfileFault] = []
     for path in FUNCTION_LISTS:
         functions = _list_at(root, path)
         if functions is None:
@@ -36,20 +36,20 @@ def faults(root: Mapping) -> list[Fault]:
         names = Counter(function.name for function in read if function.name)
         for name, count in names.items():
             if count > 1:
-                found.append(Fault(f"has a name that {count} functions have", path, name))
+                found.append(KptfileFault(f"has a name that {count} functions have", path, name))
         for position, function in enumerate(read):
             step = function.step(position)
             at = (*path, step if sum(1 for i, f in enumerate(read) if f.step(i) == step) == 1 else position)
             node = function.node
             if not isinstance(node, Mapping):
-                found.append(Fault("is not a mapping", at, function.label))
+                found.append(KptfileFault("is not a mapping", at, function.label))
                 continue
             if not function.image and not function.exec:
-                found.append(Fault("has neither image nor exec", at, function.label))
+                found.append(KptfileFault("has neither image nor exec", at, function.label))
             if function.image and function.exec:
-                found.append(Fault("has both image and exec", at, function.label))
+                found.append(KptfileFault("has both image and exec", at, function.label))
             if node.get("configPath") is not None and node.get("configMap") is not None:
-                found.append(Fault("has both configPath and configMap", at, function.label))
+                found.append(KptfileFault("has both configPath and configMap", at, function.label))
     return found
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.merge.decisions.decision import Decision, Edit, Insert, Move, Remove, Replace, Severity, Side, apply
+from krm_merge.krm.result import Severity
+from krm_merge.merge.decisions.decision import Decision, Edit, Insert, Move, Remove, Replace, Side, apply
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions

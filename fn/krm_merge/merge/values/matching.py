@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from krm_merge.krm.fieldpath import Step
-from krm_merge.merge.decisions.member import generate_name_of, subject_of
+from krm_merge.krm.identity import generate_name_of, identity_of
 from krm_merge.schema import KeyedList
 from krm_merge.schema.elements import element_key
 from krm_merge.startup import frozen
@@ -56,7 +56,7 @@ def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
         for item in side:
             if not isinstance(item, Mapping):
                 return None
-            key = (subject_of(item), generate_name_of(item))
+            key = (identity_of(item), generate_name_of(item))
             keys[-1].append((*key, count[key]))
             count[key] += 1
     return _paired(keys, lambda side, at: at)

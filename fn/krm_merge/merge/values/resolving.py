@@ -73,7 +73,7 @@ def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sid
     """How far the sides are those of a resolution. For a Secret it is about its place alone (M6)."""
     kind = merge.policy.kind
     if merge.is_secret(path):
-        holds = resolution.subject is not None and resolution.choice in ("upstream", "local")
+        holds = resolution.identity is not None and resolution.choice in ("upstream", "local")
         known = resolution.fingerprint == fingerprint(resolution.nature, kind, resolution.path, None)
         return "exact" if holds and known and sides.settled() is None else ""
     return resolution.fit(kind, *map(content_of, sides.nodes))
@@ -150,7 +150,7 @@ def resolved_existence(
             continue
         if secret:
             known = resolution.fingerprint == fingerprint("resource", policy.kind, (), None)
-            fit = "exact" if known and resolution.subject is not None and contents[1] != contents[2] else ""
+            fit = "exact" if known and resolution.identity is not None and contents[1] != contents[2] else ""
         else:
             fit = resolution.fit(policy.kind, contents[0], contents[1], contents[2])
         is_in_place = resolution.choice == "upstream" and contents[1] == contents[2]

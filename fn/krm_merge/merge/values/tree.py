@@ -7,17 +7,8 @@ from collections.abc import Sequence as Series
 from typing import Literal
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.decisions.decision import (
-    Comment,
-    Decision,
-    DiscardedComments,
-    Edit,
-    Insert,
-    Remove,
-    Replace,
-    Severity,
-    Side,
-)
+from krm_merge.krm.result import Severity
+from krm_merge.merge.decisions.decision import Comment, Decision, DiscardedComments, Edit, Insert, Remove, Replace, Side
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Resolution

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.decision import Decision, is_doubtful
-from krm_merge.merge.decisions.member import Decide, subject_of
+from krm_merge.merge.decisions.member import Decide
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.document import document_text, without_separators
@@ -118,8 +119,8 @@ def _name_of(element: Mapping) -> str | None:
     name = element.get("name")
     if isinstance(name, Scalar):
         return name.text
-    subject = subject_of(element)
-    return "/".join((subject.group, subject.kind, subject.namespace, subject.name)) if subject.name else None
+    identity = identity_of(element)
+    return "/".join((identity.group, identity.kind, identity.namespace, identity.name)) if identity.name else None
 
 
 def _bookkeeping(root: Mapping) -> dict[str, object]:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from functools import partial
 
 from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.merge.decisions.decision import Insert, apply
-from krm_merge.merge.decisions.member import KPTFILE, Outcome
+from krm_merge.merge.decisions.member import ResourceOutcome
 from krm_merge.merge.lines.comments import CommentReader, comments_in
 from krm_merge.merge.values.kptfile import faults
 from krm_merge.merge.writing.presentation import Presentation, Versions
@@ -24,7 +25,7 @@ from krm_merge.text.reading.reader import read
 
 
 def carry_out(
-    resource: Resource, outcome: Outcome, results: Results, *, fit: Callable[[str], str] | None = None
+    resource: Resource, outcome: ResourceOutcome, results: Results, *, fit: Callable[[str], str] | None = None
 ) -> None:
     """Edits local's resource as decided; faults and references that lead nowhere are reported.
 
@@ -34,7 +35,7 @@ def carry_out(
     try:
         text, root = _merged_text(resource, outcome, fit)
         resource.present(text, root)
-        if not resource.is_changed and outcome.member.subject.kind != KPTFILE:
+        if not resource.is_changed and outcome.member.identity.kind != KPTFILE:
             return
         merged = resource.merged()
     except TextError as error:
@@ -43,11 +44,13 @@ def carry_out(
     if fit is None:
         # An item is written with its list.
         report_rewriting(resource, results, outcome.member.file)
-    is_kptfile = outcome.member.subject.kind == KPTFILE
+    is_kptfile = outcome.member.identity.kind == KPTFILE
     (_check_kptfile if is_kptfile else _check_references)(resource, outcome, merged, results)
 
 
-def _merged_text(resource: Resource, outcome: Outcome, fit: Callable[[str], str] | None) -> tuple[str, Mapping | None]:
+def _merged_text(
+    resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None
+) -> tuple[str, Mapping | None]:
     """The text of the merged document, and its tree where it was read. Raises TextError."""
     fitted = fit or partial(_with_separator, separator_of(resource.source))
 
@@ -85,7 +88,7 @@ def _read(text: str) -> Mapping:
     return root
 
 
-def _leave_known_comments(outcome: Outcome, editor: Editor) -> None:
+def _leave_known_comments(outcome: ResourceOutcome, editor: Editor) -> None:
     """Takes comments off what comes from upstream that the original has, too: local has them in its own place."""
     if outcome.original is None or outcome.upstream is None or "#" not in outcome.original.text:
         return
@@ -109,7 +112,7 @@ def _leave_known_comments(outcome: Outcome, editor: Editor) -> None:
             pending.extend((inner, reader.of(value, inner)) for inner in value.children)
 
 
-def _settled_by_now(outcome: Outcome, text: str, root: Mapping | None) -> str | None:
+def _settled_by_now(outcome: ResourceOutcome, text: str, root: Mapping | None) -> str | None:
     """Law D: what lines settle as soon as all else is merged, they would settle when merging again."""
     original, upstream, decide = outcome.original, outcome.upstream, outcome.decide
     if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
@@ -131,7 +134,7 @@ def _with_separator(separator: str, document: str) -> str:
 
 
 def _presented(
-    resource: Resource, outcome: Outcome, fit: Callable[[str], str], *, of_items: bool
+    resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str], *, of_items: bool
 ) -> tuple[str, Mapping | None]:
     original, upstream = outcome.original, outcome.upstream
     if original is None or upstream is None or outcome.decide is None:
@@ -152,7 +155,7 @@ def _presented(
     return text, presentation.root_of(text)
 
 
-def _check_references(resource: Resource, outcome: Outcome, merged: Mapping, results: Results) -> None:
+def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Mapping, results: Results) -> None:
     # A Kptfile alone is merged at every render: it shall not pay for this import.
     from krm_merge.merge.writing.references import dangling
 
@@ -169,7 +172,7 @@ def _check_references(resource: Resource, outcome: Outcome, merged: Mapping, res
             )
 
 
-def _check_kptfile(resource: Resource, outcome: Outcome, merged: Mapping, results: Results) -> None:
+def _check_kptfile(resource: Resource, outcome: ResourceOutcome, merged: Mapping, results: Results) -> None:
     # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
     inherited = {fault.identity for root in outcome.roots for fault in faults(root)}
     for fault in faults(merged):

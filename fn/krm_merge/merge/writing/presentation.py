@@ -19,7 +19,7 @@ from krm_merge.merge.lines.sequence import merge_sequences
 from krm_merge.merge.lines.three_way import has_crlf, merge_lines, split_lines, with_plain_ends
 from krm_merge.startup import frozen, replace
 from krm_merge.text.editing.align import aligned
-from krm_merge.text.reading.layout import CannotEdit, Comments, source_of
+from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
 from krm_merge.text.reading.nodes import Canonical, Child, Mapping, Node, TextError, text_canonical
 from krm_merge.text.reading.reader import read
 
@@ -142,7 +142,7 @@ class Presentation:
             original = versions.fit(aligned(versions.original, root))
             upstream = versions.fit(aligned(versions.upstream, root, versions.kept_upstream))
             own = aligned(versions.local, root, versions.kept_locally)
-        except (CannotEdit, TextError):
+        except (CannotEditError, TextError):
             return text
         sides = [_tokens(with_plain_ends(side, text)) for side in (original, upstream, own)]
         runs = merge_sequences(sides[0], sides[1], sides[2], "local")

@@ -14,7 +14,7 @@ from pathlib import Path
 from posixpath import join, normpath
 
 from krm_merge import git_program
-from krm_merge.git_program import GitError, GitTimeout, complaint
+from krm_merge.git_program import GitError, GitTimeoutError, complaint
 from krm_merge.harmless import quoted, without_credentials
 from krm_merge.packages.fetch.git_objects import GitObject, GitObjects, TreeEntry
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
@@ -239,7 +239,7 @@ def _git(
 ) -> bytes:
     try:
         return git_program.output(arguments, store, data, environment)
-    except GitTimeout as error:
+    except GitTimeoutError as error:
         raise UnavailableError(str(error)) from None
     except GitError as error:
         raise PackageError(f"{about or 'git ' + arguments[0]}: {error}") from None

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 
 from krm_merge import interrupts
-from krm_merge.merge.decisions.member import KPTFILE
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
 from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
@@ -46,7 +46,7 @@ class _Step:
     after: str | None
 
 
-class _Obstacle(Exception):
+class _ObstacleError(Exception):
     """Somebody else changed the file of a step."""
 
     def __init__(self, step: _Step) -> None:
@@ -281,16 +281,16 @@ class Journal:
             here = [step for step in steps if _digest_at(self._places(step)[1]) == step.after]
             for step in steps:
                 if not self._turn(step, back=False):
-                    raise _Obstacle(step)
+                    raise _ObstacleError(step)
             for step in here:
                 # A program that had opened a file before it was exchanged may have written to it since.
                 if self._was_written_to(step):
-                    raise _Obstacle(step)
+                    raise _ObstacleError(step)
             for step in steps:
                 if step.after is None:
                     self._remove_empty((self.package / step.path).parent)
             disk.sync({self._folder(step.path) for step in steps} | {self.package}, self.package)
-        except (OSError, _Obstacle) as error:
+        except (OSError, _ObstacleError) as error:
             why = self._why(error)
             # Whoever comes after a kill goes on with this, and does not begin again.
             try:
@@ -299,12 +299,12 @@ class Journal:
             except OSError as second:
                 what = f"{second.filename or self.package}: {reason(second)}"
                 raise PackageError(f"{what}; the old files are in {self.directory}, and the next run goes on") from None
-            kind = UnavailableError if isinstance(error, _Obstacle) else PackageError
+            kind = UnavailableError if isinstance(error, _ObstacleError) else PackageError
             raise kind(f"{why}; the package is as it was{edited}") from None
         with suppress(OSError):  # all is done; what is left is cleared up by whoever comes next
             self._finish()
 
-    def _why(self, error: OSError | _Obstacle) -> str:
+    def _why(self, error: OSError | _ObstacleError) -> str:
         if isinstance(error, OSError):
             return f"{error.filename or self.package}: {reason(error)}"
         return f"{self.package / error.step.path} was changed meanwhile; that change is kept"

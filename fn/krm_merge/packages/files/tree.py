@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from posixpath import basename, dirname
 from typing import Literal, TypeAlias
 
-from krm_merge.merge.decisions.member import KPTFILE
+from krm_merge.krm.identity import KPTFILE
 
 Mode: TypeAlias = Literal["file", "executable", "link"]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from krm_merge.merge.decisions.member import KPTFILE, Member
+from krm_merge.krm.identity import KPTFILE
+from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.merger import PackageMerger, essence
 from krm_merge.merge.package.resources import match_resources
 from krm_merge.packages.files.tree import Tree, holds_resources
-from krm_merge.packages.merge.side import Side
+from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.schema import KptfileSchema
 from krm_merge.schema.builtin import any_object_schema
 
@@ -18,7 +19,7 @@ def local_changes(original: Tree, local: Tree) -> list[str]:
 
     Comments and layout do not count, nor what stays local in any case (K1, R6).
     """
-    sides = Side("original", original), Side("local", local)
+    sides = PackageVersion("original", original), PackageVersion("local", local)
     kptfiles = [side.kptfiles() for side in sides]
     folders = Folders(PackageMerger(Policy()).kptfiles(kptfiles[0], kptfiles[0], kptfiles[1]), Policy())
     members = [[d.member() for d in side.resources(folders)] for side in sides]

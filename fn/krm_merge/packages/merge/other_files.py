@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from krm_merge.krm.result import Result
-from krm_merge.merge.decisions.decision import FileDecision, Severity, Side
+from krm_merge.krm.result import Result, Severity
+from krm_merge.merge.decisions.decision import FileDecision, Side
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Choice, Resolution, file_content
 from krm_merge.merge.decisions.secrecy import is_secret_text

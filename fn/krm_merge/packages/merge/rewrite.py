@@ -8,7 +8,7 @@ from functools import cached_property
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import MERGE_POLICY, Member, Outcome
+from krm_merge.merge.decisions.member import MERGE_POLICY, Member, ResourceOutcome
 from krm_merge.merge.decisions.report import report
 from krm_merge.merge.package.merger import is_unchanged
 from krm_merge.merge.values.order import merge_order
@@ -16,7 +16,7 @@ from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.packages.files.tree import File, is_json, is_kptfile, merged_mode
 from krm_merge.packages.merge.origin import note_origin
-from krm_merge.packages.merge.side import Side
+from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.text.reading.nodes import Child, Mapping, Sequence, TextError, value_of
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import BOM, cut, detached_head, in_lines_of, is_empty, joined, without_separator
@@ -46,12 +46,12 @@ class _Plan:
 class Rewrite:
     """Turns outcomes into files. `notes_origin` has kpt's notes written on what comes from upstream (R6)."""
 
-    original: Side
-    upstream: Side
-    local: Side
+    original: PackageVersion
+    upstream: PackageVersion
+    local: PackageVersion
     notes_origin: bool
 
-    def changes(self, outcomes: list[Outcome], touched: list[str], results: Results) -> dict[str, File | None]:
+    def changes(self, outcomes: list[ResourceOutcome], touched: list[str], results: Results) -> dict[str, File | None]:
         """The files of resources that change, None for those that go; `touched` are those that upstream changed.
 
         Every outcome is reported. Where one is refused, no file changes.
@@ -69,7 +69,7 @@ class Rewrite:
         changes = {path: self._file(path, plan) for path in paths}
         return {path: file for path, file in changes.items() if file != self.local.tree.get(path)}
 
-    def _carry_out(self, outcome: Outcome, resource: Resource, plan: _Plan, results: Results) -> None:
+    def _carry_out(self, outcome: ResourceOutcome, resource: Resource, plan: _Plan, results: Results) -> None:
         original, upstream, local = outcome.original, outcome.upstream, outcome.local
         plan.rows.append((_place(original), _place(upstream), _place(local)))
         if outcome.fate == "merged" and local is not None and upstream is not None:
@@ -199,7 +199,7 @@ class Rewrite:
         if member.is_kptfile:
             return self.upstream.tree[member.place].data
         data = self.upstream.documents[member.place][member.index]
-        if member.subject.key[:2] == MERGE_POLICY:
+        if member.identity.group_kind == MERGE_POLICY:
             # M1: it may come without something that upstream's has.
             data = member.text.encode()
         if not self.notes_origin or is_json(member.place):
@@ -212,7 +212,7 @@ class Rewrite:
 class _Keys:
     """What the documents of a file are known by on one side: their resource, else their text."""
 
-    def __init__(self, side: Side, path: str, known: dict[Place, Hashable]) -> None:
+    def __init__(self, side: PackageVersion, path: str, known: dict[Place, Hashable]) -> None:
         self._documents = _cut(path, side.tree.get(path))
         self._texts = [_without_marks(document) for document in self._documents]
         self._known_texts = set(self._texts)

@@ -6,7 +6,8 @@ from collections.abc import Container
 from dataclasses import dataclass
 from functools import partial
 
-from krm_merge.merge.decisions.member import KPTFILE, KPTFILE_GROUP, Member, flaw_of, subject_of
+from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, flaw_of, identity_of
+from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
@@ -25,7 +26,7 @@ class Unreadable:
     broken: bool
 
 
-class Side:
+class PackageVersion:
     """A version of a package. `documents` are those of each file as text, `unreadable` what was found on the way."""
 
     def __init__(self, name: str, tree: Tree) -> None:
@@ -94,7 +95,7 @@ class Side:
             self.unreadable.setdefault(path, Unreadable(flaw, broken=False))
             return None
         assert isinstance(root, Mapping)
-        return Member(path, subject_of(root), root, path, index)
+        return Member(path, identity_of(root), root, path, index)
 
 
 def path_of(name: str, file: File) -> str:
@@ -103,10 +104,10 @@ def path_of(name: str, file: File) -> str:
         roots = list(read_all(file.data.decode("utf-8")))
     except (UnicodeDecodeError, TextError):
         return name
-    subjects = [subject_of(root) for root in roots if isinstance(root, Mapping) and not flaw_of(root)]
-    if len(subjects) == 1 and (subjects[0].kind, subjects[0].group) == (KPTFILE, KPTFILE_GROUP):
+    identities = [identity_of(root) for root in roots if isinstance(root, Mapping) and not flaw_of(root)]
+    if len(identities) == 1 and (identities[0].kind, identities[0].group) == (KPTFILE, KPTFILE_GROUP):
         return KPTFILE
-    return name if holds_resources(name) or not subjects else f"{name}.yaml"
+    return name if holds_resources(name) or not identities else f"{name}.yaml"
 
 
 def config_paths(kptfile: bytes) -> list[str]:

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import KPTFILE, NOTHING_DECIDED, Decided, Outcome
+from krm_merge.merge.decisions.member import NOTHING_DECIDED, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
-from krm_merge.packages.merge.side import Side, config_paths
+from krm_merge.packages.merge.side import PackageVersion, config_paths
 from krm_merge.packages.merge.values import MergedFile
 from krm_merge.text.reading.stream import is_empty
 
@@ -29,7 +30,7 @@ class MergedTree:
     changes: Changes
     results: Results
     reached: frozenset[int] = frozenset()
-    decided: Decided = NOTHING_DECIDED
+    decided: PackageDecisions = NOTHING_DECIDED
 
 
 def merge_trees(
@@ -45,7 +46,7 @@ def merge_trees(
     if not touched:
         # Law B: nothing to merge, whatever local holds.
         return MergedTree({}, results)
-    sides = Side("original", original), Side("upstream", upstream), Side("local", local)
+    sides = PackageVersion("original", original), PackageVersion("upstream", upstream), PackageVersion("local", local)
     merged = merge.run(*sides)
     folders = merged.folders
     as_text = {path for path in touched if any(_is_text(path, side) for side in sides)}
@@ -75,7 +76,7 @@ def merge_trees(
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, tags={"rule": "G", "side": "both"})
     refuse_clash(local, changes, results)
-    reached, decided = _reached(merge.policy, sides), Decided(outcomes, files)
+    reached, decided = _reached(merge.policy, sides), PackageDecisions(outcomes, files)
     return MergedTree({} if results.errors else changes, results, reached, decided)
 
 
@@ -86,7 +87,7 @@ def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
         results.error(f"{path}: {problem}", file=path)
 
 
-def _reached(policy: Policy, sides: Iterable[Side]) -> frozenset[int]:
+def _reached(policy: Policy, sides: Iterable[PackageVersion]) -> frozenset[int]:
     """The numbers of the rules that match something on some side; reads all resources where there are rules."""
     if not policy.rules:
         return frozenset()
@@ -96,21 +97,21 @@ def _reached(policy: Policy, sides: Iterable[Side]) -> frozenset[int]:
     return frozenset(number for number, rule in enumerate(policy.rules) if reaches(rule, members))
 
 
-def _is_text(path: str, side: Side) -> bool:
+def _is_text(path: str, side: PackageVersion) -> bool:
     return path in side.tree and (not side.reads(path) or path in side.unreadable)
 
 
-def _tell_of_doubles(resources: list[Outcome], results: Results) -> None:
+def _tell_of_doubles(resources: list[ResourceOutcome], results: Results) -> None:
     """Warns of resources that come in although local keeps what upstream moved to another package."""
     kept = {
-        o.local.subject: o.local.place
+        o.local.identity: o.local.place
         for o in resources
         if o.local and o.original and not o.upstream and o.fate == "kept"
     }
     for outcome in resources:
         member = outcome.member
-        if outcome.fate == "added" and (place := kept.get(member.subject)) is not None:
-            message = f"{member.place}: {member.subject.kind} {member.subject.name} is in {place}, too; keep one"
+        if outcome.fate == "added" and (place := kept.get(member.identity)) is not None:
+            message = f"{member.place}: {member.identity.kind} {member.identity.name} is in {place}, too; keep one"
             results.warning(message, file=member.place, tags={"rule": "R1", "side": "both"})
 
 
@@ -125,12 +126,12 @@ def _dangling(tree: Tree) -> set[tuple[str, str]]:
     return found
 
 
-def _apart(outcomes: list[Outcome], as_text: set[str]) -> tuple[list[Outcome], set[str]]:
+def _apart(outcomes: list[ResourceOutcome], as_text: set[str]) -> tuple[list[ResourceOutcome], set[str]]:
     """The outcomes of resources outside of the files that merge as text, and those of these files that cannot.
 
     Text cannot be merged where a resource of it stands in another file on another side: it would be lost or doubled.
     """
-    apart: list[Outcome] = []
+    apart: list[ResourceOutcome] = []
     tangled: set[str] = set()
     for outcome in outcomes:
         places = {m.place for m in (outcome.original, outcome.upstream, outcome.local) if m is not None}
@@ -143,7 +144,9 @@ def _apart(outcomes: list[Outcome], as_text: set[str]) -> tuple[list[Outcome], s
     return apart, tangled
 
 
-def _inhabited(sides: tuple[Side, Side, Side], resources: Iterable[Outcome]) -> set[str]:
+def _inhabited(
+    sides: tuple[PackageVersion, PackageVersion, PackageVersion], resources: Iterable[ResourceOutcome]
+) -> set[str]:
     """The places of the files in which only local has resources after the merge."""
     local, upstream = sides[2], sides[1].tree
     gone = {(o.local.place, o.local.index) for o in resources if o.fate == "deleted" and o.local is not None}
@@ -156,7 +159,11 @@ def _inhabited(sides: tuple[Side, Side, Side], resources: Iterable[Outcome]) -> 
 
 
 def _merge_text(
-    path: str, sides: tuple[Side, Side, Side], merge: PackageMerger, changes: dict[str, File | None], results: Results
+    path: str,
+    sides: tuple[PackageVersion, PackageVersion, PackageVersion],
+    merge: PackageMerger,
+    changes: dict[str, File | None],
+    results: Results,
 ) -> MergedFile:
     before, theirs, ours = (side.tree.get(path) for side in sides)
     broken = [(s.name, s.unreadable[path].reason) for s in sides if path in s.unreadable and s.unreadable[path].broken]

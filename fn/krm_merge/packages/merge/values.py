@@ -5,11 +5,12 @@ from __future__ import annotations
 from posixpath import basename
 from typing import NamedTuple
 
+from krm_merge.krm.identity import Identity
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.decision import Decision, FileDecision
-from krm_merge.merge.decisions.member import Member, Outcome
-from krm_merge.merge.decisions.policy import Policy, Subject
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
+from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.report import report
 from krm_merge.merge.package.document import merge_document
 from krm_merge.merge.values.tree import TreeMerge
@@ -22,7 +23,7 @@ from krm_merge.schema.kustomization import KustomizationSchema
 from krm_merge.text.reading.nodes import Mapping, TextError
 from krm_merge.text.reading.reader import BOM, read, read_all
 
-NO_RESOURCE = Subject("", "", "", "")
+NO_RESOURCE = Identity("", "", "", "")
 """What rules and choices know a file by that holds no resource."""
 
 
@@ -35,7 +36,7 @@ class MergedFile(NamedTuple):
     file: File | None
     results: list[Result]
     decisions: tuple[FileDecision, ...] = ()
-    outcome: Outcome | None = None
+    outcome: ResourceOutcome | None = None
 
 
 def merge_values(

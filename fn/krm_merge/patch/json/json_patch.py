@@ -6,8 +6,7 @@ from typing import Any
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.patch.model.errors import PatchError, shown
-from krm_merge.patch.model.values import Object
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 _ORDER = ("op", "path", "from", "value")
 _NEEDED = {"add": "value", "replace": "value", "test": "value", "move": "from", "copy": "from"}

@@ -5,10 +5,10 @@ Source: the RFC; for three ways k8s.io/apimachinery/pkg/util/jsonmergepatch.
 
 from __future__ import annotations
 
-from krm_merge.patch.model.errors import PatchConflict
-from krm_merge.patch.model.values import Object, same
+from krm_merge.patch.model.errors import PatchConflictError
+from krm_merge.patch.model.values import same
 from krm_merge.patch.strategic.conflicts import have_conflicts
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 
 def apply_merge(document: Value, patch: Value) -> Value:
@@ -52,7 +52,7 @@ def create_merge_three_way(original: Object, modified: Object, live: Object, *, 
     deletions = only_nulls(create_merge(original, modified))
     patch = _merged(deletions, changes)
     if not overwrite and have_conflicts(patch, create_merge(original, live)):
-        raise PatchConflict("the live document was changed differently")
+        raise PatchConflictError("the live document was changed differently")
     return patch
 
 

@@ -26,7 +26,7 @@ class PatchError(ValueError):
         self.path = path
 
 
-class PatchConflict(PatchError):
+class PatchConflictError(PatchError):
     """Two sides changed the same thing differently, and nobody may overwrite."""
 
 

@@ -7,12 +7,11 @@ from typing import Final, Literal, TypeAlias
 
 from krm_merge.text.reading.values import Value, same
 
-__all__ = ["Kind", "Object", "identity", "kind_of", "same", "text_of"]
+__all__ = ["ValueKind", "identity", "kind_of", "same", "text_of"]
 
-Object: TypeAlias = "dict[str, Value]"
-Kind: TypeAlias = Literal["map", "list", "string", "integer", "number", "boolean", "null"]
+ValueKind: TypeAlias = Literal["map", "list", "string", "integer", "number", "boolean", "null"]
 
-_KINDS: Final[dict[type, Kind]] = {
+_KINDS: Final[dict[type, ValueKind]] = {
     dict: "map",
     list: "list",
     str: "string",
@@ -23,7 +22,7 @@ _KINDS: Final[dict[type, Kind]] = {
 }
 
 
-def kind_of(value: Value) -> Kind:
+def kind_of(value: Value) -> ValueKind:
     """The JSON type of a value; integers and other numbers differ, as in Go."""
     return _KINDS[type(value)]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from krm_merge.krm.fieldpath import FieldPath, Step
 from krm_merge.patch.model.errors import PatchError, shown
 from krm_merge.patch.model.shape import AnyShape, Field, Shape
-from krm_merge.patch.model.values import Object, identity, kind_of, same, text_of
+from krm_merge.patch.model.values import identity, kind_of, same, text_of
 from krm_merge.patch.strategic.directives import (
     PATCH,
     RETAIN_KEYS,
@@ -25,7 +25,7 @@ from krm_merge.patch.strategic.directives import (
 from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind, is_one_value
 from krm_merge.patch.strategic.moves import Moved, moved_by_patch_list, moved_to_the_front
 from krm_merge.patch.strategic.order import ListOrder, by_order_list, by_patch_list, check_order, live_order_of_kubectl
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 
 def apply(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.patch.model.errors import PatchError, shown
 from krm_merge.patch.model.shape import Field, Shape
-from krm_merge.patch.model.values import Object, identity
+from krm_merge.patch.model.values import identity
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.directives import (
     DELETE_FROM_PRIMITIVE_LIST,
@@ -22,7 +22,7 @@ from krm_merge.patch.strategic.directives import (
 )
 from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind
 from krm_merge.patch.strategic.order import by_patch_list
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 
 def merge_patches(first: Object, second: Object, schema: Shape, *, merge_keys: MergeKeys = "multi") -> Object:

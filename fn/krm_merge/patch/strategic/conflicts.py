@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.patch.model.shape import AnyShape, Field, Shape
-from krm_merge.patch.model.values import Object, same, text_of
+from krm_merge.patch.model.values import same, text_of
 from krm_merge.patch.strategic.directives import PATCH, RETAIN_KEYS, is_directive
 from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 
 def patches_conflict(first: Object, second: Object, shape: Shape, merge_keys: MergeKeys) -> FieldPath | None:

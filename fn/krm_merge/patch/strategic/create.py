@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.patch.model.errors import PatchConflict, PatchError
+from krm_merge.patch.model.errors import PatchConflictError, PatchError
 from krm_merge.patch.model.shape import Field, Shape
-from krm_merge.patch.model.values import Object, identity, kind_of, same, text_of
+from krm_merge.patch.model.values import identity, kind_of, same, text_of
 from krm_merge.patch.strategic.apply import apply
 from krm_merge.patch.strategic.combine import combined
 from krm_merge.patch.strategic.conflicts import patches_conflict
@@ -24,7 +24,7 @@ from krm_merge.patch.strategic.directives import (
 )
 from krm_merge.patch.strategic.keys import ElementKeys, MergeKeys, element_kind, is_one_value
 from krm_merge.patch.strategic.order import ListOrder
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 
 def create(
@@ -72,7 +72,7 @@ def create_three_way(
     if not overwrite:
         since = _Difference(list_order, merge_keys, orders=False).mapping((), original, live, schema)
         if (path := patches_conflict(patch, since, schema, merge_keys)) is not None:
-            raise PatchConflict("changed in the live document, and differently by this change", path)
+            raise PatchConflictError("changed in the live document, and differently by this change", path)
     return patch
 
 

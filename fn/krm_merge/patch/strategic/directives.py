@@ -8,8 +8,7 @@ from typing import Final
 
 from krm_merge.krm.fieldpath import FieldPath, Step
 from krm_merge.patch.model.errors import PatchError
-from krm_merge.patch.model.values import Object
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 PATCH: Final = "$patch"
 RETAIN_KEYS: Final = "$retainKeys"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.order import longest_rising
 from krm_merge.text.editing.render import render
-from krm_merge.text.reading.layout import NO_COMMENTS, CannotEdit, Comments
+from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Comments
 from krm_merge.text.reading.nodes import Alias, Child, Collection, Entry, Mapping, Node, Sequence, value_of
 
 
@@ -36,7 +36,7 @@ class _Alignment:
     def mapping(self, node: Mapping, wanted: Mapping) -> None:
         own = node.fields
         if any(entry.inherited for entry in (*own.values(), *wanted.fields.values())):
-            raise CannotEdit("merge keys bring in fields that stand elsewhere")
+            raise CannotEditError("merge keys bring in fields that stand elsewhere")
         fields = wanted.fields
         for key, entry in own.items():
             if key not in fields:
@@ -51,7 +51,7 @@ class _Alignment:
         if node.canonical == wanted.canonical:
             return
         if isinstance(node, Alias) or isinstance(wanted, Alias):
-            raise CannotEdit("an alias has no text of its own")
+            raise CannotEditError("an alias has no text of its own")
         if isinstance(node, Mapping) and isinstance(wanted, Mapping) and node.entries and wanted.entries:
             self.mapping(node, wanted)
         elif isinstance(node, Sequence) and isinstance(wanted, Sequence) and node.items and wanted.items:

@@ -8,7 +8,7 @@ from typing import Protocol
 from krm_merge.text.reading.indents import STEP, Indents, indents_of, list_column
 from krm_merge.text.reading.layout import (
     NO_COMMENTS,
-    CannotEdit,
+    CannotEditError,
     Chunk,
     Comments,
     comments_of,
@@ -179,7 +179,7 @@ class Emitter:
     def _key(self, entry: Entry) -> str:
         text = self.flow(entry.key)
         if len(text) > MAX_KEY:
-            raise CannotEdit(f"a key of more than {MAX_KEY} characters")
+            raise CannotEditError(f"a key of more than {MAX_KEY} characters")
         return text
 
     def _value(self, node: Node, column: int, comment: str, item: bool, entry: Entry | None) -> str:
@@ -214,7 +214,7 @@ def _places(node: Collection) -> dict[int, tuple[int, Chunk]]:
     try:
         places = zip(node.children, known_chunks(node), strict=True)
         return {id(child): (index, place) for index, (child, place) in enumerate(places) if place is not None}
-    except CannotEdit:
+    except CannotEditError:
         # Comments that cannot be told from the rest stay behind.
         return {}
 

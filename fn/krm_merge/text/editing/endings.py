@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_merge.startup import pattern
 from krm_merge.text.editing.emit import Emitter
-from krm_merge.text.editing.plan import Plan
+from krm_merge.text.editing.plan import EditPlan
 from krm_merge.text.reading.layout import block_scalar_header, is_block_scalar, source_indent
 from krm_merge.text.reading.nodes import Child, Mapping, Scalar, Sequence, Source
 from krm_merge.text.reading.scalar_text import needs_block
@@ -18,7 +18,7 @@ _LEADING_BLANK_LINES = pattern(r"(?:[ \t]*\r?\n)+")
 class Endings:
     """The endings of the children of one document, after its edits."""
 
-    def __init__(self, source: Source, plan: Plan, emitter: Emitter) -> None:
+    def __init__(self, source: Source, plan: EditPlan, emitter: Emitter) -> None:
         """The document is read from this source and written by this plan and emitter."""
         self._source = source
         self._plan = plan

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from krm_merge.startup import pattern
 from krm_merge.text.editing.emit import Emitter
-from krm_merge.text.editing.plan import Plan
-from krm_merge.text.reading.layout import CannotEdit, source_of
+from krm_merge.text.editing.plan import EditPlan
+from krm_merge.text.reading.layout import CannotEditError, source_of
 from krm_merge.text.reading.nodes import Child, Collection, Entry, Mapping, Node, Sequence, value_of
 from krm_merge.text.reading.scalar_text import in_quotes_of
 
@@ -19,7 +19,7 @@ _EDGE = pattern(r"\s*(?:,\s*)?\Z")
 class FlowWriter:
     """Writes flow collections; white space, separators and comments between the children stay as they are."""
 
-    def __init__(self, plan: Plan, emitter: Emitter) -> None:
+    def __init__(self, plan: EditPlan, emitter: Emitter) -> None:
         """Writes the tree of this plan; the emitter writes what is new."""
         self._plan = plan
         self._emitter = emitter
@@ -41,7 +41,7 @@ class FlowWriter:
         if [original.get(id(child)) for child in now] != list(range(len(spans))):
             separators = gaps[1:-1]
             if not all(map(_SEPARATOR.match, separators)) or not _EDGE.match(gaps[0]) or not _EDGE.match(gaps[-1]):
-                raise CannotEdit("a flow collection with comments")
+                raise CannotEditError("a flow collection with comments")
             usual = separators[0] if separators else "," + gaps[0] if "\n" in gaps[0] else ", "
             chosen = [separators[i - 1] if (i := original.get(id(child))) else usual for child in now[1:]]
             gaps = [gaps[0], *chosen, gaps[-1]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.layout import CannotEdit, Comments, source_of
+from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
 from krm_merge.text.reading.nodes import (
     Alias,
     Canonical,
@@ -19,7 +19,7 @@ from krm_merge.text.reading.nodes import (
 )
 
 
-class Plan:
+class EditPlan:
     """The edits of an editor, and what becomes of aliases (V9).
 
     An alias stays as written while what it stands for does: its anchor stands before it, unchanged. A merge key stays
@@ -81,7 +81,7 @@ class Plan:
 
     def _walk_key(self, key: Node) -> None:
         if self._walk(key):
-            raise CannotEdit("a key that is an alias whose anchor changes")
+            raise CannotEditError("a key that is an alias whose anchor changes")
 
     def _is_changed(self, node: Node) -> bool:
         return self._editor.is_touched(node) and self._editor.canonical(node) != node.canonical

@@ -14,7 +14,7 @@ from typing import Any
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.reading.indents import indents_of
-from krm_merge.text.reading.layout import CannotEdit, Comments, chunks, comments_of, is_block, source_of
+from krm_merge.text.reading.layout import CannotEditError, Comments, chunks, comments_of, is_block, source_of
 from krm_merge.text.reading.nodes import (
     Alias,
     Child,
@@ -70,7 +70,7 @@ def written_anew(text: str, editor: Editor) -> str:
 def _first_start(root: Node) -> int:
     try:
         return chunks(root)[0].start  # type: ignore[arg-type]
-    except CannotEdit:
+    except CannotEditError:
         return root.start
 
 
@@ -190,7 +190,7 @@ class _Reemitter:
     def _old_comments(self, node: Collection, child: Child) -> Comments | None:
         try:
             places = dict(zip((id(c) for c in node.children), chunks(node), strict=True))
-        except CannotEdit:
+        except CannotEditError:
             return None
         return comments_of(node, child, places[id(child)]) if id(child) in places else None
 
@@ -220,7 +220,7 @@ def _new_scalar(node: Scalar, emitter: Emitter) -> Any:
 
     kind = node.canonical[0]
     if kind == "binary":
-        raise CannotEdit("binary values are not for ruamel")
+        raise CannotEditError("binary values are not for ruamel")
     if kind != "str":
         return PlainScalarString(emitter.flow(node).rpartition(" ")[2])
     if literal_is_safe(node.text):

@@ -10,9 +10,9 @@ from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.endings import Endings, without_leading_blanks
 from krm_merge.text.editing.flow import FlowWriter
 from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.editing.plan import Plan
+from krm_merge.text.editing.plan import EditPlan
 from krm_merge.text.reading.layout import (
-    CannotEdit,
+    CannotEditError,
     Chunk,
     Comments,
     chunks,
@@ -59,9 +59,9 @@ def render(editor: Editor) -> Rendering:
     if not editor.is_touched(root):
         return Rendering(source.text, [])
     if editor.value(root) is not root or not isinstance(root, Mapping | Sequence):
-        raise CannotEdit("another root")
+        raise CannotEditError("another root")
     if source.odd_breaks:
-        raise CannotEdit("a text with line breaks that only YAML 1.1 knows")
+        raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
     return _Renderer(editor, root).render()
 
 
@@ -73,7 +73,7 @@ class _Renderer:
         self._source = source_of(root)
         self._text = self._source.text
         self._newline = self._source.newline
-        self._plan = Plan(editor)
+        self._plan = EditPlan(editor)
         self._emitter = Emitter(self._plan, root)
         self._flow = FlowWriter(self._plan, self._emitter)
         self._endings = Endings(self._source, self._plan, self._emitter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.startup import frozen
-from krm_merge.text.reading.layout import CannotEdit, chunks, is_block, source_of
+from krm_merge.text.reading.layout import CannotEditError, chunks, is_block, source_of
 from krm_merge.text.reading.nodes import Mapping, Node, Sequence
 
 STEP = 2
@@ -48,5 +48,5 @@ def list_column(sequence: Sequence) -> int:
     """The column of the dashes of a block list; 0 where it cannot be told."""
     try:
         return chunks(sequence)[0].column
-    except CannotEdit:
+    except CannotEditError:
         return 0

@@ -22,7 +22,7 @@ from krm_merge.text.reading.nodes import (
 )
 
 
-class CannotEdit(Exception):
+class CannotEditError(Exception):
     """A text whose layout the editor does not know how to change."""
 
 
@@ -69,7 +69,7 @@ def is_block_scalar(node: Node) -> bool:
 def source_of(node: Node) -> Source:
     """The text that the node stands in."""
     if node.source is None:
-        raise CannotEdit("a value that stands in no text has no place")
+        raise CannotEditError("a value that stands in no text has no place")
     return node.source
 
 
@@ -124,7 +124,7 @@ def chunks(collection: Collection) -> list[Chunk]:
     found = known_chunks(collection)
     result = [chunk for chunk in found if chunk is not None]
     if len(result) < len(found):
-        raise CannotEdit("a mapping with complex keys")
+        raise CannotEditError("a mapping with complex keys")
     return result
 
 
@@ -132,9 +132,9 @@ def known_chunks(collection: Collection) -> list[Chunk | None]:
     """The chunks of a block collection; None for an entry with a complex key. Raises CannotEdit."""
     source = source_of(collection)
     if not is_block(collection):
-        raise CannotEdit("a collection whose children have no lines of their own")
+        raise CannotEditError("a collection whose children have no lines of their own")
     if source.odd_breaks:
-        raise CannotEdit("a text with line breaks that only YAML 1.1 knows")
+        raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
     result: list[Chunk | None] = []
     # What stands above this belongs to others: a line in a quoted scalar may look like a comment.
     floor = 0
@@ -178,7 +178,7 @@ def _item_chunk(source: Source, dash: int, item: Node, first: bool, floor: int) 
     line = source.line_start(dash)
     inline = bool(source.text[line:dash].strip(" "))
     if inline and not first:
-        raise CannotEdit("a list item that begins behind another one")
+        raise CannotEditError("a list item that begins behind another one")
     end = max(content_end(item), dash + 1)
     return Chunk(
         start=dash if inline else head_start(source, line, dash - line, floor),
@@ -212,7 +212,7 @@ def _find_dash(source: Source, position: int) -> int:
             position += 1
         else:
             break
-    raise CannotEdit("a list whose dash was not found")
+    raise CannotEditError("a list whose dash was not found")
 
 
 def head_start(source: Source, line: int, column: int, floor: int) -> int:

@@ -8,6 +8,7 @@ from krm_merge.text.reading.nodes import MERGE_KEY, Alias, Entry, Mapping, Node,
 from krm_merge.text.reading.scalars import python_value, resolve, scalar_text
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
+Object: TypeAlias = "dict[str, Value]"
 
 
 def to_value(node: Node | None) -> Value:

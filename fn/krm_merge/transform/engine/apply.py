@@ -7,7 +7,7 @@ from itertools import count
 from typing import TypeAlias
 
 from krm_merge.text.reading.values import Value, copied
-from krm_merge.transform.engine.changes import Change, Effect, Insert, Put, Take, written
+from krm_merge.transform.engine.changes import Effect, EffectPart, InsertedElement, Put, Take, written
 from krm_merge.transform.engine.locations import ABSENT, Added, Element, Location, index_of
 from krm_merge.transform.engine.tracked import Tracked
 from krm_merge.transform.protocol.operation import Operation, OperationError, Pointer, equal, pointer_text
@@ -15,7 +15,7 @@ from krm_merge.transform.protocol.operation import Operation, OperationError, Po
 Reads: TypeAlias = tuple[tuple[Location, Value], ...]
 
 
-class TestFailed(OperationError):
+class TestFailedError(OperationError):
     """A `test` operation that found another value."""
 
     __test__ = False  # for pytest, which takes the name for a test
@@ -33,9 +33,9 @@ def carry_out(tracked: Tracked, operation: Operation) -> Effect:
             location = tracked.whereabouts(path)
             value = tracked.at(location)
             if value is ABSENT:
-                raise TestFailed(f"there is no {pointer_text(path)}")
+                raise TestFailedError(f"there is no {pointer_text(path)}")
             if not equal(value, operation.value):
-                raise TestFailed(f"{operation} found another value")
+                raise TestFailedError(f"{operation} found another value")
             return Effect(operation, (), (), ((location, value),))
         case "remove":
             location, rest = tracked.follow(path)
@@ -68,7 +68,7 @@ def _transferred(tracked: Tracked, operation: Operation) -> Effect:
     return _done(tracked, operation, [take, *changes], (*reads, (source, value)))
 
 
-def _done(tracked: Tracked, operation: Operation, changes: list[Change], reads: Reads = ()) -> Effect:
+def _done(tracked: Tracked, operation: Operation, changes: list[EffectPart], reads: Reads = ()) -> Effect:
     for change in changes:
         tracked.apply(change)
     writes = tuple(written(change) for change in changes if not (isinstance(change, Put) and change.parent))
@@ -81,11 +81,11 @@ def _take(location: Location) -> Take:
     return Take(location)
 
 
-def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[Change], Reads]:
+def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart], Reads]:
     """What an add changes and what it relies on."""
     if not path:
         return [Put((), value)], ()
-    parents: list[Change] = []
+    parents: list[EffectPart] = []
     location, rest = tracked.follow(path[:-1])
     holder = tracked.at(location)
     if holder is None and location:
@@ -111,7 +111,7 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[Change], R
     # Who adds an element that is there already relies on the other one to be as it is.
     like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
     reads = () if like is None else (((*location, known[like]), holder[like]),)
-    return [*parents, Insert(location, _new(known, name or value), value, known[index:])], reads
+    return [*parents, InsertedElement(location, _new(known, name or value), value, known[index:])], reads
 
 
 def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:

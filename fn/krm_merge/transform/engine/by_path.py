@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from krm_merge.text.reading.values import Value
+from krm_merge.text.editing.change import KeysOf
+from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.apply import carry_out
 from krm_merge.transform.engine.changes import Effect
-from krm_merge.transform.engine.locations import Absent, KeysOf, Location
+from krm_merge.transform.engine.locations import Absent, Location
 from krm_merge.transform.engine.settle import (
     Agreed,
     Ignored,
     Proposal,
     Reason,
-    Refused,
+    RefusedOperationsError,
     Settlement,
     carried_out,
     is_same,
@@ -27,7 +28,6 @@ from krm_merge.transform.engine.settle import (
 )
 from krm_merge.transform.engine.tracked import Tracked
 from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation, Pointer, agree
-from krm_merge.transform.protocol.plugin import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +108,12 @@ def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) 
                 continue  # another plugin made the room, and may have put something there
             effect = carry_out(working, one.operation)
         except OperationError as error:
-            raise Refused(one.plugin, f"with the operations of other plugins, {error}") from None
+            raise RefusedOperationsError(one.plugin, f"with the operations of other plugins, {error}") from None
         written += ((one, location, working.at(location)) for location in effect.writes)
         for change in effect.changes:
             settlement.patch += (PluginOperation(one.plugin, done) for done in merged.apply(change))
     if not isinstance(merged.value, dict):
-        raise Refused(standing[-1].plugin, "with the operations of other plugins, they leave no object")
+        raise RefusedOperationsError(standing[-1].plugin, "with the operations of other plugins, they leave no object")
     settlement.value = merged.value
     return list(_overwritten(written, merged))
 

@@ -20,7 +20,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class InsertedElement:
     """A new element of the list at a location, in front of the first of its `followers` that is there."""
 
     location: Location
@@ -36,7 +36,7 @@ class Take:
     location: Location
 
 
-Change: TypeAlias = Put | Insert | Take
+EffectPart: TypeAlias = Put | InsertedElement | Take
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Effect:
     """
 
     operation: Operation
-    changes: tuple[Change, ...]
+    changes: tuple[EffectPart, ...]
     writes: tuple[Location, ...]
     reads: tuple[tuple[Location, Value], ...] = ()
     room: tuple[Location, ...] = ()
@@ -65,6 +65,6 @@ class Effect:
         return (*self.writes, *self.room)
 
 
-def written(change: Change) -> Location:
+def written(change: EffectPart) -> Location:
     """The location that a change writes."""
-    return (*change.location, change.element) if isinstance(change, Insert) else change.location
+    return (*change.location, change.element) if isinstance(change, InsertedElement) else change.location

@@ -7,7 +7,7 @@ by locations: an element of the object as it came is known by its index there, a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from enum import Enum
 from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
@@ -32,8 +32,6 @@ class Added(NamedTuple):
 
 Element: TypeAlias = int | Added
 Location: TypeAlias = tuple[str | Element, ...]
-KeysOf: TypeAlias = Callable[[tuple[str, ...]], tuple[str, ...]]
-"""The fields that identify the elements of the list at a path without steps into elements, () where none do."""
 
 
 def overlap(first: Location, second: Location) -> bool:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.text.reading.values import Value
-from krm_merge.transform.engine.apply import TestFailed, carry_out
-from krm_merge.transform.engine.changes import Effect, Insert, Put, Take, written
-from krm_merge.transform.engine.locations import ABSENT, Absent, Firsts, KeysOf, Location, overlap
+from krm_merge.text.editing.change import KeysOf
+from krm_merge.text.reading.values import Object, Value
+from krm_merge.transform.engine.apply import TestFailedError, carry_out
+from krm_merge.transform.engine.changes import Effect, InsertedElement, Put, Take, written
+from krm_merge.transform.engine.locations import ABSENT, Absent, Firsts, Location, overlap
 from krm_merge.transform.engine.tracked import Tracked
-from krm_merge.transform.engine.units import Keep, Step, units
+from krm_merge.transform.engine.units import EffectOfOperation, Keep, units
 from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation, equal
-from krm_merge.transform.protocol.plugin import Object, Patch
+from krm_merge.transform.protocol.plugin import Patch
 
 Reason: TypeAlias = Literal["priority", "order", "dependency", "whiteout"]
 """Why a change is lost: to a higher priority, to an earlier declaration, with another change, with the resource."""
@@ -78,7 +79,7 @@ class Settlement:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-class Refused(Exception):
+class RefusedOperationsError(Exception):
     """Operations of a plugin that cannot be carried out on the resource."""
 
     def __init__(self, plugin: str, problem: str) -> None:
@@ -121,10 +122,12 @@ def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of:
     return settlement.result()
 
 
-def carried_out(proposal: Proposal, original: Object, keys_of: KeysOf) -> tuple[list[Step], Tracked, list[Skipped]]:
+def carried_out(
+    proposal: Proposal, original: Object, keys_of: KeysOf
+) -> tuple[list[EffectOfOperation], Tracked, list[Skipped]]:
     """The operations of a plugin on its own copy, step by step. Raises Refused."""
     copy = Tracked(original, keys_of)
-    steps: list[Step] = []
+    steps: list[EffectOfOperation] = []
     skipped: list[Skipped] = []
     empty: list[int] = []
     for number, patch in enumerate(proposal.patches):
@@ -137,15 +140,15 @@ def carried_out(proposal: Proposal, original: Object, keys_of: KeysOf) -> tuple[
                     fresh.append(len(steps) + len(effects))
                 effects.append(carry_out(trial, operation))
         except OperationError as error:
-            if not (isinstance(error, TestFailed) and patch.skips):
-                raise Refused(proposal.plugin, str(error)) from None
+            if not (isinstance(error, TestFailedError) and patch.skips):
+                raise RefusedOperationsError(proposal.plugin, str(error)) from None
             skipped.append(Skipped(proposal.plugin, patch.operations[len(effects)]))
             continue
         copy = trial
         empty += fresh
-        steps += (Step(effect, number, patch.is_guarded) for effect in effects)
+        steps += (EffectOfOperation(effect, number, patch.is_guarded) for effect in effects)
     if not isinstance(copy.value, dict):
-        raise Refused(proposal.plugin, "the operations leave no object")
+        raise RefusedOperationsError(proposal.plugin, "the operations leave no object")
     before = Tracked(original, keys_of)
     for at in empty:
         steps[at] = replace(steps[at], effect=_as_room(steps[at].effect, before, copy))
@@ -273,11 +276,11 @@ class _Settling:
                 else:
                     unfit = type(now) is not type(change.value)
                 found += [change.location] if unfit else []
-            elif isinstance(change, Insert) and self._is_moved_from_elsewhere(effect, change):
+            elif isinstance(change, InsertedElement) and self._is_moved_from_elsewhere(effect, change):
                 found.append(written(change))
         return found
 
-    def _is_moved_from_elsewhere(self, effect: Effect, change: Insert) -> bool:
+    def _is_moved_from_elsewhere(self, effect: Effect, change: InsertedElement) -> bool:
         """Whether another plugin moved an element here that is like this one: both would be taken for one."""
         first = self._writers.overlapping((written(change),)) if effect.operation.kind == "move" else None
         return first is not None and first[0].effect.taken not in (None, effect.taken)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Value, copied, same
-from krm_merge.transform.engine.changes import Change, Insert, Put, Take
-from krm_merge.transform.engine.locations import ABSENT, Absent, Element, KeysOf, Location, index_of
+from krm_merge.transform.engine.changes import EffectPart, InsertedElement, Put, Take
+from krm_merge.transform.engine.locations import ABSENT, Absent, Element, Location, index_of
 from krm_merge.transform.protocol.operation import Operation, OperationError, Pointer, pointer_text
 
 
@@ -119,7 +120,7 @@ class Tracked:
 
     # ---- applying changes --------------------------------------------------------------------------------------
 
-    def apply(self, change: Change) -> list[Operation]:
+    def apply(self, change: EffectPart) -> list[Operation]:
         """Makes a change; gives the operations that make it on the value as it was, none where nothing changes.
 
         Raises OperationError where what it builds on is not there.
@@ -137,7 +138,7 @@ class Tracked:
                 operation = Operation("remove", self.pointer(location))
                 self._without(location)
                 return [operation]
-            case Insert():
+            case InsertedElement():
                 return self._insert(change, now)
 
     def _put(self, location: Location, now: Value | Absent, value: Value) -> list[Operation]:
@@ -153,7 +154,7 @@ class Tracked:
             return isinstance(step, str)
         return isinstance(holder, list) and self._index(location[:-1], holder, step) is not None
 
-    def _insert(self, change: Insert, now: Value | Absent) -> list[Operation]:
+    def _insert(self, change: InsertedElement, now: Value | Absent) -> list[Operation]:
         location = change.location
         if not isinstance(now, list):
             raise OperationError(f"there is no list {pointer_text(self.pointer(location))}")

@@ -14,7 +14,7 @@ Keep: TypeAlias = Literal["unit", "operation", "plugin"]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EffectOfOperation:
     """An operation of a plugin with what it did. `patch` is the number of the patch that it belongs to."""
 
     effect: Effect
@@ -22,7 +22,7 @@ class Step:
     guarded: bool
 
 
-def units(steps: Sequence[Step], keep: Keep) -> list[list[int]]:
+def units(steps: Sequence[EffectOfOperation], keep: Keep) -> list[list[int]]:
     """The numbers of the steps that belong together, each list in order, the lists by their first step.
 
     They do if they share a `test`, or if one reads, writes or makes room where the other writes or makes room.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.kubernetes.objects import has, has_status, is_pod_specable, kind_of, list_at, map_at, value_at
-from krm_merge.transform.kubernetes.options import Settings
+from krm_merge.transform.kubernetes.options import KubernetesSettings
 from krm_merge.transform.protocol.operation import Operation, Pointer
-from krm_merge.transform.protocol.plugin import Object, PluginError
+from krm_merge.transform.protocol.plugin import PluginError
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CONTROLLER_UIDS = ("batch.kubernetes.io/controller-uid", "controller-uid")
@@ -41,7 +41,7 @@ _POD_OF: dict[str, Pointer] = {
 }
 
 
-def operations(resource: Object, settings: Settings) -> Iterator[Operation]:
+def operations(resource: Object, settings: KubernetesSettings) -> Iterator[Operation]:
     """What is to change in a resource. Raises PluginError where it cannot be read."""
     kind = kind_of(resource)
     for path in _STRIPPED:

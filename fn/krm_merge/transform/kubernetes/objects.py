@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krm_merge.text.reading.values import Value
-from krm_merge.transform.protocol.plugin import Object
+from krm_merge.text.reading.values import Object, Value
 
 
 def kind_of(resource: Object) -> str:

@@ -32,7 +32,7 @@ _LONGEST_NAME = 253
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class KubernetesSettings:
     """The options, read. Kinds are written as `Deployment.apps`."""
 
     added: Mapping[str, str]
@@ -47,14 +47,14 @@ class Settings:
 
 
 @lru_cache(maxsize=16)
-def settings_of(pairs: tuple[tuple[str, str], ...]) -> Settings:
+def settings_of(pairs: tuple[tuple[str, str], ...]) -> KubernetesSettings:
     """Options, read. Raises PluginError for a broken one."""
     options = dict(pairs)
     claims = map_option(options, "pvc-rename-map", ":")
     for name in (*claims, *claims.values()):
         if len(name) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(name):
             raise PluginError(f"option pvc-rename-map: {quoted(name)!r} cannot be the name of a PersistentVolumeClaim")
-    return Settings(
+    return KubernetesSettings(
         map_option(options, "add-annotations"),
         tuple(list_option(options, "remove-annotations")),
         map_option(options, "registry-replacement"),

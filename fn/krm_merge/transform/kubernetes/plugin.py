@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from krm_merge.text.reading.values import Object
 from krm_merge.transform.kubernetes.changes import operations
 from krm_merge.transform.kubernetes.objects import kind_of, map_at, value_at
-from krm_merge.transform.kubernetes.options import FIELDS, Settings, settings_of
-from krm_merge.transform.protocol.plugin import Metadata, Object, Options, Response
+from krm_merge.transform.kubernetes.options import FIELDS, KubernetesSettings, settings_of
+from krm_merge.transform.protocol.plugin import Metadata, Options, Response
 
 NAME: Final = "KubernetesPlugin"
 _OLM = ("Subscription", "InstallPlan", "ClusterServiceVersion", "CatalogSource", "OperatorGroup", "OperatorCondition")
@@ -47,7 +48,7 @@ class KubernetesPlugin:
         return Response.of(*operations(resource, settings))
 
 
-def _whiteout(resource: Object, settings: Settings) -> str:
+def _whiteout(resource: Object, settings: KubernetesSettings) -> str:
     """Why the resource is to go, '' if it stays."""
     kind, annotations = kind_of(resource), map_at(resource, "metadata", "annotations")
     name = value_at(resource, "metadata", "name")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final, TypeAlias
 
-from krm_merge.text.reading.values import Value
-from krm_merge.transform.protocol.plugin import Metadata, Object, Options, Plugin, PluginError, Response, metadata_of
+from krm_merge.text.reading.values import Object, Value
+from krm_merge.transform.protocol.plugin import Metadata, Options, Plugin, PluginError, Response, metadata_of
 
 GROUP: Final = "krm_merge.transform_plugins"
 """The group of entry points that names plugins."""
 
-Function: TypeAlias = Callable[[Object, Options], "Response | dict[str, Value]"]
+PluginFunction: TypeAlias = Callable[[Object, Options], "Response | dict[str, Value]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Installed:
     """A plugin of an installed package, under the name that the configuration gives it."""
 
     name: str
-    run_function: Function
+    run_function: PluginFunction
     metadata: Metadata
 
     def run(self, resource: Object, options: Options) -> Response:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from krm_merge.krm.selector import Target
-from krm_merge.transform.protocol.plugin import Object, Options, Patch, Response
+from krm_merge.text.reading.values import Object
+from krm_merge.transform.protocol.plugin import Options, Patch, Response
 
 
 @dataclass(frozen=True, slots=True)

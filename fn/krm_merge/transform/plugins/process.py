@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Literal, TypeAlias
 
+from krm_merge.text.reading.values import Object
 from krm_merge.transform.plugins.answers import error_told, read_answer
 from krm_merge.transform.plugins.running import Running
 from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT
-from krm_merge.transform.protocol.plugin import Metadata, Object, Options, PluginError, Response
+from krm_merge.transform.protocol.plugin import Metadata, Options, PluginError, Response
 
 Protocol: TypeAlias = Literal["crane/v1", "jsonl/v1"]
 """crane/v1: a process for each request, which ends with stdin. jsonl/v1: one process, requests and answers by lines."""

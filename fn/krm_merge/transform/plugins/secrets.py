@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Final
 
 from krm_merge.harmless import REDACTED
-from krm_merge.transform.protocol.plugin import Object
+from krm_merge.text.reading.values import Object
 
 _SHORTEST: Final = 4
 """Characters below which a value is found in words that have nothing to do with it."""

@@ -6,13 +6,13 @@ import json
 import sys
 from typing import BinaryIO, Literal, TypeAlias
 
-from krm_merge.text.reading.values import Value
-from krm_merge.transform.protocol.plugin import Metadata, Object, Plugin, metadata_of
+from krm_merge.text.reading.values import Object, Value
+from krm_merge.transform.protocol.plugin import Metadata, Plugin, metadata_of
 
 FaultType: TypeAlias = Literal["PluginInvalidIOError", "PluginInvalidInputError", "PluginRunError"]
 
 
-class Fault(Exception):
+class PluginFaultError(Exception):
     """What went wrong, in crane's form."""
 
     def __init__(self, type_: FaultType, message: str, error: str = "") -> None:
@@ -50,13 +50,13 @@ def serve(
                 return 0
             try:
                 answer = _answer(plugin, request)
-            except Fault as fault:
+            except PluginFaultError as fault:
                 if not request.endswith(b"\n"):
                     raise
                 answer = json.dumps({"error": fault.to_value()}).encode()
             sink.write(answer + b"\n")
             sink.flush()
-    except Fault as fault:
+    except PluginFaultError as fault:
         (stderr or sys.stderr.buffer).write(str(fault).encode() + b"\n")
         return 1
 
@@ -67,7 +67,7 @@ def _next(source: BinaryIO) -> bytes:
         # A request of crane may be written on many lines.
         return line if not line or _is_whole(line) else line + source.read()
     except OSError as error:
-        raise Fault("PluginInvalidIOError", "stdin cannot be read", str(error)) from None
+        raise PluginFaultError("PluginInvalidIOError", "stdin cannot be read", str(error)) from None
 
 
 def _is_whole(line: bytes) -> bool:
@@ -82,17 +82,17 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
     try:
         value: Value = json.loads(request)
     except ValueError as error:
-        raise Fault("PluginInvalidInputError", "the request is no JSON", str(error)) from None
+        raise PluginFaultError("PluginInvalidInputError", "the request is no JSON", str(error)) from None
     if not isinstance(value, dict):
-        raise Fault("PluginInvalidInputError", "the request is no Kubernetes object")
+        raise PluginFaultError("PluginInvalidInputError", "the request is no Kubernetes object")
     try:
         answer = plugin.run(*_resource(value)).to_value() if value else _told(plugin)
         return json.dumps(answer, ensure_ascii=False).encode()
-    except Fault:
+    except PluginFaultError:
         raise
     except Exception as error:
         # Whatever it raises, or answers, the caller shall be told.
-        raise Fault("PluginRunError", "the plugin failed", str(error)) from error
+        raise PluginFaultError("PluginRunError", "the plugin failed", str(error)) from error
 
 
 def _told(plugin: Plugin) -> Object:
@@ -105,10 +105,12 @@ def _resource(value: Object) -> tuple[Object, dict[str, str]]:
     """The resource of a request, and the options."""
     extras = value.pop("extras", None)
     if not all(isinstance(value.get(name), str) and value[name] for name in ("apiVersion", "kind")):
-        raise Fault("PluginInvalidInputError", "the request is no Kubernetes object: apiVersion and kind are expected")
+        raise PluginFaultError(
+            "PluginInvalidInputError", "the request is no Kubernetes object: apiVersion and kind are expected"
+        )
     options: dict[str, str] = {}
     for name, text in extras.items() if isinstance(extras, dict) else ():
         if not isinstance(text, str):
-            raise Fault("PluginInvalidIOError", f"the option {name} is no text")
+            raise PluginFaultError("PluginInvalidIOError", f"the option {name} is no text")
         options[name] = text
     return value, options

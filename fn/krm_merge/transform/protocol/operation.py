@@ -10,11 +10,11 @@ from krm_merge.harmless import quoted
 from krm_merge.text.reading.values import Value
 from krm_merge.transform.protocol.json_value import DEPTH_LIMIT, flaw_of_value, is_text
 
-Kind: TypeAlias = Literal["add", "remove", "replace", "move", "copy", "test"]
+OperationKind: TypeAlias = Literal["add", "remove", "replace", "move", "copy", "test"]
 Pointer: TypeAlias = tuple[str, ...]
 """The tokens of a JSON pointer, unescaped."""
 
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+KINDS: Final[tuple[OperationKind, ...]] = get_args(OperationKind)
 _WITH_VALUE = frozenset(("add", "replace", "test"))
 _WITH_SOURCE = frozenset(("move", "copy"))
 _BAD_ESCAPE = re.compile(r"~(?![01])")
@@ -28,7 +28,7 @@ class OperationError(ValueError):
 class Operation:
     """One operation. `source` is where move and copy take the value from; `value` is that of add, replace and test."""
 
-    kind: Kind
+    kind: OperationKind
     path: Pointer
     source: Pointer = ()
     value: Value = None

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from krm_merge.harmless import quoted
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.protocol.json_value import flaw_of_value
 from krm_merge.transform.protocol.operation import Operation, OperationError
 
-Object: TypeAlias = "dict[str, Value]"
 Options: TypeAlias = Mapping[str, str]
 
 VERSION = "v1"

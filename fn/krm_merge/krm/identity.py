@@ -1,0 +1,57 @@
+"""Which resource an object is: group, kind, namespace and name."""
+
+from __future__ import annotations
+
+from krm_merge.startup import frozen
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar
+from krm_merge.text.reading.values import key_text
+
+KPTFILE = "Kptfile"
+KPTFILE_GROUP = "kpt.dev"
+
+
+@frozen
+class Identity:
+    """What a package has one of; the version of the API may change. Empty texts where an object lacks a field."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    @property
+    def group_kind(self) -> tuple[str, str]:
+        """Group and kind."""
+        return self.group, self.kind
+
+
+def identity_of(root: Mapping) -> Identity:
+    """The identity of an object."""
+    metadata = root.get("metadata")
+    name, namespace = (
+        ("", "") if not isinstance(metadata, Mapping) else (_text(metadata, "name"), _text(metadata, "namespace"))
+    )
+    return Identity(_text(root, "apiVersion").rpartition("/")[0], _text(root, "kind"), namespace, name)
+
+
+def generate_name_of(root: Mapping) -> str:
+    """The prefix from which the cluster makes the name of an object, or ''."""
+    metadata = root.get("metadata")
+    return _text(metadata, "generateName") if isinstance(metadata, Mapping) else ""
+
+
+def flaw_of(root: Node) -> str:
+    """What keeps an object from being a Kubernetes resource, or ''."""
+    if not isinstance(root, Mapping) or not _text(root, "kind") or not _text(root, "apiVersion"):
+        return "is not a Kubernetes object: apiVersion and kind are expected"
+    metadata = root.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
+        if node is not None and not isinstance(node, Mapping) and node.canonical != ("null",):
+            return f"has no mapping in {name}"
+    return ""
+
+
+def _text(root: Mapping, name: str) -> str:
+    node = root.get(name)
+    return key_text(node) if isinstance(node, Scalar) else ""
