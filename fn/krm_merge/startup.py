@@ -9,8 +9,10 @@ expression is compiled whether it is needed or not. Modules that every run impor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import repeat
 from operator import attrgetter, call
 from typing import Any, AnyStr, TypeVar, dataclass_transform
@@ -145,3 +147,18 @@ def _by_fields(names: tuple[str, ...]) -> dict[str, Any]:
 
 def _refuse(self: object, name: str, *value: object) -> None:
     raise AttributeError(f"{type(self).__qualname__} is a value, so its {name} cannot change; use replace")
+
+
+def lazy_face(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package whose public names are imported when somebody asks for them (PEP 562).
+
+    `homes` gives for each module the public names that it defines, between blanks.
+    """
+    home_of = {name: module for module, names in homes.items() for name in names.split()}
+
+    def get(name: str) -> object:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(home_of[name]), name)
+
+    return get, lambda: sorted({*home_of, *vars(sys.modules[package])})

@@ -3,14 +3,29 @@
 Values in, decisions and values out. Edges: `process` runs programs, `entry_points` loads installed packages.
 """
 
-from krm_merge.text.reading.values import Object
-from krm_merge.transform.engine.settle import Agreed, Ignored, Settlement, Skipped
-from krm_merge.transform.engine.units import Keep
-from krm_merge.transform.kubernetes.plugin import KubernetesPlugin
-from krm_merge.transform.plugins.serve import serve
-from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation
-from krm_merge.transform.protocol.plugin import Metadata, OptionalField, Options, Patch, Plugin, PluginError, Response
-from krm_merge.transform.runner import Detect, Failure, NewResource, Runner, RunOutcome, Whiteout
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_merge.startup import lazy_face
+
+if TYPE_CHECKING:
+    from krm_merge.text.reading.values import Object
+    from krm_merge.transform.engine.settle import Agreed, Ignored, Settlement, Skipped
+    from krm_merge.transform.engine.units import Keep
+    from krm_merge.transform.kubernetes.plugin import KubernetesPlugin
+    from krm_merge.transform.plugins.serve import serve
+    from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation
+    from krm_merge.transform.protocol.plugin import (
+        Metadata,
+        OptionalField,
+        Options,
+        Patch,
+        Plugin,
+        PluginError,
+        Response,
+    )
+    from krm_merge.transform.runner import Detect, Failure, NewResource, Runner, RunOutcome, Whiteout
 
 __all__ = [
     "Agreed",
@@ -38,3 +53,17 @@ __all__ = [
     "Whiteout",
     "serve",
 ]
+
+__getattr__, __dir__ = lazy_face(
+    __name__,
+    {
+        "krm_merge.text.reading.values": "Object",
+        "krm_merge.transform.engine.settle": "Agreed Ignored Settlement Skipped",
+        "krm_merge.transform.engine.units": "Keep",
+        "krm_merge.transform.kubernetes.plugin": "KubernetesPlugin",
+        "krm_merge.transform.plugins.serve": "serve",
+        "krm_merge.transform.protocol.operation": "Operation OperationError PluginOperation",
+        "krm_merge.transform.protocol.plugin": "Metadata OptionalField Options Patch Plugin PluginError Response",
+        "krm_merge.transform.runner": "Detect Failure NewResource RunOutcome Runner Whiteout",
+    },
+)

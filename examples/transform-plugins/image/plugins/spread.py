@@ -1,8 +1,7 @@
 #!/opt/fn/bin/python
 """A plugin in Python: spreads the Pods of every Deployment with several replicas over the nodes."""
 
-from krm_merge.text.reading.values import Object
-from krm_merge.transform import Metadata, Operation, OptionalField, Options, Response, serve
+from krm_merge.transform import Metadata, Object, Operation, OptionalField, Options, Response, serve
 
 CONSTRAINTS = ("spec", "template", "spec", "topologySpreadConstraints")
 TOPOLOGY_KEY = OptionalField("topology-key", "The label of nodes to spread over.", "topology.kubernetes.io/zone")

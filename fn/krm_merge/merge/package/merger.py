@@ -254,7 +254,7 @@ def _same_text(first: Member, second: Member) -> bool:
 
 def _named_like(root: Mapping) -> Mapping:
     """An original that holds no more than upstream's name and namespace."""
-    metadata = root.fields.get(text_canonical("metadata"))
+    metadata = root.entry("metadata")
     if metadata is None or not isinstance(metadata.value, Mapping):
         return Mapping(None, 0, 0, True)
     named = [

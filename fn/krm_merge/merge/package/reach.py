@@ -8,7 +8,7 @@ from krm_merge.krm.fieldpath import ANY, FieldPath, Step
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.values.images import image_repository
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved, text_canonical
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
 from krm_merge.text.reading.values import key_text
 
 
@@ -29,7 +29,7 @@ def _leads(node: Node, path: FieldPath) -> bool:
 def children_at(node: Node, step: Step) -> list[Node]:
     """What is at a step of a path in a node that is no alias."""
     if isinstance(node, Mapping):
-        if isinstance(step, str) and (known := node.fields.get(text_canonical(step))) is not None and step != ANY:
+        if isinstance(step, str) and (known := node.entry(step)) is not None and step != ANY:
             return [known.value]
         return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
     if not isinstance(node, Sequence):

@@ -12,7 +12,7 @@ from krm_merge.merge.lines.comments import MERGE_COMMENT, CommentReader
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.renames import Triple, follow_renames, moved_files
 from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import Scalar, resolved, text_canonical
+from krm_merge.text.reading.nodes import Scalar, resolved
 from krm_merge.text.reading.values import key_text
 
 _CLUSTER_SCOPED = "~C"
@@ -132,7 +132,7 @@ def _upstream_identity(member: Member, folders: Folders, known: set[PlacedIdenti
 
 def _noted_in_comment(root: nodes.Mapping) -> list[str] | None:
     """Namespace and name of `# kpt-merge: namespace/name`."""
-    entry = root.fields.get(text_canonical("metadata"))
+    entry = root.entry("metadata")
     line = CommentReader().of(root, entry).line if entry is not None else None
     if line is None or not line.startswith(MERGE_COMMENT):
         return None

@@ -155,6 +155,10 @@ class Mapping:
             self._canonical = mapping_canonical({k: e.value.canonical for k, e in self.fields.items()})
         return self._canonical
 
+    def entry(self, key: str) -> Entry | None:
+        """The field with a text key, or None."""
+        return self.fields.get(text_canonical(key))
+
     def get(self, key: str) -> Node | None:
         """The value of a field with a text key, aliases resolved, or None."""
         entry = self.fields.get(text_canonical(key))
