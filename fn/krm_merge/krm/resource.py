@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import ResourceRef
@@ -33,7 +34,7 @@ _KIND_LINE = (
 )
 
 
-class ResourceError(ValueError):
+class ResourceError(KrmMergeError, ValueError):
     """A resource that cannot be read. `file` is its path where that could be seen."""
 
     def __init__(self, problem: str, file: str | None = None, path: str | None = None) -> None:

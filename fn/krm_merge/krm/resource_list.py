@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
@@ -15,7 +16,7 @@ from krm_merge.text.reading.values import Value, to_value
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
 
 
-class InputError(ValueError):
+class InputError(KrmMergeError, ValueError):
     """An input that is no ResourceList."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.text.reading.values import Value
@@ -16,7 +17,7 @@ _OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
 _hides = ContextVar("hides", default=False)
 
 
-class PatchError(ValueError):
+class PatchError(KrmMergeError, ValueError):
     """A patch or document that cannot be taken. `path` is where, `problem` what is wrong there."""
 
     def __init__(self, problem: str, path: FieldPath = ()) -> None:

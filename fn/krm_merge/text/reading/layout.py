@@ -7,6 +7,7 @@ indented deeper. What stands between two chunks (blank lines, detached comments)
 
 from __future__ import annotations
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import (
     Alias,
@@ -22,7 +23,7 @@ from krm_merge.text.reading.nodes import (
 )
 
 
-class CannotEditError(Exception):
+class CannotEditError(KrmMergeError):
     """A text whose layout the editor does not know how to change."""
 
 

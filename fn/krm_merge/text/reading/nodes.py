@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.text.reading.scalars import FIRST_OF_TYPED, resolve
 
 # A hashable stand-in for a value: equal exactly when the values are equal as yaml.v3 reads them (type and value).
@@ -13,7 +14,7 @@ Canonical: TypeAlias = tuple[object, ...]
 MERGE_KEY = "<<"
 
 
-class TextError(ValueError):
+class TextError(KrmMergeError, ValueError):
     """A text that cannot be read as the YAML we accept. `line` and `column` count from 1, 0 when unknown."""
 
     def __init__(self, problem: str, line: int = 0, column: int = 0) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, Value
@@ -79,7 +80,7 @@ class Settlement:
     skipped: list[Skipped] = field(default_factory=list)
 
 
-class RefusedOperationsError(Exception):
+class RefusedOperationsError(KrmMergeError):
     """Operations of a plugin that cannot be carried out on the resource."""
 
     def __init__(self, plugin: str, problem: str) -> None:

@@ -6,13 +6,14 @@ import json
 import sys
 from typing import BinaryIO, Literal, TypeAlias
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.protocol.plugin import Metadata, Plugin, metadata_of
 
 FaultType: TypeAlias = Literal["PluginInvalidIOError", "PluginInvalidInputError", "PluginRunError"]
 
 
-class PluginFaultError(Exception):
+class PluginFaultError(KrmMergeError):
     """What went wrong, in crane's form."""
 
     def __init__(self, type_: FaultType, message: str, error: str = "") -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted
 from krm_merge.text.reading.values import Value
 from krm_merge.transform.protocol.json_value import DEPTH_LIMIT, flaw_of_value, is_text
@@ -20,7 +21,7 @@ _WITH_SOURCE = frozenset(("move", "copy"))
 _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
-class OperationError(ValueError):
+class OperationError(KrmMergeError, ValueError):
     """What is no operation, or cannot be carried out."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted
 from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.protocol.json_value import flaw_of_value
@@ -20,7 +21,7 @@ VERSION = "v1"
 _LONGEST_NAME = 249
 
 
-class PluginError(Exception):
+class PluginError(KrmMergeError):
     """A plugin that cannot be used, or failed. `type` and `detail` are those of crane's error, if it gave one."""
 
     def __init__(self, problem: str, type_: str = "", detail: str = "") -> None:
