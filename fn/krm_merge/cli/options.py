@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
+from krm_merge.cli.merging import OnConflictOrMarkers
 from krm_merge.report.forms.by_suffix import FORMS
+
+
+def gathered(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Hands a command those of its options that are fields of a dataclass as one value, named `options`."""
+    names = [field.name for field in fields(kind)]
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(*arguments: object, **values: object) -> None:
+            command(*arguments, options=kind(**{name: values.pop(name) for name in names}), **values)
+
+        return run
+
+    return decorated
 
 
 def _checked_reports(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -68,3 +87,24 @@ output = click.option(
     show_default=True,
     help="json prints what was decided as one object on stdout.",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class MergeOptions:
+    """What `merge` and `update` have in common: how conflicts are settled, and how the outcome is shown."""
+
+    with_diff: bool
+    on_conflict: OnConflictOrMarkers | None
+    rules_file: Path | None
+    function_identity: str
+    quiet: bool
+    form: str
+    reports: tuple[Path, ...]
+
+
+def merge_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of MergeOptions, for a command that takes them as `options`."""
+    command = gathered(MergeOptions)(command)
+    for option in (reports, form, quiet, function_identity, rules, on_conflict_or_markers, show_diff):
+        command = option(command)
+    return command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,6 @@ from krm_merge.report.context import contexts_of
 from krm_merge.report.forms.by_suffix import as_json, rendered
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import Files, MergeReport, RecordedSide
-from krm_merge.text.reading.values import Value
 
 
 def report_of(
@@ -31,7 +30,6 @@ def report_of(
     *,
     package: str,
     sides: Mapping[str, RecordedSide],
-    packages: Sequence[Mapping[str, Value]] = (),
     with_contexts: bool = False,
 ) -> MergeReport:
     """The report of a merge of files; `with_contexts` reads the merged files again for the lines around conflicts."""
@@ -40,7 +38,7 @@ def report_of(
     after = Changed(local, changes)
     conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
     contexts = contexts_of(conflicts, lambda path: after[path].data if path in after else None)
-    return MergeReport(package, sides, records, Files(*counted(local, changes)), results, packages, contexts)
+    return MergeReport(package, sides, records, Files(*counted(local, changes)), results, contexts=contexts)
 
 
 def shows_contexts(files: Iterable[Path]) -> bool:

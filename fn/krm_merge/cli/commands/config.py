@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from krm_merge import __version__
-from krm_merge.cli import options
+from krm_merge.cli import options as common
 from krm_merge.cli.show import opened_journal, say, show_results
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
@@ -20,6 +21,18 @@ from krm_merge.packages.kptfile import KptfileText
 
 IMAGE = f"ghcr.io/krm-merge/krm-merge:v{__version__.rpartition('.')[0]}"
 STDOUT = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigOptions:
+    """What is written into the functionConfig, and whether the package declares it."""
+
+    declare: bool
+    undeclare: bool
+    image: str
+    on_conflict: str
+    function_identity: str
+    quiet: bool
 
 
 @click.command("config")
@@ -36,31 +49,21 @@ STDOUT = Path("-")
 @click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and a function that uses it.")
 @click.option("--undeclare", is_flag=True, help="Take both out of the package again.")
 @click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")
-@options.on_conflict
-@options.function_identity
-@options.quiet
-def command(
-    package: Path,
-    after: str | None,
-    before: str | None,
-    target: Path,
-    declare: bool,
-    undeclare: bool,
-    image: str,
-    on_conflict: str,
-    function_identity: str,
-    quiet: bool,
-) -> None:
+@common.on_conflict
+@common.function_identity
+@common.quiet
+@common.gathered(ConfigOptions)
+def command(package: Path, after: str | None, before: str | None, target: Path, options: ConfigOptions) -> None:
     """Write the functionConfig that holds two upstream versions of the package in PKG, for `kpt fn eval --fn-config`.
 
     Files that hold no resources are not in it, and upstreamLock stays as it is: a function sees neither. `krm-merge
     update` does both.
     """
-    if declare and undeclare:
+    if options.declare and options.undeclare:
         raise click.UsageError("give --declare or --undeclare, not both")
-    if not undeclare and after is None:
+    if not options.undeclare and after is None:
         raise click.UsageError("--to is missing")
-    if (undeclare and (after or before)) or ((declare or undeclare) and target != STDOUT):
+    if (options.undeclare and (after or before)) or ((options.declare or options.undeclare) and target != STDOUT):
         raise click.UsageError("--declare takes no -o, and --undeclare no other option")
     if not package.is_dir():
         raise PackageError(f"{package}: there is no such directory")
@@ -68,20 +71,20 @@ def command(
         local = Directory(package)
         if KPTFILE not in local:
             raise PackageError(f"{package} has no Kptfile; name the directory of a package")
-        if undeclare:
+        if options.undeclare:
             changes = undeclared(local)
             journal.commit(changes, local)
-            if not quiet:
+            if not options.quiet:
                 say("the merge is no longer declared" if changes else "no merge is declared")
             return
         assert after is not None
         results = Results()
-        choices = {"onConflict": on_conflict, "functionIdentity": function_identity}
+        choices = {"onConflict": options.on_conflict, "functionIdentity": options.function_identity}
         text = function_config(*_versions(local, before, after), choices, results)
-        show_results(results, quiet=quiet)
-        if declare:
-            journal.commit(declared(local, text, image), local)
-            if not quiet:
+        show_results(results, quiet=options.quiet)
+        if options.declare:
+            journal.commit(declared(local, text, options.image), local)
+            if not options.quiet:
                 say(f"declared; run kpt fn render, then krm-merge config {package} --undeclare")
         elif target == STDOUT:
             click.echo(text, nl=False)

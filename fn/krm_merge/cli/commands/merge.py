@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 import click
 
-from krm_merge.cli import options
 from krm_merge.cli.git_diff import show_diff
-from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
+from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.packages.files.directory import Directory, PackageError, read_file
@@ -35,26 +35,9 @@ Writer: TypeAlias = Callable[[Tree, Changes], None]
 @click.argument("local", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("-o", "target", type=click.Path(path_type=Path, allow_dash=True), help="Write the result there.")
 @click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
-@options.show_diff
-@options.on_conflict_or_markers
-@options.rules
-@options.function_identity
-@options.quiet
-@options.form
-@options.reports
+@merge_options
 def command(
-    original: Path,
-    upstream: Path,
-    local: Path,
-    target: Path | None,
-    in_place: bool,
-    with_diff: bool,
-    on_conflict: OnConflictOrMarkers | None,
-    rules_file: Path | None,
-    function_identity: str,
-    quiet: bool,
-    form: str,
-    reports: tuple[Path, ...],
+    original: Path, upstream: Path, local: Path, target: Path | None, in_place: bool, options: MergeOptions
 ) -> None:
     """Merge what changed from ORIGINAL to UPSTREAM into LOCAL: three directories, or three files.
 
@@ -66,14 +49,14 @@ def command(
     """
     if target is not None and in_place:
         raise click.UsageError("give -o or --in-place, not both")
-    if target == STDOUT and (with_diff or form == "json" or (local != STDIN and local.is_dir())):
+    if target == STDOUT and (options.with_diff or options.form == "json" or (local != STDIN and local.is_dir())):
         raise click.UsageError("-o - writes one merged file, and nothing else can go to stdout with it")
     places = (original, upstream, local)
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
         raise click.UsageError("only one file can be -, and none that is to be written in place")
-    with errors_as_json(form, str(local)):
-        choices = MergeChoices.of(on_conflict, function_identity, rules_file)
-    with errors_as_json(form, str(local)), _destination(local, target, in_place) as write:
+    with errors_as_json(options.form, str(local)):
+        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file)
+    with errors_as_json(options.form, str(local)), _destination(local, target, in_place) as write:
         trees = _read(places)
         choices = choices.obeying(trees[2])
         outcome = choices.merge(lambda merger: merge_trees(*trees, merger), trees[2])
@@ -92,19 +75,19 @@ def command(
                 changes,
                 package=str(local),
                 sides={name: RecordedSide(str(place)) for name, place in zip(SIDES[:3], places, strict=True)},
-                with_contexts=shows_contexts(reports),
+                with_contexts=shows_contexts(options.reports),
             )
 
-        write_reports(report, reports)
-        if (with_diff or write is None) and form == "text" and not refused:
+        write_reports(report, options.reports)
+        if (options.with_diff or write is None) and options.form == "text" and not refused:
             show_diff(trees[2], changes)
         if write is not None and not refused:
             write(trees[2], changes)
-    if form == "json":
+    if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
-        show_results(merged.results, quiet=quiet)
-        if not quiet:
+        show_results(merged.results, quiet=options.quiet)
+        if not options.quiet:
             said = "refused; nothing was written" if refused else summary(trees[2], changes, merged.results)
             say(said)
     show_conflicts_left(outcome.marked, outcome.binary)

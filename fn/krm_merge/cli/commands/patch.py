@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.git_diff import show_diff
+from krm_merge.cli.options import gathered, quiet
 from krm_merge.cli.show import show_results
 from krm_merge.functions.patch_resources.jobs import THE_NAME, Job, Jobs, labelled
 from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, is_list, report
@@ -61,6 +63,19 @@ def command() -> None:
     """Apply and make patches: strategic merge patches, JSON merge patches (RFC 7386), JSON patches (RFC 6902)."""
 
 
+@dataclass(frozen=True, slots=True)
+class ApplyOptions:
+    """How a patch is read and applied, and what is printed."""
+
+    type_: PatchType | None
+    allow_name_change: bool
+    allow_kind_change: bool
+    list_order: ListOrder
+    merge_keys: MergeKeys
+    with_diff: bool
+    quiet: bool
+
+
 @command.command("apply")
 @click.argument("file", type=_file)
 @click.argument("patch", type=_file)
@@ -77,20 +92,9 @@ def command() -> None:
 @click.option("-o", "target", type=_file, default=_STDIO, help="The file to write, by default stdout.")
 @click.option("--in-place", is_flag=True, help="Write the result to FILE.")
 @click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only warnings and errors.")
-def apply_command(
-    file: Path,
-    patch: Path,
-    type_: PatchType | None,
-    allow_name_change: bool,
-    allow_kind_change: bool,
-    list_order: ListOrder,
-    merge_keys: MergeKeys,
-    target: Path,
-    in_place: bool,
-    with_diff: bool,
-    quiet: bool,
-) -> None:
+@quiet
+@gathered(ApplyOptions)
+def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options: ApplyOptions) -> None:
     """Apply the patch in PATCH to the resources in FILE. One of them may be - for stdin.
 
     A patch that names its object (apiVersion, kind, metadata.name) is for that one, a patch that names none for every
@@ -102,11 +106,11 @@ def apply_command(
     if file == patch == _STDIO or (in_place and (file == _STDIO or target != _STDIO)):
         raise click.UsageError("only one file can be -, and --in-place goes with neither -o nor -")
     before = _read(file)
-    modes = Modes(list_order, merge_keys)
+    modes = Modes(options.list_order, options.merge_keys)
     wrong = Results()
-    jobs = _jobs(patch, type_, allow_name_change, allow_kind_change, wrong)
+    jobs = _jobs(patch, options, wrong)
     if wrong.errors:
-        show_results(wrong, quiet=quiet)
+        show_results(wrong, quiet=options.quiet)
         sys.exit(1)
     documents = Documents(_named(file), before)
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
@@ -116,32 +120,32 @@ def apply_command(
         raise PackageError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     for at, job in enumerate(jobs):
         report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
-    show_results(patcher.results, quiet=quiet)
+    show_results(patcher.results, quiet=options.quiet)
     if patcher.results.errors:
         sys.exit(1)
-    if with_diff:
+    if options.with_diff:
         name = file.name if file != _STDIO else _named(file)
         show_diff({name: before}, {name: after} if after.data != before.data else {})
     if in_place or target != _STDIO:
         write_file(file if in_place else target, after, before if in_place else None)
-    elif not with_diff:
+    elif not options.with_diff:
         sys.stdout.buffer.write(after.data)
         sys.stdout.buffer.flush()
 
 
-def _jobs(place: Path, type_: PatchType | None, allows_name: bool, allows_kind: bool, results: Results) -> list[Job]:
+def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[Job]:
     """The patches in a file, each for the object that it names, or for every resource.
 
     Raises PackageError for what cannot be read; what else is wrong is reported.
     """
     try:
-        patches = read_patches(_read(place).data.decode(), type_)
+        patches = read_patches(_read(place).data.decode(), options.type_)
     except (PatchError, UnicodeDecodeError) as error:
         raise PackageError(f"{_named(place)}: {error}") from None
     if not patches:
         raise PackageError(f"{_named(place)}: the patch is empty")
-    allowed = {"apiVersion", "kind"} if allows_kind else set()
-    allowed |= {"metadata.name", "metadata.namespace"} if allows_name else set()
+    allowed = {"apiVersion", "kind"} if options.allow_kind_change else set()
+    allowed |= {"metadata.name", "metadata.namespace"} if options.allow_name_change else set()
     jobs = []
     for label, patch in labelled(patches, _named(place)):
         target = target_of(patch)
@@ -152,7 +156,8 @@ def _jobs(place: Path, type_: PatchType | None, allows_name: bool, allows_kind: 
                 "and one for every resource has none of these; to change them, use --allow-name-change and "
                 "--allow-kind-change"
             )
-        jobs.append(Job(label, None, patch, target or Target(), THE_NAME, not allows_name, not allows_kind))
+        keeps_name, keeps_kind = not options.allow_name_change, not options.allow_kind_change
+        jobs.append(Job(label, None, patch, target or Target(), THE_NAME, keeps_name, keeps_kind))
     return jobs
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from krm_merge.cli import options
+from krm_merge.cli import options as common
 from krm_merge.cli.crane_files import crane_files
 from krm_merge.cli.documents import Documents, configured, with_document
 from krm_merge.cli.git_diff import show_diff
@@ -70,6 +71,20 @@ _skip_plugins = click.option("-s", "--skip-plugins", default="", metavar="A,B", 
 _choice = click.Choice
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Where plugins come from, where the outcome is written, and what is printed of it."""
+
+    plugin_dir: Path | None
+    config: Path | None
+    transform_dir: Path | None
+    ignored_patches_dir: Path | None
+    with_diff: bool
+    dry_run: bool
+    quiet: bool
+    form: str
+
+
 @command.command("run")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
@@ -99,25 +114,13 @@ _choice = click.Choice
 @click.option(
     "--ignored-patches-dir", type=click.Path(path_type=Path), help="Write what was ignored there, as crane does."
 )
-@options.show_diff
+@common.show_diff
 @click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
-@options.quiet
-@options.output
+@common.quiet
+@common.output
 @click.pass_context
-def run_command(
-    ctx: click.Context,
-    /,
-    directory: Path,
-    plugin_dir: Path | None,
-    config: Path | None,
-    transform_dir: Path | None,
-    ignored_patches_dir: Path | None,
-    with_diff: bool,
-    dry_run: bool,
-    quiet: bool,
-    form: str,
-    **choices: Any,
-) -> None:
+@common.gathered(RunOptions)
+def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **choices: Any) -> None:
     """Run plugins over the resources in DIR: KubernetesPlugin and all in --plugin-dir, or those that --config names.
 
     Every plugin sees each resource as it is; where plugins disagree, the one with priority wins, and what is ignored
@@ -128,39 +131,43 @@ def run_command(
     if not directory.is_dir():
         raise PackageError(f"{directory}: there is no such directory")
     given = [name for name in choices if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    if config is not None and given:
+    if options.config is not None and given:
         raise click.UsageError(f"--config says all of it; leave out --{given[0].replace('_', '-')}")
-    if ignored_patches_dir is not None and transform_dir is None:
+    if options.ignored_patches_dir is not None and options.transform_dir is None:
         raise click.UsageError("--ignored-patches-dir goes with --transform-dir; without it, the results tell")
     results = Results()
-    plugins = PluginDirectory(plugin_dir, trusted=True)
-    run = _of_config(config, plugins, results) if config is not None else _of_flags(plugins, results, **choices)
+    plugins = PluginDirectory(options.plugin_dir, trusted=True)
+    run = (
+        _of_config(options.config, plugins, results)
+        if options.config is not None
+        else _of_flags(plugins, results, **choices)
+    )
     with opened_journal(directory) as journal:
         tree = Directory(directory)
         changes: Changes = {}
         if run is not None:
             documents = _documents(directory, tree)
             with _running(run, documents, results) as transformer:
-                if transform_dir is None:
+                if options.transform_dir is None:
                     edited = {path: one.edited(transformer) for path, one in documents.items()}
                 else:
                     patches = crane_files(documents, transformer)
             new = _new(transformer.finish(), run, documents, results)
-            if transform_dir is None:
+            if options.transform_dir is None:
                 changes = _changes(edited, new, tree)
-            elif not results.errors and not dry_run:
+            elif not results.errors and not options.dry_run:
                 patches.add_new(new)
-                patches.write(transform_dir, ignored_patches_dir, journal)
-            if with_diff and form == "text" and not results.errors:
+                patches.write(options.transform_dir, options.ignored_patches_dir, journal)
+            if options.with_diff and options.form == "text" and not results.errors:
                 show_diff(tree, changes)
-            if not dry_run and not results.errors:
+            if not options.dry_run and not results.errors:
                 journal.commit(changes, tree)
     refused = bool(results.errors)
-    if form == "json":
+    if options.form == "json":
         click.echo(as_json(tree, {} if refused else changes, results))
     else:
-        show_results(results, quiet=quiet)
-        if not quiet:
+        show_results(results, quiet=options.quiet)
+        if not options.quiet:
             say("refused; nothing was written" if refused else summary(tree, changes, results))
     if refused:
         sys.exit(1)
@@ -169,7 +176,7 @@ def run_command(
 @command.command("list-plugins")
 @_plugin_dir
 @_skip_plugins
-@options.output
+@common.output
 def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the plugins that `krm-merge transform` would run, with their versions."""
     told = _told(plugin_dir, skip_plugins)
@@ -183,7 +190,7 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
 @command.command("optionals")
 @_plugin_dir
 @_skip_plugins
-@options.output
+@common.output
 def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the options that plugins know, for --optional-flags."""
     told = _told(plugin_dir, skip_plugins)

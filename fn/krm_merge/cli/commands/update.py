@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli import options
 from krm_merge.cli.git_diff import show_diff
-from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
+from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.merge.package.merger import PackageMerger
@@ -31,28 +31,10 @@ _SHOWN = 5
 @click.command("update")
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
-@options.on_conflict_or_markers
-@options.rules
-@options.function_identity
 @click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
-@options.show_diff
 @click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
-@options.quiet
-@options.form
-@options.reports
-def command(
-    package: str,
-    strategy: str | None,
-    on_conflict: OnConflictOrMarkers | None,
-    rules_file: Path | None,
-    function_identity: str,
-    dry_run: bool,
-    with_diff: bool,
-    allow_dirty: bool,
-    quiet: bool,
-    form: str,
-    reports: tuple[Path, ...],
-) -> None:
+@merge_options
+def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool, options: MergeOptions) -> None:
     """Update the package in the directory PKG to the version REF of its upstream.
 
     Without REF, to what the ref in its Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
@@ -64,11 +46,11 @@ def command(
     """
     directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
     place = Path(directory or ".")
-    with errors_as_json(form, str(place)):
+    with errors_as_json(options.form, str(place)):
         if not place.is_dir():
             raise PackageError(f"{place}: there is no such directory")
-        choices = MergeChoices.of(on_conflict, function_identity, rules_file)
-    with errors_as_json(form, str(place)), opened_journal(place) as journal:
+        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file)
+    with errors_as_json(options.form, str(place)), opened_journal(place) as journal:
         # What was just completed is not committed yet.
         careful = not allow_dirty and not dry_run and journal.recovered != "completed"
         if careful and (dirty := uncommitted(place)):
@@ -83,7 +65,7 @@ def command(
         def merged(merger: PackageMerger) -> Update:
             return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
 
-        with _busy(f"fetching the upstream of {place}", form):
+        with _busy(f"fetching the upstream of {place}", options.form):
             outcome = choices.merge(merged, local)
         done = replace(outcome.merged, changes=dict(outcome.changes))
         choices.warn_of_idle_rules(done)
@@ -91,7 +73,7 @@ def command(
 
         @cache
         def report() -> MergeReport:
-            return report_of(
+            made = report_of(
                 done,
                 done.decided,
                 choices,
@@ -99,19 +81,19 @@ def command(
                 done.changes,
                 package=str(place),
                 sides=_sides(done, place),
-                packages=[_version(updated) for updated in done.packages],
-                with_contexts=shows_contexts(reports),
+                with_contexts=shows_contexts(options.reports),
             )
+            return replace(made, packages=[_version(updated) for updated in done.packages])
 
-        write_reports(report, reports)
-        if with_diff and form == "text":
+        write_reports(report, options.reports)
+        if options.with_diff and options.form == "text":
             show_diff(local, done.changes)
         if done.changes and not dry_run:
             journal.commit(done.changes, local)
-    if form == "json":
+    if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
-        _show(local, done, quiet=quiet, dry_run=dry_run)
+        _show(local, done, quiet=options.quiet, dry_run=dry_run)
     show_conflicts_left(outcome.marked, outcome.binary)
     if done.results.errors or outcome.are_left:
         sys.exit(1)

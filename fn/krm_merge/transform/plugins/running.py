@@ -103,8 +103,7 @@ class Running:
                         waiting = self._send(stdin, waiting)
                         if not waiting:
                             selector.unregister(stdin)
-                            if not line:
-                                stdin.close()
+                            self._end_requests(stdin, more_follow=line)
                         continue
                     data = os.read(key.fd, _CHUNK)
                     if not data:
@@ -115,6 +114,11 @@ class Running:
                         self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
                 if len(answer) > output_limit:
                     raise PluginError(f"wrote more than {output_limit:,} bytes and was killed")
+
+    @staticmethod
+    def _end_requests(stdin: IO[bytes], *, more_follow: bool) -> None:
+        if not more_follow:
+            stdin.close()
 
     @staticmethod
     def _send(stdin: IO[bytes], waiting: memoryview) -> memoryview:
