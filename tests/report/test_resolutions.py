@@ -247,3 +247,12 @@ def test_laws_hold_whatever_was_chosen(
         assert merge([sides[0], sides[1], sides[0]], chosen, on_conflict=winner).files == sides[1]
     assert merge([sides[0], sides[0], sides[2]], chosen, on_conflict=winner).changes == {}
     assert merge([sides[0], sides[1], sides[1]], chosen, on_conflict=winner).changes == {}
+
+
+def test_what_was_chosen_as_original_has_it_is_kept_where_upstream_removed_the_map_around_it() -> None:
+    sides = [widget(value, []) for value in ({"u": {"n": "b"}}, {"s": "a"}, {"u": {"n": "a"}})]
+    (conflict,) = conflicts(merge(sides))
+    chosen = policy(resolution(conflict, "original"))
+    merged = merge(sides, chosen)
+    assert b'"n": "b"' in merged.files["w.yaml"]
+    assert again(sides, merged, chosen).changes == {}

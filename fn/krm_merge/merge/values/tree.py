@@ -148,8 +148,8 @@ class TreeMerge:
         base = local if local is not None else upstream
         if base is None:
             return Verdict(None)
-        if not self._holds_local(path):
-            # V3 in short: whole deletions of what the other side left as it was.
+        if not self._holds_local(path) and not self.policy.resolutions.all:
+            # V3 in short: whole deletions of what the other side left as it was. A choice may have put it there (M5).
             if upstream is None and same(local, original):
                 return Verdict(None)
             if local is None and same(upstream, original):
