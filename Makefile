@@ -39,10 +39,12 @@ fuzz: $(STAMP) ## Try texts made of testdata/fuzz/ for FUZZ_SECONDS (4 hours)
 demo: $(STAMP) ## Merge an example package and show the result
 	@$(WITH_PATH) ./examples/demo.sh
 
-lint: $(STAMP) ## Check style and types
+lint: $(STAMP) ## Check style, types, spelling and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell
 
 format: $(STAMP) ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import Comments
 from krm_merge.text.reading.nodes import (
     Child,
@@ -96,10 +97,10 @@ class Edit:
     def text(self) -> str:
         """The rendered text, which must mean what the edits mean; rendering changes nothing."""
         wanted = self.editor.canonical()
-        text = self.editor.render()
+        text = render(self.editor).text
         assert tree(text).canonical == wanted, text
         assert self.editor.canonical() == wanted
-        assert self.editor.render() == text
+        assert render(self.editor).text == text
         return text
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
+from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.reader import read
 from text.random_documents import Edits, is_subsequence, names_of, random_document, stripped
@@ -24,7 +25,7 @@ def edited(random: Random, count: int) -> Edits:
     assume(document is not None)
     assert document is not None
     text, root = document
-    assert Editor(root).render() == text
+    assert render(Editor(root)).text == text
     edits = Edits(random, root, text)
     edits.apply(count)
     return edits
@@ -60,7 +61,7 @@ def check(edits: Edits) -> bool:
     """Whether the editor wrote the edits rather than refuse."""
     wanted = edits.editor.canonical()
     try:
-        out = edits.editor.render()
+        out = render(edits.editor).text
     except CannotEditError as error:
         if str(error) not in REFUSED:
             raise

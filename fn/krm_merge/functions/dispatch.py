@@ -10,6 +10,7 @@ from krm_merge.krm.resource_list import ResourceList
 from krm_merge.text.reading.nodes import Mapping
 from krm_merge.text.reading.values import key_text
 
+API_VERSION = "fn.kpt.dev/v1alpha1"
 # Folders by kind, each with a function of its own name in `function.py`: only the one that runs is imported.
 KINDS = {
     "MergePackage": "merge_package",

@@ -6,6 +6,7 @@ recognised without it; everything else, and everything wrong, goes to the models
 
 from __future__ import annotations
 
+from krm_merge.functions.dispatch import API_VERSION
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys
@@ -13,7 +14,6 @@ from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
 from krm_merge.text.reading.values import Value, key_text, to_value
 
-API_VERSION = "fn.kpt.dev/v1alpha1"
 _PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
 _PLAIN_DATA = frozenset(("function", "original", "upstream", "onConflict", "functionIdentity"))
 _PACKAGES = ("original", "upstream")

@@ -7,7 +7,7 @@ from collections.abc import Mapping as Fields
 from dataclasses import dataclass, field
 from posixpath import basename, normpath
 
-from krm_merge.functions.merge_package.config import API_VERSION
+from krm_merge.functions.dispatch import API_VERSION
 from krm_merge.functions.places import place_of, root_package
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.selector import Pattern, Selector, Target, pattern_of

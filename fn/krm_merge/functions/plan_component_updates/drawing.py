@@ -10,7 +10,8 @@ from krm_merge.components.plan.model import Choices, Plan
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.planning import Planning
 from krm_merge.forges.addresses import same_repository
-from krm_merge.functions.plan_component_updates.function import choices_of, config_of, tell
+from krm_merge.functions.plan_component_updates.config import choices_of, config_of
+from krm_merge.functions.plan_component_updates.function import tell
 from krm_merge.functions.plan_component_updates.items import read_items
 from krm_merge.krm.resource_list import ResourceList
 

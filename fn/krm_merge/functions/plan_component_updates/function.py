@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krm_merge.components.graph.graph import Finding, Graph, build_graph
-from krm_merge.components.graph.groups import Branches
 from krm_merge.components.graph.incomplete_components import incomplete
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.reading import GROUPS
-from krm_merge.components.plan.model import Choices, Plan
+from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planner import plan
-from krm_merge.components.plan.records.resources import DigestPolicy, plan_resource
-from krm_merge.functions.merge_package.config import API_VERSION
-from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
+from krm_merge.components.plan.records.resources import plan_resource
+from krm_merge.functions.models import PlanComponentUpdates
+from krm_merge.functions.plan_component_updates.config import choices_of, config_of, digest_policy
 from krm_merge.functions.plan_component_updates.items import ComponentItems, read_items
 from krm_merge.functions.plan_component_updates.own_items import write_items
-from krm_merge.functions.validation import place_of, validated
+from krm_merge.functions.validation import place_of
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
-from krm_merge.text.reading.values import to_value
 
 _FOLDER = "plans"
 
@@ -75,23 +73,6 @@ def _tell_missing(resource_list: ResourceList, items: ComponentItems, config: Pl
         results.warning(message, path=path, file=file, tags={"rule": "C9", "component": name})
 
 
-def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
-    """The functionConfig; what is wrong with it is reported."""
-    values = to_value(resource_list.function_config)
-    assert isinstance(values, dict)
-    data = values.get("data")
-    if values.get("kind") != "ConfigMap" or not isinstance(data, dict):
-        return validated(resource_list, PlanComponentUpdates, values)
-    short = validated(resource_list, ComponentsConfigMapData, data)
-    if short is None:
-        return None
-    fields = {
-        **short.model_dump(exclude={"function"}),
-        "removed": [name.strip() for name in short.removed.split(",") if name.strip()],
-    }
-    return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
-
-
 def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
     plans, findings = plan(graph, _history(items, graph), choices_of(config))
     tell(findings, items, results)
@@ -100,18 +81,6 @@ def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, 
 
 def _history(items: ComponentItems, graph: Graph) -> History:
     return History(items.builds, items.pull_requests, graph.components)
-
-
-def choices_of(config: PlanComponentUpdates) -> Choices:
-    """What the functionConfig says of plans."""
-    branches = Branches(tuple(config.separators), tuple(config.ignoredPrefixes))
-    return Choices(branches, config.suffix, config.onClosed)
-
-
-def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
-    """What the functionConfig says of digests."""
-    digest = config.digest
-    return DigestPolicy(digest.match, digest.multiDigestFile, tuple(digest.files), tuple(digest.exclude))
 
 
 def tell(findings: Iterable[Finding], items: ComponentItems, results: Results) -> None:

@@ -239,14 +239,6 @@ class Editor:
         """Whether an edit changes anything of the child, its comments among it."""
         return id(child) in self._values or id(child) in self._comments or self.is_touched(value_of(child))
 
-    # ---- rendering ---------------------------------------------------------------------------------------------
-
-    def render(self) -> str:
-        """The text of the document after the edits. Raises CannotEdit where its layout is beyond us."""
-        from krm_merge.text.editing.render import render
-
-        return render(self).text
-
 
 def _put(children: _Order, child: Child, after: Child | None) -> None:
     if isinstance(after, Entry) and after.inherited:

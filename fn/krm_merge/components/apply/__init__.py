@@ -1,0 +1,1 @@
+"""Carries plans out on git and on forges."""

@@ -1,0 +1,1 @@
+"""What Konflux resources must say to obey the graph."""

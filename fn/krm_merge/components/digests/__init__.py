@@ -1,0 +1,1 @@
+"""Digests of images in files: where they are referenced, and how they are replaced."""

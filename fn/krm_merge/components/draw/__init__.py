@@ -1,0 +1,1 @@
+"""The graph of components to look at: text, Graphviz, an HTML page."""

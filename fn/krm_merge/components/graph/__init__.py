@@ -1,0 +1,1 @@
+"""The dependency graph of components: groups, circles, what is incomplete."""

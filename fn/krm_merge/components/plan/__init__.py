@@ -1,0 +1,1 @@
+"""Plans the pull requests that bring components to one state. Pure."""

@@ -1,0 +1,1 @@
+"""Plans as resources: written, read back, summarised."""

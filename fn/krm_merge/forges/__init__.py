@@ -1,0 +1,1 @@
+"""Pull requests on forges, and recorded beside a bare repository."""

@@ -1,0 +1,41 @@
+"""The functionConfig of PlanComponentUpdates, and what it says of plans and digests."""
+
+from __future__ import annotations
+
+from krm_merge.components.graph.groups import Branches
+from krm_merge.components.plan.model import Choices
+from krm_merge.components.plan.records.resources import DigestPolicy
+from krm_merge.functions.dispatch import API_VERSION
+from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
+from krm_merge.functions.validation import validated
+from krm_merge.krm.resource_list import ResourceList
+from krm_merge.text.reading.values import to_value
+
+
+def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
+    """The functionConfig; what is wrong with it is reported."""
+    values = to_value(resource_list.function_config)
+    assert isinstance(values, dict)
+    data = values.get("data")
+    if values.get("kind") != "ConfigMap" or not isinstance(data, dict):
+        return validated(resource_list, PlanComponentUpdates, values)
+    short = validated(resource_list, ComponentsConfigMapData, data)
+    if short is None:
+        return None
+    fields = {
+        **short.model_dump(exclude={"function"}),
+        "removed": [name.strip() for name in short.removed.split(",") if name.strip()],
+    }
+    return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
+
+
+def choices_of(config: PlanComponentUpdates) -> Choices:
+    """What the functionConfig says of plans."""
+    branches = Branches(tuple(config.separators), tuple(config.ignoredPrefixes))
+    return Choices(branches, config.suffix, config.onClosed)
+
+
+def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
+    """What the functionConfig says of digests."""
+    digest = config.digest
+    return DigestPolicy(digest.match, digest.multiDigestFile, tuple(digest.files), tuple(digest.exclude))

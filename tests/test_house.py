@@ -1,0 +1,61 @@
+"""The house as CONTRIBUTING describes it: folders that one can look over, one name for one thing, public faces."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import krm_merge
+
+SOURCES = Path(krm_merge.__file__).parent
+MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
+FACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
+MOST_MODULES = 12
+ONE_MODULE_EACH = {"cli/commands": "one module for each command"}
+"""Folders with more modules than one can look over, with their reason; CONTRIBUTING names it, too."""
+
+
+def test_no_folder_has_more_modules_than_one_can_look_over() -> None:
+    held: dict[str, int] = defaultdict(int)
+    for path in MODULES:
+        if path.name != "__init__.py":
+            held[path.parent.relative_to(SOURCES).as_posix()] += 1
+    crowded = {folder: count for folder, count in held.items() if count > MOST_MODULES}
+    assert set(crowded) <= set(ONE_MODULE_EACH)
+    contributing = (SOURCES.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert all(reason in contributing for reason in ONE_MODULE_EACH.values())
+
+
+def test_every_folder_says_what_it_is_for() -> None:
+    folders = {path.parent for path in MODULES}
+    silent = [
+        folder for folder in folders if not ast.get_docstring(MODULES.get(folder / "__init__.py", ast.Module([])))
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    "face", ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
+)
+def test_what_a_face_names_can_be_imported_from_it(face: str) -> None:
+    from importlib import import_module
+
+    module = import_module(face)
+    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = module.nothing
+
+
+@pytest.mark.parametrize("face", ["krm_merge", "krm_merge.text"])
+def test_the_examples_of_faces_run(face: str) -> None:
+    import doctest
+    from importlib import import_module
+
+    done = doctest.testmod(import_module(face))
+    assert done.failed == 0
+    assert done.attempted > 3
