@@ -24,15 +24,10 @@ from pydantic import BaseModel, ValidationError
 
 from krm_merge import __version__
 from krm_merge.functions import process
-from krm_merge.functions.models import (
-    ConfigMapData,
-    MergePackage,
-    PatchConfigMapData,
-    PatchResources,
-    PlanComponentUpdates,
-    TransformConfigMapData,
-    TransformResources,
-)
+from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
+from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchResources
+from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
+from krm_merge.functions.transform_resources.models import TransformConfigMapData, TransformResources
 from krm_merge.merge.values.identity import SIMILARITY_THRESHOLD
 from krm_merge.merge.values.likeness import THRESHOLD
 from krm_merge.merge.values.pairing import MOST_COMPARED, WEAK_KEYS

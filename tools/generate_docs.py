@@ -18,13 +18,11 @@ from pydantic import BaseModel
 from transform_tables import tables as transform_tables
 
 from krm_merge import __version__
-from krm_merge.functions.models import (
-    MergePackage,
-    MergePolicy,
-    PatchResources,
-    PlanComponentUpdates,
-    TransformResources,
-)
+from krm_merge.functions.merge_package.models import MergePackage
+from krm_merge.functions.patch_resources.models import PatchResources
+from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
+from krm_merge.functions.policy.models import MergePolicy
+from krm_merge.functions.transform_resources.models import TransformResources
 from krm_merge.report import record as report_record
 from krm_merge.report.schema import schema as report_schema
 

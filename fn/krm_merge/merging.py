@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.functions.models import MergeRules
 from krm_merge.functions.policy.merge_policy import combined, policy_in, policy_of
+from krm_merge.functions.policy.models import MergeRules
 from krm_merge.functions.validation import check, list_keys_of, rules_of
 from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.merge.package.merger import PackageMerger

@@ -94,7 +94,7 @@ def _is_null(node: Node | None) -> bool:
 
 
 def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool) -> MergeSettings:
-    from krm_merge.functions.models import ConfigMapData, MergePackage
+    from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
     from krm_merge.functions.validation import list_keys_of, rules_of, validated
 
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}

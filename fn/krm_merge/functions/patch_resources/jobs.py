@@ -112,7 +112,7 @@ def _plain_entry(value: Value) -> _Entry | None:
 
 def _validated(resource_list: ResourceList, config: Mapping, jobs: Jobs) -> list[_Entry]:
     """The entries as the models read them; what is wrong is reported."""
-    from krm_merge.functions.models import PatchConfigMapData, PatchModel, PatchResources
+    from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchModel, PatchResources
     from krm_merge.functions.validation import list_keys_of, validated
 
     data = config.get("data")

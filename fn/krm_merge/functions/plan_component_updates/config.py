@@ -6,7 +6,7 @@ from krm_merge.components.graph.groups import Branches
 from krm_merge.components.plan.model import Choices
 from krm_merge.components.plan.records.resources import DigestPolicy
 from krm_merge.functions.dispatch import API_VERSION
-from krm_merge.functions.models import ComponentsConfigMapData, PlanComponentUpdates
+from krm_merge.functions.plan_component_updates.models import ComponentsConfigMapData, PlanComponentUpdates
 from krm_merge.functions.validation import validated
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.text.reading.values import to_value

@@ -21,8 +21,8 @@ from krm_merge.components.konflux.fields import items, text
 from krm_merge.components.konflux.model import Key
 from krm_merge.components.konflux.reading import OWN_GROUP, listed
 from krm_merge.forges.addresses import same_repository
-from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.functions.plan_component_updates.items import ComponentItems
+from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
 from krm_merge.functions.plan_component_updates.nudges import take_out_deleted, told, write_nudge_configs, write_nudges
 from krm_merge.functions.plan_component_updates.own_items import write_items
 from krm_merge.functions.plan_component_updates.value_edits import ANNOTATIONS, ValueEdits

@@ -11,9 +11,9 @@ from krm_merge.components.konflux.reading import GROUPS
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.records.resources import plan_resource
-from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.functions.plan_component_updates.config import choices_of, config_of, digest_policy
 from krm_merge.functions.plan_component_updates.items import ComponentItems, read_items
+from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
 from krm_merge.functions.plan_component_updates.own_items import write_items
 from krm_merge.functions.validation import place_of
 from krm_merge.krm.resource_list import ResourceList

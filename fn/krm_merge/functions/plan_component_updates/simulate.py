@@ -14,9 +14,9 @@ from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planning import Planning
 from krm_merge.components.plan.records.resources import LOCAL_CONFIG
 from krm_merge.components.plan.simulation import Part, Release, Simulation, Snapshot, World, simulate
-from krm_merge.functions.models import PlanComponentUpdates
 from krm_merge.functions.plan_component_updates.config import choices_of
 from krm_merge.functions.plan_component_updates.items import ComponentItems
+from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
 from krm_merge.functions.plan_component_updates.own_items import write_items
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList

@@ -84,7 +84,7 @@ def read_policy(file: str, root: nodes.Mapping) -> PackagePolicy:
 
 def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
     """The same from a plain value."""
-    from krm_merge.functions.models import MergePolicy
+    from krm_merge.functions.policy.models import MergePolicy
     from krm_merge.functions.validation import check, rules_of
     from krm_merge.krm.fieldpath import parse_path
 

@@ -29,7 +29,7 @@ def read_rules(text: str, file: str = "") -> RulesFile:
 
     `file` is what rules are named by where they settle a conflict.
     """
-    from krm_merge.functions.models import MergeRules
+    from krm_merge.functions.policy.models import MergeRules
     from krm_merge.functions.validation import check, list_keys_of, rules_of
 
     try:

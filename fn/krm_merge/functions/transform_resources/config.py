@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from krm_merge.functions.models import TransformConfigMapData, TransformResources
+from krm_merge.functions.transform_resources.models import TransformConfigMapData, TransformResources
 from krm_merge.functions.transform_resources.plugins import all_plugins, named_plugins, read_plugins
 from krm_merge.functions.validation import list_keys_of, validated
 from krm_merge.krm.resource_list import ResourceList

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from krm_merge.functions.models import InlinePatchModel, PluginModel
 from krm_merge.functions.patch_resources.jobs import read_target
+from krm_merge.functions.transform_resources.models import InlinePatchModel, PluginModel
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
 from krm_merge.transform.kubernetes.plugin import NAME as KUBERNETES

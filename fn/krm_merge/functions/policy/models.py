@@ -1,0 +1,89 @@
+"""The models of MergePolicy and of files of rules: the contract with users, the source of the JSON schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from krm_merge.functions.models import ListKeysModel, RuleModel, StrictModel
+from krm_merge.krm.fieldpath import parse_path
+from krm_merge.krm.identity import Identity
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.merge.decisions.secrecy import SECRET, SECRET_LIST
+
+
+def _checked_path_or_none(text: str) -> str:
+    if text:
+        parse_path(text)
+    return text
+
+
+class MergeRules(BaseModel):
+    """The exceptions of a merge in a file of their own, or in a MergePackage: its other fields do not count."""
+
+    model_config = ConfigDict(strict=True)
+
+    rules: list[RuleModel] = Field(
+        default_factory=list, description="Exceptions from the policy; the first match wins."
+    )
+    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+
+
+class ResolvedResource(StrictModel):
+    """The resource of a resolution."""
+
+    apiVersion: str = Field(description="Its apiVersion; of that, the group counts.")
+    kind: str = Field(description="Its kind.")
+    namespace: str = Field("", description="Its namespace, empty where it has none.")
+    name: str = Field(description="Its name.")
+
+    @property
+    def identity(self) -> Identity:
+        """Group, kind, namespace and name."""
+        return Identity(self.apiVersion.rpartition("/")[0], self.kind, self.namespace, self.name)
+
+
+class ResolutionModel(StrictModel):
+    """What was chosen for one conflict. Without `resource` it is for every place with this fingerprint."""
+
+    resource: ResolvedResource | None = Field(None, description="The resource that the conflict is in.")
+    path: Annotated[str, AfterValidator(_checked_path_or_none)] = Field(
+        "", description="The path of the conflict; empty for a resource or file as a whole."
+    )
+    nature: Nature = Field(description="The nature of the conflict, as a report has it.")
+    fingerprint: str = Field(pattern="^[0-9a-f]{64}$", description="The fingerprint, as a report has it.")
+    choice: Choice = Field(description="What was chosen.")
+    value: Any = Field(None, description="The value, where the choice is `value`.")
+    reason: str | None = Field(None, description="Why.")
+    by: str | None = Field(None, description="Who chose.")
+    at: str | None = Field(None, description="When.")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.choice == "value" and "value" not in self.model_fields_set:
+            raise ValueError("the choice is value, and there is none; add the field value")
+        if self.choice != "value" and "value" in self.model_fields_set:
+            raise ValueError(f"a value is given, and the choice is {self.choice}; take one of them out")
+        if self.choice == "value" and self.resource is not None and self.resource.kind in (SECRET, SECRET_LIST):
+            raise ValueError("values of Secrets are not recorded; choose upstream or local")
+        return self
+
+
+class MergePolicy(StrictModel):
+    """How a package wants its conflicts settled; it travels with the package."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["MergePolicy"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    onConflict: OnConflict | None = Field(
+        None, description="Who wins where both sides changed a value, unless the one who merges says otherwise."
+    )
+    rules: list[RuleModel] = Field(
+        default_factory=list, description="Exceptions from the policy; the first match wins."
+    )
+    resolutions: list[ResolutionModel] = Field(
+        default_factory=list, description="Choices on single conflicts. They come before all rules, and never merge."
+    )

@@ -1,0 +1,110 @@
+"""The models of TransformResources: the contract with users, the source of the JSON schema."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from krm_merge.functions.models import ListKeysModel, StrictModel
+from krm_merge.functions.patch_resources.models import PatchTarget
+
+
+class OperationModel(StrictModel):
+    """One operation (RFC 6902)."""
+
+    op: Literal["add", "remove", "replace", "move", "copy", "test"] = Field(description="What to do.")
+    path: str = Field(
+        description="JSON pointer; `[name=web]` instead of an index selects the element of a list with this field."
+    )
+    source: str | None = Field(None, alias="from", description="Where move and copy take the value from.")
+    value: Any = Field(None, description="The value of add, replace and test.")
+
+
+class InlinePatchModel(StrictModel):
+    """A JSON patch for the resources that its target selects."""
+
+    target: PatchTarget | None = Field(None, description="What it is for; without it, every resource.")
+    onTestFailure: Literal["skip", "error"] = Field(
+        "skip", description="Whether a resource for which a `test` fails is left as it is, or is an error."
+    )
+    ops: list[OperationModel] = Field(min_length=1, description="The operations, in their order.")
+
+
+class ExecModel(StrictModel):
+    """A program in the plugin directory of the image."""
+
+    file: str = Field(description="Its file name, without a path.")
+    protocol: Literal["crane/v1", "jsonl/v1"] | None = Field(
+        None, description="A process for each resource, or one for all; without it, what the plugin says it speaks."
+    )
+    timeoutSeconds: float = Field(10, gt=0, le=300, description="How long it may take for one resource.")
+    memoryMiB: int = Field(1024, ge=16, le=65536, description="How much memory it may use, with all that it starts.")
+    processes: int = Field(64, ge=1, le=4096, description="How many processes it may be, itself counted.")
+
+
+class PluginModel(StrictModel):
+    """A plugin: give exactly one of builtin, exec, entryPoint and patches."""
+
+    name: str | None = Field(None, description="How priorities and results name it.")
+    builtin: Literal["kubernetes"] | None = Field(None, description="The built-in KubernetesPlugin.")
+    exec: ExecModel | None = Field(None, description="A program in the plugin directory of the image.")
+    entryPoint: str | None = Field(
+        None, description="An entry point of an installed Python package, in the group krm_merge.transform_plugins."
+    )
+    patches: list[InlinePatchModel] | None = Field(None, description="Patches without code.")
+    options: dict[str, str] = Field(default_factory=dict, description="Options for this plugin alone.")
+
+
+class ConflictsModel(StrictModel):
+    """How conflicts of plugins are found and told."""
+
+    detect: Literal["effect", "path"] = Field(
+        "effect", description="By what the operations do, or as crane did, by the text of their paths."
+    )
+    keep: Literal["unit", "operation", "plugin"] = Field(
+        "unit", description="What is lost with an operation: what builds on it, nothing more, or all of the plugin's."
+    )
+    onConflict: Literal["info", "warning", "error"] = Field(
+        "warning", description="The severity of a change that is ignored; on an error no file is written."
+    )
+
+
+class WhiteoutModel(StrictModel):
+    """What becomes of a resource that a plugin wants gone."""
+
+    action: Literal["annotate", "drop", "error"] = Field(
+        "annotate", description="Mark it local-config, so that it is not applied; remove it; or refuse."
+    )
+
+
+class TransformResources(StrictModel):
+    """Runs plugins over every resource and settles their conflicts by priorities."""
+
+    apiVersion: Literal["fn.kpt.dev/v1alpha1"]
+    kind: Literal["TransformResources"]
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    priorities: list[str] = Field(
+        default_factory=list,
+        description="Names of plugins, the most important first; all others come after them, as they are declared.",
+    )
+    skipPlugins: list[str] = Field(default_factory=list, description="Names of plugins that are not run.")
+    options: dict[str, str] = Field(default_factory=dict, description="Options for every plugin.")
+    plugins: list[PluginModel] = Field(min_length=1, description="The plugins; nothing else runs.")
+    conflicts: ConflictsModel = ConflictsModel(detect="effect", keep="unit", onConflict="warning")
+    whiteout: WhiteoutModel = WhiteoutModel(action="annotate")
+    listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+
+
+class TransformConfigMapData(StrictModel):
+    """`data` of a ConfigMap given as functionConfig, with the names of crane's flags."""
+
+    function: Literal["TransformResources"]
+    plugins: str | None = Field(
+        None,
+        description="Plugins to run, with commas between them: KubernetesPlugin, files of the plugin directory, entry "
+        "points. Without it, KubernetesPlugin and all in the plugin directory.",
+    )
+    priorities: str = Field("", alias="plugin-priorities", description="Names of plugins, the most important first.")
+    skipped: str = Field("", alias="skip-plugins", description="Names of plugins that are not run.")
+    options: str = Field("", alias="optional-flags", description="Options for every plugin, as a JSON map of texts.")
