@@ -7,7 +7,7 @@ from posixpath import basename
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.decision import Decision, FileDecision
-from krm_merge.merge.policy import Subject
+from krm_merge.merge.policy import Policy, Subject
 from krm_merge.startup import frozen
 from krm_merge.text.nodes import Mapping, Node, Scalar
 from krm_merge.text.values import key_text
@@ -92,11 +92,19 @@ class Outcome:
 
 @frozen
 class Decided:
-    """All decisions of one merge: on resources, and on files that are merged as such. `folder` is where it was."""
+    """All decisions of one merge: on resources, and on files that are merged as such. `folder` is where it was.
+
+    `again` decides on one of them once more, under another policy; None where that cannot be done alone.
+    """
 
     outcomes: Sequence[Outcome] = ()
     files: Sequence[FileDecision] = ()
     folder: str = ""
+    again: DecideAgain | None = None
+
+
+DecideAgain: TypeAlias = Callable[[Outcome | FileDecision, Policy], Decided]
+"""What is decided on a resource, or a file that is merged as such, under another policy: nothing else is looked at."""
 
 
 NOTHING_DECIDED = Decided()
