@@ -39,7 +39,7 @@ def with_choices(file: File | None, name: str, made: Sequence[Made], rules: Iter
     assert isinstance(value, dict)
     new = dict(value)
     # The first match wins, so what was said last comes first.
-    if own_rules := [_rule(rule) for rule in rules]:
+    if own_rules := [rule_value(rule) for rule in rules]:
         new["rules"] = [*own_rules, *_without(value.get("rules"), own_rules, _SAME_RULE)]
     if own := [one.to_value() for one in made]:
         new["resolutions"] = [*_without(value.get("resolutions"), own, _SAME_CHOICE), *own]
@@ -59,7 +59,8 @@ def _policy(text: str, name: str) -> nodes.Mapping:
     return roots[0]
 
 
-def _rule(rule: Rule) -> dict[str, Value]:
+def rule_value(rule: Rule) -> dict[str, Value]:
+    """A rule as a MergePolicy has it."""
     fields: dict[str, Value] = {
         "group": rule.group,
         "kind": rule.kind,

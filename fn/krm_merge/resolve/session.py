@@ -71,10 +71,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What saving writes: local's files, and all that was chosen."""
+    """What saving writes: local's files, and all that was chosen; `results` is what there is to say of it."""
 
     changes: Changes
     made: tuple[Made, ...]
+    results: Results
 
 
 class NotSettled(KrmMergeError):
@@ -133,6 +134,11 @@ class Session:
     def open(self) -> list[DecisionRecord]:
         """The conflicts that are left."""
         return [record for record in self.records if record.status == "open"]
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """All that was chosen, in its order, and not undone."""
+        return self._steps
 
     @property
     def can_undo(self) -> bool:
@@ -313,7 +319,7 @@ class Session:
             file = self.task.policy_file
             now = Changed(self.task.local, changes).get(file)
             changes[file] = with_choices(now, file, chosen, self._choices.rules)
-        return Saved(changes, tuple(chosen))
+        return Saved(changes, tuple(chosen), self._merge.results)
 
     def _in_order(self, made: Iterable[Made]) -> list[Made]:
         """Choices in the order of the merge, in whatever order they were made."""
