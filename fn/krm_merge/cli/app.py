@@ -24,6 +24,7 @@ UNAVAILABLE = 3
 COMMANDS = {
     "merge": "Merge three versions of a package or of a file.",
     "update": "Update a package from the git repository that its Kptfile names.",
+    "resolve": "Settle the conflicts of an update or a merge, on a page or in the terminal.",
     "diff": "Say what differs between two versions of a package or of a file.",
     "status": "Say which packages are behind their upstream, changed, or hold conflicts.",
     "policy": "Show, check and tidy up how a package wants its conflicts settled.",
@@ -31,6 +32,7 @@ COMMANDS = {
     "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",
     "transform": "Run plugins over resources and settle their conflicts by priorities.",
     "components": "Plan the updates of components that depend on each other, and carry plans out.",
+    "mergetool": "Settle the conflicts of one file for git mergetool.",
     "merge-driver": "Merge as git asks for it: a merge driver for KRM files.",
 }
 

@@ -21,6 +21,7 @@ from krm_merge.functions.policy.rules_file import RulesError, RulesFile, read_ru
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.decisions.policy import OnDelete, Policy, Rule
+from krm_merge.merge.decisions.resolution import Resolutions
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.files.tree import Changes, Tree, holds_resources
@@ -86,6 +87,13 @@ class MergeChoices:
         paths = sorted((path for path in local if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
         return replace(self, package=policy_in((path, local[path].data) for path in paths))
 
+    def remembering(self, earlier: Resolutions) -> MergeChoices:
+        """The same with choices that were made elsewhere on the same conflicts: they come after the package's own."""
+        if not earlier.all:
+            return self
+        resolutions = Resolutions((*self.package.resolutions.all, *earlier.all))
+        return replace(self, package=replace(self.package, resolutions=resolutions))
+
     @property
     def on_conflict(self) -> OnConflictOrMarkers:
         """What becomes of conflicts that nothing else settles."""
@@ -94,7 +102,7 @@ class MergeChoices:
     def merger(self) -> PackageMerger:
         """The merge under the chosen policy; not for markers."""
         assert self.on_conflict != "markers"
-        return self._merger(self.policy)
+        return self.merger_under(self.policy)
 
     def merge(
         self, run: Callable[[PackageMerger], SomeMerge], local: Tree, size: int = MARKER_SIZE
@@ -107,7 +115,7 @@ class MergeChoices:
             merged = run(self.merger())
             return Conflicts(merged, merged.changes)
         # Whoever wins has its way in what was deleted, too: between markers both ways are shown.
-        ours, theirs = (run(self._merger(self._won_by(side))) for side in ("local", "upstream"))
+        ours, theirs = (run(self.merger_under(self._won_by(side))) for side in ("local", "upstream"))
         if ours.results.errors or theirs.results.errors:
             refused = ours if ours.results.errors else theirs
             return Conflicts(refused, {})
@@ -145,7 +153,8 @@ class MergeChoices:
             for resolution in stale(self.package, parts):
                 merged.results.info(stale_message(resolution), file=self.package.file)
 
-    def _merger(self, policy: Policy) -> PackageMerger:
+    def merger_under(self, policy: Policy) -> PackageMerger:
+        """The merge under another policy, all else as chosen."""
         return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys)
 
 

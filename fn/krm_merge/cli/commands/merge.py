@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TypeAlias
 
 import click
 
@@ -15,18 +12,11 @@ from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
-from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
-from krm_merge.packages.files.directory import Directory, PackageError, read_file
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree
-from krm_merge.packages.files.write import write_file, write_tree
-from krm_merge.packages.merge.side import path_of
+from krm_merge.cli.show import say, show_conflicts_left, show_results, summary
+from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import SIDES, MergeReport, RecordedSide
-
-STDIN = STDOUT = Path("-")
-
-Writer: TypeAlias = Callable[[Tree, Changes], None]
 
 
 @click.command("merge")
@@ -56,8 +46,8 @@ def command(
         raise click.UsageError("only one file can be -, and none that is to be written in place")
     with errors_as_json(options.form, str(local)):
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file)
-    with errors_as_json(options.form, str(local)), _destination(local, target, in_place) as write:
-        trees = _read(places)
+    with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
+        trees = read_sides(places)
         choices = choices.obeying(trees[2])
         outcome = choices.merge(lambda merger: merge_trees(*trees, merger), trees[2])
         merged, changes = outcome.merged, outcome.changes
@@ -93,47 +83,3 @@ def command(
     show_conflicts_left(outcome.marked, outcome.binary)
     if refused or outcome.are_left:
         sys.exit(1)
-
-
-def _read(places: tuple[Path, Path, Path]) -> tuple[Tree, Tree, Tree]:
-    missing = [place for place in places if place != STDIN and not place.exists()]
-    if missing:
-        raise PackageError(f"{missing[0]}: there is no such file or directory")
-    directories = [place for place in places if place != STDIN and place.is_dir()]
-    if directories and len(directories) < len(places):
-        file = next(place for place in places if place not in directories)
-        raise PackageError(f"{file} is a file and {directories[0]} a directory; give three files or three directories")
-    if directories:
-        original, upstream, local = (Directory(place) for place in places)
-        return original, upstream, local
-    files = [File(sys.stdin.buffer.read()) if place == STDIN else read_file(place) for place in places]
-    path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
-    return {path: files[0]}, {path: files[1]}, {path: files[2]}
-
-
-@contextmanager
-def _destination(local: Path, target: Path | None, in_place: bool) -> Iterator[Writer | None]:
-    """What writes the result; None where it is only shown."""
-    if local == STDIN or not local.is_dir():
-        place = local if in_place else target
-        yield None if place is None else lambda tree, changes: _write_file(place, tree, changes, in_place=in_place)
-        return
-    with opened_journal(local) as journal:
-        if in_place:
-            yield lambda tree, changes: journal.commit(changes, tree)
-        elif target is not None:
-            yield lambda tree, changes: write_tree(target, Changed(tree, changes))
-        else:
-            yield None
-
-
-def _write_file(place: Path, tree: Tree, changes: Changes, *, in_place: bool) -> None:
-    file = next(iter(Changed(tree, changes).values()), None)
-    if file is None:
-        # All its resources were deleted.
-        file = File(b"")
-    if place == STDOUT:
-        sys.stdout.buffer.write(file.data)
-        sys.stdout.buffer.flush()
-    else:
-        write_file(place, file, next(iter(tree.values())) if in_place else None)

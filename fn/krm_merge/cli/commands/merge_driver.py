@@ -20,6 +20,7 @@ from krm_merge.packages.files.write import write_file
 from krm_merge.packages.merge.conflict_markers import MARKER_SIZE
 from krm_merge.packages.merge.side import path_of
 from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.resolve.remembered import remembered, remembered_at
 from krm_merge.startup import replace
 
 _HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
@@ -62,7 +63,8 @@ def command(
     path = path_of(Path(name or ours).name, files[1])
     original, local, upstream = ({path: file} if file.data else {} for file in files)
     choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
-    choices = choices.obeying(_policy_around(Path(name)) if name else {})
+    choices = choices.obeying(policy_around(Path(name)) if name else {})
+    choices = choices.remembering(remembered(remembered_at(Path())))
     done = choices.merge(lambda merger: merge_trees(original, upstream, local, merger), local, marker_size)
     results = done.merged.results
     if choices.on_conflict != "markers":
@@ -82,7 +84,7 @@ def command(
         sys.exit(1)
 
 
-def _policy_around(file: Path) -> Tree:
+def policy_around(file: Path) -> Tree:
     """The MergePolicy of the package that a file is in, as the working tree has it; git calls the driver at its top."""
     if file.is_absolute() or ".." in file.parts:
         return {}

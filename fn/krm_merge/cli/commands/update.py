@@ -52,20 +52,15 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file)
     with errors_as_json(options.form, str(place)), opened_journal(place) as journal:
         # What was just completed is not committed yet.
-        careful = not allow_dirty and not dry_run and journal.recovered != "completed"
-        if careful and (dirty := uncommitted(place)):
-            more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
-            raise PackageError(
-                f"{place} has uncommitted changes: {', '.join(dirty[:_SHOWN])}{more}; commit them first, or use "
-                "--allow-dirty"
-            )
+        if not allow_dirty and not dry_run and journal.recovered != "completed":
+            refuse_uncommitted(place)
         local, repositories = Directory(place), RememberedRepositories(GitRepositories())
         choices = choices.obeying(local)
 
         def merged(merger: PackageMerger) -> Update:
             return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
 
-        with _busy(f"fetching the upstream of {place}", options.form):
+        with busy(f"fetching the upstream of {place}", options.form):
             outcome = choices.merge(merged, local)
         done = replace(outcome.merged, changes=dict(outcome.changes))
         choices.warn_of_idle_rules(done)
@@ -80,10 +75,10 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
                 local,
                 done.changes,
                 package=str(place),
-                sides=_sides(done, place),
+                sides=sides_of(done, place),
                 with_contexts=shows_contexts(options.reports),
             )
-            return replace(made, packages=[_version(updated) for updated in done.packages])
+            return replace(made, packages=[version_of(updated) for updated in done.packages])
 
         write_reports(report, options.reports)
         if options.with_diff and options.form == "text":
@@ -99,7 +94,15 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
         sys.exit(1)
 
 
-def _sides(done: Update, place: Path) -> dict[str, RecordedSide]:
+def refuse_uncommitted(place: Path) -> None:
+    """Raises PackageError where a package has changes that git could not give back."""
+    if dirty := uncommitted(place):
+        more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
+        names = f"{', '.join(dirty[:_SHOWN])}{more}"
+        raise PackageError(f"{place} has uncommitted changes: {names}; commit them first, or use --allow-dirty")
+
+
+def sides_of(done: Update, place: Path) -> dict[str, RecordedSide]:
     """The versions of the package itself; none where it was refused before they were known."""
     sides = {"local": RecordedSide(str(place))}
     for updated in done.packages[:1]:
@@ -125,7 +128,8 @@ def _show(local: Directory, done: Update, *, quiet: bool, dry_run: bool) -> None
     say(f"{said}; nothing was changed: --dry-run" if dry_run and done.changes else said, on_stdout=True)
 
 
-def _version(updated: Updated) -> dict[str, Value]:
+def version_of(updated: Updated) -> dict[str, Value]:
+    """An updated package as reports have it: from which version to which."""
     before = updated.before
     return {
         "path": updated.folder or ".",
@@ -135,7 +139,7 @@ def _version(updated: Updated) -> dict[str, Value]:
 
 
 @contextmanager
-def _busy(what: str, form: str) -> Iterator[None]:
+def busy(what: str, form: str) -> Iterator[None]:
     """A sign of life on a terminal."""
     if form == "json" or not sys.stderr.isatty():
         yield

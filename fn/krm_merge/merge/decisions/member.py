@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, Identity, generate_name_of
 from krm_merge.merge.decisions.decision import Decision, FileDecision
+from krm_merge.merge.decisions.policy import Policy
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import Mapping, Scalar
 from krm_merge.text.reading.values import key_text
@@ -90,11 +91,19 @@ class ResourceOutcome:
 
 @frozen
 class PackageDecisions:
-    """All decisions of one merge: on resources, and on files that are merged as such. `folder` is where it was."""
+    """All decisions of one merge: on resources, and on files that are merged as such. `folder` is where it was.
+
+    `again` decides on one of them once more, under another policy; None where that cannot be done alone.
+    """
 
     outcomes: Sequence[ResourceOutcome] = ()
     files: Sequence[FileDecision] = ()
     folder: str = ""
+    again: DecideAgain | None = None
+
+
+DecideAgain: TypeAlias = Callable[[ResourceOutcome | FileDecision, Policy], PackageDecisions]
+"""What is decided on a resource, or a file that is merged as such, under another policy: nothing else is looked at."""
 
 
 NOTHING_DECIDED = PackageDecisions()

@@ -22,6 +22,7 @@ from krm_merge.text.reading.nodes import Canonical, Entry, Mapping, mapping_cano
 
 if TYPE_CHECKING:
     from krm_merge.merge.package.narrow import Document
+    from krm_merge.merge.package.renames import Triple
     from krm_merge.merge.package.resources import Matched
 
 
@@ -58,10 +59,11 @@ class PackageSide(Protocol):
 
 @frozen
 class PackageOutcomes:
-    """What becomes of the Kptfiles of a package, and of all else."""
+    """What becomes of the Kptfiles of a package, and of all else; `again` decides on one of them once more."""
 
     folders: Folders
     resources: list[ResourceOutcome]
+    again: Callable[[ResourceOutcome, Policy], ResourceOutcome]
 
     def outcomes(self, inhabited: Iterable[str]) -> list[ResourceOutcome]:
         """All outcomes; `inhabited` are the places of what local still has after the merge."""
@@ -88,7 +90,7 @@ class PackageMerger:
         folders = Folders([o for o in kptfiles if o.member.place not in broken], self.policy, map(dirname, broken))
         documents = [side.resources(folders) for side in sides]
         if not any(documents[:2]):
-            return PackageOutcomes(folders, [])
+            return PackageOutcomes(folders, [], lambda outcome, policy: self._under(policy)._kptfile(outcome))
         # A Kptfile alone is merged at every render: it does not pay for these imports.
         from krm_merge.merge.package.narrow import narrow
         from krm_merge.merge.package.resources import Paths, match_resources
@@ -98,7 +100,18 @@ class PackageMerger:
         schemas = Schemas(lambda: definitions_in(document for side in documents for document in side))
         paths = [side.paths for side in sides if side.paths is not None]
         matched = match_resources(*narrow(*documents), folders, Paths(*paths) if len(paths) == len(sides) else None)
-        return PackageOutcomes(folders, self._resources(matched, folders, schemas.of))
+
+        def again(outcome: ResourceOutcome, policy: Policy) -> ResourceOutcome:
+            merger = self._under(policy)
+            if outcome.member.is_kptfile:
+                return merger._kptfile(outcome)
+            members = outcome.original, outcome.upstream, outcome.local
+            return merger._resource(schemas.of(_nearest(members)), members, matched.likely_renames)
+
+        return PackageOutcomes(folders, self._resources(matched, folders, schemas.of), again)
+
+    def _under(self, policy: Policy) -> PackageMerger:
+        return replace(self, policy=policy)
 
     def kptfiles(self, original: list[Member], upstream: list[Member], local: list[Member]) -> list[ResourceOutcome]:
         """Decides on the Kptfiles of the package and its subpackages, which are matched by place (R3)."""
@@ -121,7 +134,7 @@ class PackageMerger:
         outcomes = []
         for members in matched.triples:
             before, theirs, ours = members
-            nearest = next(member for member in reversed(members) if member is not None)
+            nearest = _nearest(members)
             schema = schema_of(nearest)
             if folders.closed(nearest.place) is not None:
                 if theirs is not before and (theirs is None or not _same(schema, before, theirs)):
@@ -130,12 +143,21 @@ class PackageMerger:
                 # Most resources are the same on both upstream sides: nothing to decide, comments included.
                 outcomes.append(ResourceOutcome("kept", before, theirs, ours, []))
             else:
-                outcome = self._existence(schema, before, theirs, ours)
-                new = matched.likely_renames.get(id(before))
-                if new is not None and (outcome.decisions or (theirs is None and ours is None)):
-                    outcome.decisions.append(_likely_rename(new))
-                outcomes.append(outcome)
+                outcomes.append(self._resource(schema, members, matched.likely_renames))
         return outcomes
+
+    def _resource(self, schema: Schema, members: Triple, likely_renames: dict[int, Member]) -> ResourceOutcome:
+        original, upstream, local = members
+        outcome = self._existence(schema, original, upstream, local)
+        new = likely_renames.get(id(original))
+        if new is not None and (outcome.decisions or (upstream is None and local is None)):
+            outcome.decisions.append(_likely_rename(new))
+        return outcome
+
+    def _kptfile(self, outcome: ResourceOutcome) -> ResourceOutcome:
+        """Decides on a Kptfile once more, where the packages around it are as they were."""
+        of_place = self._root_kptfile if outcome.member.place == KPTFILE else self._subpackage_kptfile
+        return of_place(outcome.original, outcome.upstream, outcome.local)
 
     def _root_kptfile(self, original: Member | None, upstream: Member | None, local: Member | None) -> ResourceOutcome:
         # K4: never added, never deleted.
@@ -237,6 +259,10 @@ def _without_choices(policy: Member) -> Member:
         return policy
     resource.remove("resolutions")
     return replace(policy, root=resource.merged())
+
+
+def _nearest(members: Triple) -> Member:
+    return next(member for member in reversed(members) if member is not None)
 
 
 def _root(member: Member | None) -> Mapping | None:

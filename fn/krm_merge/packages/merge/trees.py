@@ -76,7 +76,16 @@ def merge_trees(
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, tags={"rule": "G", "side": "both"})
     refuse_clash(local, changes, results)
-    reached, decided = _reached(merge.policy, sides), PackageDecisions(outcomes, files)
+
+    def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
+        if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
+            return PackageDecisions([merged.again(decided, policy)])
+        path = decided.path if isinstance(decided, FileDecision) else decided.member.place
+        before, theirs, ours = (side.tree.get(path) for side in sides)
+        of_file = merge_other_file(path, before, theirs, ours, policy)
+        return PackageDecisions([] if of_file.outcome is None else [of_file.outcome], of_file.decisions)
+
+    reached, decided = _reached(merge.policy, sides), PackageDecisions(outcomes, files, again=again)
     return MergedTree({} if results.errors else changes, results, reached, decided)
 
 

@@ -1,0 +1,78 @@
+"""`krm-merge mergetool`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.commands.merge_driver import policy_around
+from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.settling import in_terminal as terminal_option
+from krm_merge.cli.settling import no_browser as no_browser_option
+from krm_merge.cli.settling import settle
+from krm_merge.cli.show import say
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.files.tree import Changed, File, Tree
+from krm_merge.packages.files.write import write_file
+from krm_merge.packages.merge.side import path_of
+from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.report.record import RecordedSide
+from krm_merge.resolve.kept import Kept
+from krm_merge.resolve.remembered import remember, remembered, remembered_at
+from krm_merge.resolve.session import Merge, Saved, Task
+from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.words import OF_GIT
+
+_HELP = """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
+
+\b
+Once:             git config mergetool.krm.cmd 'krm-merge mergetool "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
+                  git config mergetool.krm.trustExitCode true
+At conflicts:     git mergetool --tool krm
+
+The three versions are merged anew, so markers in MERGED do not count. What is chosen is remembered in the
+repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is 0
+where the file is saved without conflicts, else 1; then MERGED is as it was.
+"""
+
+
+@click.command("mergetool", help=_HELP)
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("local", type=click.Path(path_type=Path))
+@click.argument("remote", type=click.Path(path_type=Path))
+@click.argument("merged", type=click.Path(path_type=Path))
+@terminal_option
+@no_browser_option
+def command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bool, no_browser: bool) -> None:
+    """Runs the command."""
+    # git gives no BASE, or an empty one, where both sides added the file.
+    files = [read_file(place) if place.exists() else File(b"") for place in (base, local, remote)]
+    path = path_of(merged.name, files[1])
+    original, ours, theirs = ({path: file} if file.data else {} for file in files)
+    choices = MergeChoices.of(None, "smart", None, of_branches=True).obeying(policy_around(merged))
+    sides = {"original": RecordedSide("base"), "upstream": RecordedSide("theirs"), "local": RecordedSide("ours")}
+
+    def merge(policy: Policy) -> Merge:
+        done = merge_trees(original, theirs, ours, choices.merger_under(policy))
+        return Merge(done.changes, done.results, [done.decided], sides)
+
+    memory = remembered_at(merged.absolute().parent)
+    task = Task(str(merged), ours, merge, (), choices.package, remembered(memory), writes_policy=False)
+
+    def write(saved: Saved) -> None:
+        now: Tree = Changed(ours, saved.changes)
+        if path not in now:
+            raise PackageError(f"{merged}: nothing is left of it; remove it with git rm")
+        write_file(merged, now[path])
+        if memory is not None:
+            remember(memory, saved.made)
+
+    host = Host(task, Kept(None, task.policy_file), write)
+    if not host.session.open:
+        host.save()
+        say(f"{merged}: settled by what was chosen before")
+    elif not settle(host, OF_GIT, in_terminal=in_terminal, no_browser=no_browser):
+        sys.exit(1)

@@ -1,0 +1,135 @@
+"""`krm-merge resolve`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.commands.update import busy, refuse_uncommitted, sides_of, version_of
+from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.settling import in_terminal as terminal_option
+from krm_merge.cli.settling import no_browser as no_browser_option
+from krm_merge.cli.settling import settle
+from krm_merge.cli.show import opened_journal, say, show_results, summary
+from krm_merge.cli.sides import destination, read_sides
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.packages.fetch.git import GitRepositories
+from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.packages.update import RememberedRepositories, update
+from krm_merge.report.record import SIDES, RecordedSide
+from krm_merge.resolve.kept import Kept, kept_beside
+from krm_merge.resolve.remembered import remembered, remembered_at
+from krm_merge.resolve.session import Merge, Saved, Task
+from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.words import OF_PACKAGES
+
+
+@click.command("resolve")
+@click.argument("places", metavar="PKG[@REF] | ORIGINAL UPSTREAM LOCAL", nargs=-1)
+@terminal_option
+@no_browser_option
+@options.rules
+@options.function_identity
+@click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
+def command(
+    places: tuple[str, ...],
+    in_terminal: bool,
+    no_browser: bool,
+    rules_file: Path | None,
+    function_identity: str,
+    allow_dirty: bool,
+) -> None:
+    """Settle the conflicts of an update of the package PKG to REF, or of a merge of ORIGINAL and UPSTREAM into LOCAL.
+
+    A page opens in the browser: every conflict with its three values. Saving writes the merged package as a whole or
+    not at all, as `update` does, and the choices into its MergePolicy, so that nobody is asked again. What is chosen is
+    kept at once: after an interruption, the same command goes on where it was.
+
+    The exit code is 1 where it was closed without saving; then nothing has changed.
+    """
+    if "-" in (*places, str(rules_file)):
+        raise click.UsageError("stdin is for answers here; name files")
+    choices = MergeChoices.of(None, function_identity, rules_file)
+    if len(places) == 3:
+        original, upstream, local = map(Path, places)
+        opened = _merge_of((original, upstream, local), choices)
+    elif len(places) < 2:
+        opened = _update_of(places[0] if places else ".", choices, allow_dirty)
+    else:
+        raise click.UsageError("give one package, or three versions: ORIGINAL UPSTREAM LOCAL")
+    with opened as host:
+        if not settle(host, OF_PACKAGES, in_terminal=in_terminal, no_browser=no_browser):
+            sys.exit(1)
+
+
+@contextmanager
+def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterator[Host]:
+    """The session about an update of a package."""
+    directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
+    place = Path(directory or ".")
+    if not place.is_dir():
+        raise PackageError(f"{place}: there is no such directory")
+    with opened_journal(place) as journal:
+        if not allow_dirty and journal.recovered != "completed":
+            refuse_uncommitted(place)
+        local, repositories = Directory(place), RememberedRepositories(GitRepositories())
+        choices = choices.obeying(local)
+
+        def merge(policy: Policy) -> Merge:
+            merger = choices.merger_under(policy)
+            done = update(local, repositories, merger, name=str(place), ref=ref or None)
+            packages = [version_of(updated) for updated in done.packages]
+            return Merge(done.changes, done.results, done.decided, sides_of(done, place), packages)
+
+        task = Task(str(place), local, merge, choices.rules.rules, choices.package, remembered(remembered_at(place)))
+        kept = Kept(kept_beside(place), task.policy_file)
+
+        def write(saved: Saved) -> None:
+            journal.commit(saved.changes, local)
+            _show(task, saved)
+
+        with busy(f"fetching the upstream of {place}", "text"):
+            host = Host(task, kept, write)
+        yield host
+
+
+@contextmanager
+def _merge_of(places: tuple[Path, Path, Path], choices: MergeChoices) -> Iterator[Host]:
+    """The session about three directories or files; the result is written to the last one."""
+    local = places[2]
+    with destination(local, None, in_place=True) as write_changes:
+        trees = read_sides(places)
+        choices = choices.obeying(trees[2])
+        sides: dict[str, RecordedSide] = {n: RecordedSide(str(p)) for n, p in zip(SIDES[:3], places, strict=True)}
+
+        def merge(policy: Policy) -> Merge:
+            merged = merge_trees(*trees, choices.merger_under(policy))
+            return Merge(merged.changes, merged.results, [merged.decided], sides)
+
+        is_package = local.is_dir()
+        earlier = remembered(remembered_at(local if is_package else local.parent))
+        task = Task(str(local), trees[2], merge, choices.rules.rules, choices.package, earlier, is_package)
+        kept = Kept(kept_beside(local), task.policy_file)
+
+        def write(saved: Saved) -> None:
+            assert write_changes is not None
+            write_changes(trees[2], saved.changes)
+            _show(task, saved)
+
+        yield Host(task, kept, write)
+
+
+def _show(task: Task, saved: Saved) -> None:
+    """Says what was written, on stderr: stdout has the address alone."""
+    show_results(saved.results, quiet=True)
+    say(f"saved {task.name}: {summary(task.local, saved.changes, saved.results)}{_settled(saved.made)}")
+
+
+def _settled(made: Sequence[object]) -> str:
+    return f"; {len(made)} choices are in its MergePolicy" if len(made) > 1 else ""

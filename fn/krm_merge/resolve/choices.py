@@ -1,0 +1,142 @@
+"""What was chosen in a session, step by step: choices on single conflicts, and rules for their places (P2, P6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from krm_merge.krm.fieldpath import Step as PathStep
+from krm_merge.krm.fieldpath import format_path, parse_path
+from krm_merge.krm.identity import Identity
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Rule
+from krm_merge.merge.decisions.resolution import Choice, Resolution, without_positions
+from krm_merge.report.record import DecisionRecord, RecordedResource
+from krm_merge.text.reading.values import Value
+
+Key: TypeAlias = tuple[Identity | None, tuple[PathStep, ...], Nature, str]
+"""What two choices have in common of which the later one replaces the other."""
+
+OF_SESSION: Final = -1
+"""The number of a resolution that is not written anywhere yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A choice on a conflict, and the resource that it is about as it is written down; None for any resource."""
+
+    resolution: Resolution
+    resource: RecordedResource | None = None
+
+    @property
+    def key(self) -> Key:
+        """What it is replaced by."""
+        chosen = self.resolution
+        return chosen.identity, without_positions(chosen.path), chosen.nature, chosen.fingerprint
+
+    def to_value(self) -> dict[str, Value]:
+        """As a MergePolicy has it."""
+        chosen = self.resolution
+        value: dict[str, Value] = {} if self.resource is None else {"resource": self.resource.to_value()}
+        value |= {"path": format_path(chosen.path)} if chosen.path else {}
+        value |= {"nature": chosen.nature, "fingerprint": chosen.fingerprint, "choice": chosen.choice}
+        return value | {"value": chosen.value} if chosen.choice == "value" else value
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was chosen at once, and can be undone at once."""
+
+    made: tuple[Made, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """All that holds after some steps: the latest choice on each conflict, and the rules, the latest first."""
+
+    made: tuple[Made, ...]
+    rules: tuple[Rule, ...]
+
+    @classmethod
+    def after(cls, steps: Iterable[Step]) -> Choices:
+        """What the steps leave."""
+        made: dict[Key, Made] = {}
+        rules: dict[tuple[object, ...], Rule] = {}
+        for step in steps:
+            for one in step.made:
+                _replace(made, one)
+            for rule in step.rules:
+                # A choice would come before the rule.
+                made = {key: one for key, one in made.items() if not _is_about(one, rule)}
+                rules[_place_of(rule)] = rule
+        return cls(tuple(made.values()), tuple(reversed(rules.values())))
+
+    def of(self, identities: Iterable[Identity]) -> Iterator[Made]:
+        """The choices that may be for a resource with one of these names."""
+        known = {None, *identities}
+        return (one for one in self.made if one.resolution.identity in known)
+
+
+def made(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> Made:
+    """A choice on the conflict of a record; `anywhere` is for every place with its fingerprint."""
+    resource = None if anywhere else record.resource
+    resolution = Resolution(
+        nature=record.nature,
+        path=parse_path(record.path) if record.path else (),
+        fingerprint=record.fingerprint,
+        choice=choice,
+        value=value,
+        identity=None if resource is None else identity_of(resource),
+        place=place,
+        number=OF_SESSION,
+    )
+    return Made(resolution, resource)
+
+
+def rule_for(record: DecisionRecord, choice: Choice, place: str) -> Rule | None:
+    """The rule that makes a choice hold at its place for good, as narrow as that (P6); None where none can be."""
+    if record.resource is None or choice not in ("upstream", "local"):
+        return None
+    path = parse_path(record.path) if record.path else ()
+    if any(isinstance(step, int) for step in path):
+        # Positions are others after the next change.
+        return None
+    identity = identity_of(record.resource)
+    return Rule(
+        group=identity.group,
+        kind=identity.kind,
+        namespace=identity.namespace,
+        name=identity.name,
+        path=path or None,
+        on_conflict=None if record.rule == "F5" else choice,
+        on_delete=choice if record.rule == "F5" else None,
+        place=place,
+    )
+
+
+def identity_of(resource: RecordedResource) -> Identity:
+    """A resource as rules name it."""
+    group = resource.api_version.rpartition("/")[0]
+    return Identity(group, resource.kind, resource.namespace, resource.name)
+
+
+def _replace(known: dict[Key, Made], new: Made) -> None:
+    """Puts a choice last; one that is for any resource replaces those for single ones."""
+    identity, _, nature, fingerprint = new.key
+    known.pop(new.key, None)
+    if identity is None:
+        for key in [key for key in known if key[2:] == (nature, fingerprint)]:
+            del known[key]
+    known[new.key] = new
+
+
+def _is_about(one: Made, rule: Rule) -> bool:
+    chosen = one.resolution
+    identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
+    return chosen.identity == identity and without_positions(chosen.path) == without_positions(rule.path or ())
+
+
+def _place_of(rule: Rule) -> tuple[object, ...]:
+    return rule.group, rule.kind, rule.namespace, rule.name, rule.path, rule.on_delete is None

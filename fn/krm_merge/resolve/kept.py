@@ -1,0 +1,114 @@
+"""Choices on the disk as they are made, beside the package: a session that is killed loses none (W5)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.functions.policy.merge_policy import KIND, policy_of
+from krm_merge.packages.files.directory import PackageError, reason
+from krm_merge.report.record import RecordedResource
+from krm_merge.resolve.choices import Made, Step
+from krm_merge.resolve.policy_text import rule_value
+from krm_merge.startup import replace as replaced
+from krm_merge.text.reading.values import Value
+
+Event: TypeAlias = "Step | Literal['undo', 'redo']"
+
+_HEAD: dict[str, Value] = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": KIND}
+
+
+def kept_beside(place: Path) -> Path:
+    """Where the choices on a package or file are kept; no command takes it for a part of a package around it."""
+    resolved = place.resolve()
+    return resolved.parent / f".{resolved.name}.choices.krm-merge"
+
+
+@dataclass(slots=True)
+class Kept:
+    """A file of choices: one line for each thing that was done. `place` None keeps nothing.
+
+    `steps` are those that hold when the file is read. `policy_file` is where choices are going to be written.
+    """
+
+    place: Path | None
+    policy_file: str
+    steps: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Reads the file, if there is one. Raises PackageError where it cannot be read, or nothing can be kept."""
+        if self.place is None:
+            return
+        try:
+            lines = self.place.read_text(encoding="utf-8").split("\n") if self.place.exists() else []
+            if not os.access(self.place.parent, os.W_OK):
+                raise PermissionError(13, f"{self.place.parent} cannot be written to, so choices cannot be kept")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PackageError(f"{self.place}: {reason(error) if isinstance(error, OSError) else error}") from None
+        undone: list[Step] = []
+        # What was being written when the program was killed has no end.
+        for number, line in enumerate(lines[:-1], 1):
+            try:
+                self._do_again(json.loads(line), undone)
+            except (ValueError, TypeError, LookupError, KrmMergeError) as error:
+                why = f"line {number} cannot be read ({error}); remove the file to begin again"
+                raise PackageError(f"{self.place}: {why}") from None
+
+    def add(self, event: Event) -> None:
+        """Writes down what was done. Raises PackageError."""
+        if self.place is None:
+            return
+        line = json.dumps(event if isinstance(event, str) else _value_of(event)) + "\n"
+        try:
+            handle = os.open(self.place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(handle, line.encode())
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise PackageError(f"{self.place}: {reason(error)}; the choice is not kept") from None
+
+    def remove(self) -> None:
+        """Takes the file away: all of it is written where it belongs, or nothing holds."""
+        if self.place is not None:
+            self.place.unlink(missing_ok=True)
+
+    def _do_again(self, event: Value, undone: list[Step]) -> None:
+        if event == "undo":
+            undone.append(self.steps.pop())
+        elif event == "redo":
+            self.steps.append(undone.pop())
+        elif isinstance(event, Mapping):
+            self.steps.append(self._step(event))
+            undone.clear()
+        else:
+            raise ValueError("a choice, undo or redo is expected")
+
+    def _step(self, value: Mapping[str, Value]) -> Step:
+        policy = policy_of({**_HEAD, **value}, self.policy_file)
+        written = value.get("resolutions")
+        assert isinstance(written, list)
+        made = tuple(
+            Made(replaced(resolution, place=self.policy_file, number=-1), _resource(one))
+            for resolution, one in zip(policy.resolutions.all, written, strict=True)
+        )
+        return Step(made, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))
+
+
+def _value_of(step: Step) -> Mapping[str, Value]:
+    return {
+        "resolutions": [one.to_value() for one in step.made],
+        "rules": [rule_value(rule) for rule in step.rules],
+    }
+
+
+def _resource(written: Value) -> RecordedResource | None:
+    about = written.get("resource") if isinstance(written, Mapping) else None
+    if not isinstance(about, Mapping):
+        return None
+    return RecordedResource(*(str(about[name]) for name in ("apiVersion", "kind", "namespace", "name")))

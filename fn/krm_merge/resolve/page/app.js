@@ -1,0 +1,336 @@
+// The page: shows what the server says, and sends what somebody chooses. It merges nothing.
+
+import { Refused, ask } from "./api.js";
+import { automatic } from "./automatic.js";
+import { Card, KEYS, cardAt } from "./card.js";
+import { byId, make } from "./dom.js";
+import { alike, conflicts, load, state, update } from "./state.js";
+import { drawTree } from "./tree.js";
+
+const FILLED_AT_ONCE = 60;
+
+/** @type {Map<string, Card>} */
+const cards = new Map();
+let current = "";
+let isOver = false;
+let isBusy = false;
+
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      const card = entry.isIntersecting ? cardAt(entry.target) : undefined;
+      if (card && !card.isFilled) card.fill();
+    }
+  },
+  { rootMargin: "600px" },
+);
+
+// ---- drawing -------------------------------------------------------------------------------------------------------
+
+function drawAll() {
+  const main = byId("cards");
+  cards.clear();
+  near.disconnect();
+  main.replaceChildren();
+  let file = "";
+  let section = main;
+  for (const one of conflicts()) {
+    if (one.file !== file || section === main) {
+      file = one.file;
+      section = make("section", { "aria-label": file }, make("h2", {}, make("code", {}, file)));
+      main.append(section);
+    }
+    const card = new Card(one.id, choose);
+    cards.set(one.id, card);
+    section.append(card.element);
+    if (cards.size <= FILLED_AT_ONCE) card.fill();
+    else near.observe(card.element);
+  }
+  if (!cards.size) main.append(make("p", { class: "empty" }, "No conflicts: nothing was changed on both sides in different ways."));
+  drawAutomatic();
+  drawTree();
+  drawHead();
+  main.setAttribute("aria-busy", "false");
+}
+
+function drawAutomatic() {
+  document.getElementById("automatic")?.remove();
+  const folded = automatic();
+  if (folded) byId("cards").append(folded);
+}
+
+function drawHead() {
+  const settled = conflicts().length - state.open;
+  const total = conflicts().length;
+  byId("package").textContent = state.package;
+  const refs = ["original", "upstream"].flatMap((side) => state.sides[side]?.ref ?? []);
+  byId("refs").textContent = refs.length === 2 && refs[0] !== "base" ? refs.join(" → ") : "";
+  document.title = `${state.package}: ${state.open ? `${state.open} open` : "all settled"}`;
+  const said = state.open ? `${state.open} open · ${settled} settled` : total ? `All ${total} settled` : "No conflicts";
+  const count = byId("count");
+  if (count.textContent !== said) count.textContent = said;
+  count.className = state.open ? "" : "done";
+  const bar = byId("bar");
+  bar.setAttribute("aria-valuemax", String(total));
+  bar.setAttribute("aria-valuenow", String(settled));
+  /** @type {HTMLElement} */ (bar.firstElementChild).style.width = `${total ? (100 * settled) / total : 100}%`;
+  enable("undo", state.canUndo);
+  enable("redo", state.canRedo);
+  enable("save", !state.open);
+  enable("next", state.open > 0);
+  enable("previous", state.open > 0);
+}
+
+/**
+ * @param {string} id
+ * @param {boolean} is
+ */
+function enable(id, is) {
+  /** @type {HTMLButtonElement} */ (byId(id)).disabled = !is;
+}
+
+/** @param {string} text */
+function notice(text) {
+  const place = byId("notice");
+  place.textContent = text;
+  place.hidden = !text;
+}
+
+/**
+ * Draws what an answer changed.
+ * @param {any} answer
+ * @param {string} about
+ */
+function take(answer, about) {
+  const shape = () => conflicts().map((one) => one.id).join();
+  const before = shape();
+  update(answer, about || undefined);
+  notice("");
+  if (shape() === before) {
+    for (const one of answer.records) {
+      cards.get(one.id)?.draw();
+      for (const id of alike(one)) if (id !== one.id && !answer.words[id]) break;
+    }
+    drawTree();
+    drawHead();
+    drawAutomatic();
+  } else {
+    drawAll();
+  }
+  const card = cards.get(current) ?? cards.get(conflicts()[0]?.id ?? "");
+  if (card) point(card);
+}
+
+// ---- what is sent --------------------------------------------------------------------------------------------------
+
+/**
+ * @param {() => Promise<void>} work
+ * @param {(text: string) => void} [refused] shows why something is refused; by default above all
+ */
+async function busy(work, refused = notice) {
+  if (isBusy || isOver) return;
+  isBusy = true;
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (error.status === 409) {
+      await reload();
+      notice(`${error.message}. This is how it is now.`);
+    } else {
+      refused(error.message);
+    }
+  } finally {
+    isBusy = false;
+  }
+}
+
+/**
+ * @param {Card} card
+ * @param {string} choice
+ * @param {string} [value]
+ */
+function choose(card, choice, value) {
+  const { forAll, always } = card;
+  const ids = forAll ? alike(card.record) : [card.id];
+  void busy(
+    async () => {
+      const body = { revision: state.revision, ids, choice, ...(value === undefined ? {} : { value }), ...(always ? { always } : {}) };
+      const answer = await ask("/api/choose", body);
+      card.forAll = card.always = false;
+      point(card);
+      take(answer, card.id);
+    },
+    (text) => card.say(text),
+  );
+}
+
+/** @param {"undo" | "redo"} what */
+function step(what) {
+  if (!(what === "undo" ? state.canUndo : state.canRedo)) return;
+  void busy(async () => {
+    const answer = await ask(`/api/${what}`, { revision: state.revision });
+    const first = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
+    if (first) current = first.id;
+    take(answer, current);
+  });
+}
+
+function save() {
+  if (state.open) {
+    go(1, true);
+    notice(state.open === 1 ? "1 conflict is still open." : `${state.open} conflicts are still open.`);
+    return;
+  }
+  void busy(async () => {
+    const { files } = await ask("/api/save", { revision: state.revision });
+    const noun = files.length === 1 ? "1 file was written." : `${files.length} files were written.`;
+    end("Saved", files.length ? noun : "No file had to change.", files);
+    await ask("/api/close", {});
+  });
+}
+
+function close() {
+  void busy(async () => {
+    await ask("/api/close", {});
+    const kept = state.canUndo ? " What you chose is kept: run the same command again to go on." : "";
+    end("Closed without saving", `Nothing was changed.${kept}`, []);
+  });
+}
+
+/**
+ * @param {string} title
+ * @param {string} text
+ * @param {string[]} files
+ */
+function end(title, text, files) {
+  isOver = true;
+  for (const one of document.querySelectorAll("header button")) one.setAttribute("disabled", "");
+  const names = files.slice(0, 20).map((name) => make("li", {}, make("code", {}, name)));
+  const rest = files.length > 20 ? make("p", {}, `and ${files.length - 20} more`) : null;
+  const panel = make("div", { class: "end", role: "status", tabindex: "-1" }, make("h2", {}, title), make("p", {}, text), make("ul", {}, ...names), rest, make("p", {}, "You can close this page."));
+  notice("");
+  byId("tree").replaceChildren();
+  byId("layout").className = "over";
+  byId("cards").replaceChildren(panel);
+  document.title = `${state.package}: ${title.toLowerCase()}`;
+  panel.focus();
+}
+
+async function reload() {
+  load(await ask("/api/report"));
+  drawAll();
+  const named = { upstream: "take", local: "keep", original: "back to the" };
+  for (const [side, verb] of Object.entries(named)) {
+    const place = document.querySelector(`#keys [data-side=${side}]`);
+    if (place) place.textContent = `${verb} ${state.labels[side]?.toLowerCase()}`;
+  }
+}
+
+// ---- moving --------------------------------------------------------------------------------------------------------
+
+/** @param {Card} card */
+function point(card) {
+  const before = cards.get(current);
+  before?.element.removeAttribute("aria-current");
+  current = card.id;
+  card.element.setAttribute("aria-current", "true");
+  for (const link of document.querySelectorAll("#tree .on")) link.classList.remove("on");
+  document.querySelector(`#tree a[href="#${card.element.id}"]`)?.classList.add("on");
+}
+
+/**
+ * @param {number} by
+ * @param {boolean} amongOpen
+ */
+function go(by, amongOpen) {
+  const ids = conflicts().map((one) => one.id);
+  let at = ids.indexOf(current);
+  for (let tried = 0; tried < ids.length; tried++) {
+    at = current || tried ? (at + by + ids.length) % ids.length : 0;
+    const card = cards.get(ids[at] ?? "");
+    if (card && (!amongOpen || card.record.status === "open")) {
+      show(card);
+      return;
+    }
+  }
+}
+
+/** @param {Card} card */
+function show(card) {
+  if (!card.isFilled) card.fill();
+  point(card);
+  card.element.focus({ preventScroll: true });
+  card.element.scrollIntoView({ block: "nearest" });
+}
+
+// ---- keys and buttons ----------------------------------------------------------------------------------------------
+
+/** @type {Record<string, () => void>} */
+const GLOBAL = {
+  j: () => go(1, false),
+  k: () => go(-1, false),
+  n: () => go(1, true),
+  p: () => go(-1, true),
+  z: () => step("undo"),
+  y: () => step("redo"),
+  s: save,
+  "?": () => /** @type {HTMLDialogElement} */ (byId("keys")).showModal(),
+};
+
+/** @param {KeyboardEvent} event */
+function onKey(event) {
+  const at = event.target;
+  if (event.ctrlKey || event.metaKey || event.altKey || isOver) return;
+  if (at instanceof HTMLTextAreaElement || (at instanceof Element && at.closest("dialog"))) return;
+  const card = cards.get(current);
+  const choice = Object.keys(KEYS).find((name) => KEYS[name] === event.key);
+  const known = GLOBAL[event.key];
+  if (known) known();
+  else if (!card) return;
+  else if (choice && card.record.choices.includes(choice)) choice === "value" ? card.edit() : choose(card, choice);
+  else if (event.key === "a") card.switch("forAll");
+  else if (event.key === "w") card.switch("always");
+  else if (event.key === "c" && card.record.path) card.toggleContext();
+  else return;
+  event.preventDefault();
+}
+
+/** @type {Record<string, () => void>} */
+const BUTTONS = {
+  previous: () => go(-1, true),
+  next: () => go(1, true),
+  undo: () => step("undo"),
+  redo: () => step("redo"),
+  save,
+  close,
+  help: () => GLOBAL["?"]?.(),
+  files: () => {
+    const isShown = byId("layout").classList.toggle("with-tree");
+    byId("files").setAttribute("aria-expanded", String(isShown));
+  },
+};
+
+async function begin() {
+  document.addEventListener("keydown", onKey);
+  for (const [id, what] of Object.entries(BUTTONS)) byId(id).addEventListener("click", what);
+  byId("cards").addEventListener("focusin", (event) => {
+    const card = cardAt(/** @type {Element} */ (event.target));
+    if (card && card.id !== current) point(card);
+  });
+  byId("tree").addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const card = cardAt(document.querySelector(link?.getAttribute("href")?.replace("#", "#") ?? "#cards"));
+    if (!card) return;
+    event.preventDefault();
+    byId("layout").classList.remove("with-tree");
+    byId("files").setAttribute("aria-expanded", "false");
+    show(card);
+  });
+  await busy(reload);
+  const first = cards.get(conflicts().find((one) => one.status === "open")?.id ?? "");
+  if (first) point(first);
+  if (state.notices.length) notice(state.notices.join(" · "));
+}
+
+void begin();

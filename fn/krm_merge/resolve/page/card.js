@@ -1,0 +1,286 @@
+// One conflict: where it is, what happened, the values of the three sides, what can be chosen, and what comes out.
+
+import { ask } from "./api.js";
+import { button, make } from "./dom.js";
+import { SIDES, alike, record, resourceOf, state, textOf } from "./state.js";
+
+/** @typedef {import("./state.js").Decision} Decision */
+
+/** @type {Record<string, string>} */
+export const KEYS = {
+  upstream: "u",
+  local: "l",
+  original: "o",
+  "upstream-then-local": "b",
+  "local-then-upstream": "B",
+  recognise: "r",
+  value: "e",
+};
+
+/** @type {Record<string, string>} */
+const NATURES = { upstream: "up", local: "lo", original: "or" };
+
+const LONGEST = 4000;
+
+/** @type {WeakMap<HTMLElement, Card>} */
+const cards = new WeakMap();
+
+/**
+ * @param {Element | null} element
+ * @returns {Card | undefined}
+ */
+export function cardAt(element) {
+  const article = element?.closest("article");
+  return article instanceof HTMLElement ? cards.get(article) : undefined;
+}
+
+/** What can be done with a conflict; the host of the cards does it. */
+export class Card {
+  /**
+   * @param {string} id
+   * @param {(card: Card, choice: string, value?: string) => void} choose
+   */
+  constructor(id, choose) {
+    this.id = id;
+    this.choose = choose;
+    this.forAll = false;
+    this.always = false;
+    this.isFilled = false;
+    this.showsContext = false;
+    this.element = make("article", { id: `c-${id}`, tabindex: "-1", "aria-labelledby": `t-${id}` });
+    cards.set(this.element, this);
+    this.draw();
+  }
+
+  get record() {
+    return record(this.id);
+  }
+
+  /** Draws the head, and all below it once somebody comes near. */
+  draw() {
+    const one = this.record;
+    const isOpen = one.status === "open";
+    this.element.className = isOpen ? "open" : "settled";
+    const status = isOpen ? "open" : `settled: ${this.outcome()}`;
+    this.element.replaceChildren(
+      make(
+        "h3",
+        { id: `t-${this.id}` },
+        make("code", {}, one.path || resourceOf(one) || one.file),
+        make("span", { class: "res" }, one.path ? resourceOf(one) : ""),
+        make("span", { class: `pill ${isOpen ? "" : "done"}` }, status),
+      ),
+    );
+    if (this.isFilled) this.fill();
+  }
+
+  outcome() {
+    const one = this.record;
+    const by = one.settledBy ?? "";
+    const named = { value: "your own value", recognise: "recognised", ...lower(state.labels) };
+    const chosen = one.chosen ? (/** @type {any} */ (named)[one.chosen] ?? "both") : "as merged";
+    return by.startsWith("rule") ? `${chosen}, always` : chosen;
+  }
+
+  fill() {
+    this.isFilled = true;
+    const one = this.record;
+    while (this.element.childElementCount > 1) this.element.lastElementChild?.remove();
+    this.sides = make("div", { class: "sides" }, ...SIDES.map((side) => this.side(side)));
+    this.result = make("div", { class: "result", hidden: true });
+    this.verdict = make("p", { class: "verdict", role: "alert", hidden: true });
+    this.element.append(make("p", { class: "why" }, state.words.get(this.id)?.said ?? one.message));
+    this.element.append(this.sides, this.result, this.actions(), this.verdict);
+    this.enrich();
+  }
+
+  /**
+   * @param {string} side
+   * @param {[string, boolean][]} [marks] the value in pieces, each with whether it is new
+   */
+  side(side, marks) {
+    const one = this.record;
+    const ref = state.sides[side]?.ref;
+    const label = ref && side === "upstream" && ref !== side ? `${state.labels[side]}, ${ref}` : state.labels[side];
+    const picked = one.chosen === side;
+    return make(
+      "div",
+      { class: `side ${NATURES[side]}${picked ? " picked" : ""}` },
+      make("h4", {}, label, picked ? make("span", { class: "kept" }, " chosen") : ""),
+      this.value(side, marks),
+    );
+  }
+
+  /**
+   * @param {string} side
+   * @param {[string, boolean][]} [marks]
+   */
+  value(side, marks) {
+    const one = this.record;
+    if (one.alike) {
+      const letter = one.alike[side];
+      const same = SIDES.filter((other) => other !== side && one.alike?.[other] === letter);
+      const said = same.length ? `same as ${same.map((name) => state.labels[name]?.toLowerCase()).join(", ")}` : "differs";
+      return make("p", { class: "gone" }, letter ? `hidden value, ${said}` : "nothing");
+    }
+    const text = textOf(one, side);
+    if (text === null) return make("p", { class: "gone" }, "original" in one && side !== "original" ? "deleted" : "nothing");
+    if (text === "") return make("p", { class: "gone" }, "empty text");
+    const long = text.length > LONGEST;
+    const pieces = long || !marks ? [text.slice(0, LONGEST)] : marks.map(([piece, isNew]) => (isNew ? make("mark", {}, piece) : piece));
+    const more = long ? make("button", { type: "button", class: "link more" }, `Show all ${text.length} characters`) : null;
+    const shown = make("pre", { class: "v", tabindex: text.length > 400 ? "0" : null }, ...pieces);
+    more?.addEventListener("click", () => {
+      shown.textContent = text;
+      more.remove();
+    });
+    return make("div", {}, shown, more);
+  }
+
+  actions() {
+    const one = this.record;
+    const words = state.words.get(this.id)?.choices ?? {};
+    const group = make("div", { class: "acts", role: "group", "aria-labelledby": `t-${this.id}` });
+    for (const choice of one.choices) {
+      const pressed = one.chosen === choice;
+      const attributes = { class: `${NATURES[choice] ?? ""}${pressed ? " on" : ""}`, "aria-pressed": String(pressed), "data-choice": choice };
+      const made = button(words[choice] ?? choice, KEYS[choice] ?? "", attributes);
+      made.addEventListener("click", () => (choice === "value" ? this.edit() : this.choose(this, choice)));
+      group.append(made);
+    }
+    group.append(this.more());
+    return group;
+  }
+
+  more() {
+    const one = this.record;
+    const more = make("span", { class: "more" });
+    const count = alike(one).length;
+    if (count > 1 && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
+    if (this.mayBeRule()) more.append(this.toggle("always", "Always here", "w"));
+    if (one.path && !one.redacted) {
+      const label = this.showsContext ? "Hide the lines around" : "Show the lines around";
+      const made = button(label, "c", { class: "link", "aria-expanded": String(this.showsContext) });
+      made.addEventListener("click", () => this.toggleContext());
+      more.append(made);
+    }
+    const rule = make("a", { class: "rule", target: "_blank", rel: "noopener noreferrer" }, `Rule ${one.rule}`);
+    rule.href = `https://github.com/krm-merge/krm-merge/blob/main/${one.docs}`;
+    more.append(rule);
+    return more;
+  }
+
+  mayBeRule() {
+    const one = this.record;
+    return Boolean(state.policyFile && one.resource && !/\[\d+\]/.test(one.path) && one.choices.includes("local"));
+  }
+
+  /**
+   * @param {"forAll" | "always"} what
+   * @param {string} label
+   * @param {string} key
+   */
+  toggle(what, label, key) {
+    const made = button(label, key, { class: "link toggle", "aria-pressed": String(this[what]), "data-toggle": what });
+    made.addEventListener("click", () => this.switch(what));
+    return made;
+  }
+
+  /**
+   * Says that the next choice is for more than this once; what is chosen already is chosen again.
+   * @param {"forAll" | "always"} what
+   */
+  switch(what) {
+    const made = this.element.querySelector(`[data-toggle=${what}]`);
+    if (!made) return;
+    this[what] = !this[what];
+    made.setAttribute("aria-pressed", String(this[what]));
+    const chosen = this.record.chosen;
+    if (this[what] && chosen && chosen !== "value" && this.record.status === "settled") this.choose(this, chosen);
+  }
+
+  toggleContext() {
+    this.showsContext = !this.showsContext;
+    this.fill();
+    this.element.querySelector(/** @type {any} */ (".more [aria-expanded]"))?.focus();
+  }
+
+  edit() {
+    const open = this.element.querySelector("form");
+    if (open) return open.querySelector("textarea")?.focus();
+    const one = this.record;
+    const known = textOf(one, one.chosen === "value" ? "result" : "local") ?? textOf(one, "upstream") ?? "";
+    const area = make("textarea", { id: `v-${this.id}`, spellcheck: "false", rows: String(Math.min(20, known.split("\n").length + 1)) });
+    area.value = known;
+    const use = make("button", { class: "primary" }, "Use this value");
+    const cancel = make("button", { type: "button" }, "Cancel");
+    const form = make(
+      "form",
+      { class: "editor" },
+      make("label", { for: area.id }, "A value of your own, as YAML"),
+      area,
+      make("p", { class: "acts" }, use, cancel),
+    );
+    const end = () => {
+      form.remove();
+      this.say("");
+      this.element.focus();
+    };
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.choose(this, "value", area.value);
+    });
+    cancel.addEventListener("click", end);
+    area.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") end();
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    });
+    this.verdict?.before(form);
+    area.focus();
+    area.select();
+  }
+
+  /**
+   * What the server thinks of a choice; "" where it is right.
+   * @param {string} text
+   */
+  say(text) {
+    if (!this.verdict) return;
+    this.verdict.hidden = !text;
+    this.verdict.textContent = text;
+  }
+
+  /** Gets what differs, and the lines around. */
+  async enrich() {
+    const asked = state.revision;
+    const found = await ask(`/api/context?id=${encodeURIComponent(this.id)}`).catch(() => null);
+    if (!found || !this.sides || asked !== state.revision || !state.records.has(this.id)) return;
+    this.sides.replaceChildren(...SIDES.map((side) => this.side(side, found.marks[side])));
+    const isShown = this.record.status === "settled" || this.showsContext;
+    if (this.result && isShown) this.drawResult(this.result, found.result);
+  }
+
+  /**
+   * @param {HTMLElement} place
+   * @param {{ lines: string[], start: number, stop: number }} [context]
+   */
+  drawResult(place, context) {
+    const one = this.record;
+    place.hidden = false;
+    const heading = make("h4", {}, one.status === "open" ? "Now, until it is settled" : "Result");
+    if (!context) {
+      const gone = !("result" in one) && !one.alike;
+      place.replaceChildren(heading, gone ? make("p", { class: "gone" }, "nothing is left here") : this.value("result"));
+      return;
+    }
+    const lines = context.lines.map((line, at) =>
+      make("span", { class: at >= context.start && at < context.stop ? "here" : null }, `${line}\n`),
+    );
+    place.replaceChildren(heading, make("pre", { tabindex: "0", "aria-label": "The lines around" }, ...lines));
+  }
+}
+
+/** @param {Record<string, string>} labels */
+function lower(labels) {
+  return Object.fromEntries(Object.entries(labels).map(([side, label]) => [side, label.toLowerCase()]));
+}

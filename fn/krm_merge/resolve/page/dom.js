@@ -1,0 +1,50 @@
+// Makes elements. Content is text and never markup: it comes from packages.
+
+/**
+ * @typedef {string | Node | null | undefined | false} Content
+ */
+
+/**
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, string | boolean | number | null>} [attributes] one that is false or null is left out
+ * @param {...Content} content
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
+export function make(name, attributes = {}, ...content) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== false && value !== null) element.setAttribute(key, value === true ? "" : String(value));
+  }
+  element.append(...shown(content));
+  return element;
+}
+
+/**
+ * @param {Content[]} content
+ * @returns {(string | Node)[]}
+ */
+function shown(content) {
+  return content.flatMap((one) => (one ? [one] : []));
+}
+
+/**
+ * @param {string} id
+ * @returns {HTMLElement}
+ */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no ${id}`);
+  return found;
+}
+
+/**
+ * @param {string} label
+ * @param {string} key the key that does the same, "" where there is none
+ * @param {Record<string, string | boolean | null>} attributes
+ * @returns {HTMLButtonElement}
+ */
+export function button(label, key, attributes) {
+  const keyed = key ? make("kbd", { "aria-hidden": "true" }, key) : null;
+  return make("button", { type: "button", "aria-keyshortcuts": key || null, ...attributes }, label, keyed);
+}

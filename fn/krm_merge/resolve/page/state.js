@@ -1,0 +1,121 @@
+// What the server said last: records in their order, and what people read of them. Nothing is decided here.
+
+/**
+ * @typedef {{ apiVersion: string, kind: string, namespace: string, name: string }} Resource
+ * @typedef {{ id: string, file: string, resource?: Resource, path: string, rule: string, nature: string,
+ *   status: "open" | "settled" | "automatic", settledBy?: string, message: string, choices: string[], chosen?: string,
+ *   fingerprint: string, redacted?: boolean, alike?: Record<string, string>, [side: string]: any }} Decision
+ * @typedef {{ said: string, choices: Record<string, string> }} Words
+ */
+
+export const SIDES = ["original", "upstream", "local"];
+
+export const state = {
+  package: "",
+  /** @type {Record<string, { ref: string, commit?: string }>} */
+  sides: {},
+  /** @type {Record<string, string>} */
+  labels: {},
+  /** @type {string[]} */
+  notices: [],
+  policyFile: "",
+  revision: 0,
+  open: 0,
+  canUndo: false,
+  canRedo: false,
+  /** @type {string[]} */
+  order: [],
+  /** @type {Map<string, Decision>} */
+  records: new Map(),
+  /** @type {Map<string, Words>} */
+  words: new Map(),
+  /** @type {Map<string, Record<string, string>>} */
+  texts: new Map(),
+  /** @type {Map<string, Set<string>>} */
+  alike: new Map(),
+};
+
+/** @param {any} report */
+export function load(report) {
+  state.package = report.package;
+  state.sides = report.sides;
+  state.labels = report.labels;
+  state.notices = report.notices;
+  state.policyFile = report.policyFile;
+  state.order = [];
+  state.records = new Map();
+  state.alike = new Map();
+  update(report);
+}
+
+/**
+ * Takes an answer in.
+ * @param {any} answer
+ * @param {string} [near] new records come behind this one
+ */
+export function update(answer, near) {
+  const { revision, open, canUndo, canRedo } = answer;
+  Object.assign(state, { revision, open, canUndo, canRedo });
+  for (const id of answer.removed ?? []) {
+    const gone = state.records.get(id);
+    if (gone) state.alike.get(gone.fingerprint)?.delete(id);
+    state.records.delete(id);
+  }
+  if (answer.removed?.length) state.order = state.order.filter((id) => state.records.has(id));
+  let at = near === undefined ? state.order.length : state.order.indexOf(near) + 1;
+  for (const record of answer.records) {
+    if (!state.records.has(record.id)) state.order.splice(at++, 0, record.id);
+    state.records.set(record.id, record);
+    state.words.set(record.id, answer.words[record.id]);
+    state.texts.set(record.id, answer.texts[record.id] ?? {});
+    if (!record.choices.length) continue;
+    const known = state.alike.get(record.fingerprint);
+    if (known) known.add(record.id);
+    else state.alike.set(record.fingerprint, new Set([record.id]));
+  }
+}
+
+/** @returns {Decision[]} */
+export function conflicts() {
+  return state.order.map(record).filter((one) => one.status !== "automatic");
+}
+
+/**
+ * @param {string} id
+ * @returns {Decision}
+ */
+export function record(id) {
+  const found = state.records.get(id);
+  if (!found) throw new Error(`there is no record ${id}`);
+  return found;
+}
+
+/**
+ * The ids of those that are the same conflict, itself among them.
+ * @param {Decision} one
+ * @returns {string[]}
+ */
+export function alike(one) {
+  return [...(state.alike.get(one.fingerprint) ?? [])];
+}
+
+/**
+ * @param {Decision} one
+ * @returns {string}
+ */
+export function resourceOf(one) {
+  const about = one.resource;
+  return about ? `${about.kind} ${about.namespace ? `${about.namespace}/` : ""}${about.name}` : "";
+}
+
+/**
+ * A side's value as people read it; null where it has nothing there.
+ * @param {Decision} one
+ * @param {string} side
+ * @returns {string | null}
+ */
+export function textOf(one, side) {
+  const written = state.texts.get(one.id)?.[side];
+  if (written !== undefined) return written;
+  return side in one ? String(one[side]) : null;
+}

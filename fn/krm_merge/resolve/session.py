@@ -1,0 +1,346 @@
+"""A session in which somebody settles the conflicts of one merge. It reads and writes nothing: its host does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.functions.policy.merge_policy import FILE, NO_POLICY, PackagePolicy
+from krm_merge.krm.identity import Identity
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.member import PackageDecisions
+from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Choice, Resolutions
+from krm_merge.packages.files.tree import Changed, Changes, Tree
+from krm_merge.report.record import Context, DecisionRecord, Files, MergeReport, RecordedSide, SideName
+from krm_merge.resolve.choices import Choices, Made, Step, made, rule_for
+from krm_merge.resolve.own_value import Refused, own_value
+from krm_merge.resolve.parts import Part, parts_of
+from krm_merge.resolve.policy_text import with_choices
+from krm_merge.text.reading.values import Value
+
+if TYPE_CHECKING:
+    from krm_merge.packages.files.tree import File
+
+_NO_VALUE = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What a merge decided under one policy, and what becomes of local's files."""
+
+    changes: Changes
+    results: Results
+    decided: Sequence[PackageDecisions]
+    sides: Mapping[str, RecordedSide]
+    packages: Sequence[Mapping[str, Value]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a session is about: three versions of a package or of a file, and how they merge under a policy.
+
+    `rules` are those of the command line, `package` is the MergePolicy of local. `earlier` are choices that were made
+    elsewhere on the same conflicts; they come last. `writes_policy` says that what is chosen is written into the
+    package.
+    """
+
+    name: str
+    local: Tree
+    merge: Callable[[Policy], Merge]
+    rules: tuple[Rule, ...] = ()
+    package: PackagePolicy = NO_POLICY
+    earlier: Resolutions = NO_RESOLUTIONS
+    writes_policy: bool = True
+
+    @property
+    def policy_file(self) -> str:
+        """Where the package has its MergePolicy, or gets it."""
+        return self.package.file or FILE
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a step changed: records that are new or other ones, and the ids of those that are gone."""
+
+    records: Sequence[DecisionRecord]
+    removed: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What saving writes: local's files, and all that was chosen; `results` is what there is to say of it."""
+
+    changes: Changes
+    made: tuple[Made, ...]
+    results: Results
+
+
+class NotSettled(KrmMergeError):
+    """Why nothing can be saved yet."""
+
+
+class Session:
+    """The state of one session. `revision` grows with every step."""
+
+    def __init__(self, task: Task, steps: Iterable[Step] = ()) -> None:
+        """Merges, with the `steps` of an earlier session. Raises KrmMergeError."""
+        self.task = task
+        self.revision = 0
+        self._steps: list[Step] = []
+        self._undone: list[Step] = []
+        self._choices = Choices.after(())
+        self._merge_all(steps)
+
+    def _merge_all(self, steps: Iterable[Step] = ()) -> None:
+        self._steps += steps
+        self._choices = Choices.after(self._steps)
+        self._merge = self.task.merge(self._policy(self._choices, self._choices.made))
+        policy = self._policy(self._choices, self._choices.made)
+        self._parts = list(parts_of(self._merge.decided, policy))
+        self._by_identity: dict[Identity, list[int]] = {}
+        self._by_fingerprint: dict[str, set[int]] = {}
+        self._by_id: dict[str, tuple[int, DecisionRecord]] = {}
+        for number, part in enumerate(self._parts):
+            for identity in part.identities:
+                self._by_identity.setdefault(identity, []).append(number)
+            self._put(number, part)
+
+    def _put(self, number: int, part: Part) -> None:
+        """Takes a part in, and makes the ids of its records this session's own."""
+        records = []
+        seen: Counter[str] = Counter()
+        for record in part.records:
+            seen[record.id] += 1
+            settled = _as_settled(record) if record.status == "open" and not record.choices else record
+            while self._by_id.get(settled.id, (number,))[0] != number:
+                # Two documents of one file may name the same resource.
+                settled = replace(settled, id=f"{settled.id}-{number}")
+            self._by_id[settled.id] = number, settled
+            self._by_fingerprint.setdefault(settled.fingerprint, set()).add(number)
+            records.append(settled)
+        self._parts[number] = replace(part, records=records)
+
+    # ---- what there is -----------------------------------------------------------------------------------------
+
+    @property
+    def records(self) -> list[DecisionRecord]:
+        """All records, in the order of the merge."""
+        return [record for part in self._parts for record in part.records]
+
+    @property
+    def open(self) -> list[DecisionRecord]:
+        """The conflicts that are left."""
+        return [record for record in self.records if record.status == "open"]
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """All that was chosen, in its order, and not undone."""
+        return self._steps
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a step to undo."""
+        return bool(self._steps)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is an undone step."""
+        return bool(self._undone)
+
+    def report(self) -> MergeReport:
+        """All that is decided now."""
+        results = [result.to_value() for result in self._merge.results]
+        files = _files(self.task.local, self._merge.changes)
+        return MergeReport(self.task.name, self._merge.sides, self.records, files, results, self._merge.packages)
+
+    def record(self, identifier: str) -> DecisionRecord:
+        """The record of this id. Raises Refused."""
+        return self._found(identifier)[1]
+
+    def contexts(self, identifier: str) -> dict[SideName, Context]:
+        """The lines around the place of a record, of each side that has it, and as merged. Raises Refused."""
+        number, record = self._found(identifier)
+        return dict(self._parts[number].contexts(record))
+
+    def alike(self, identifier: str) -> list[str]:
+        """The ids of the conflicts with the fingerprint of this one, itself among them. Raises Refused."""
+        record = self.record(identifier)
+        places = sorted(self._by_fingerprint[record.fingerprint])
+        found = [other for number in places for other in self._parts[number].records]
+        return [other.id for other in found if other.fingerprint == record.fingerprint and other.choices]
+
+    def _found(self, identifier: str) -> tuple[int, DecisionRecord]:
+        found = self._by_id.get(identifier)
+        if found is None:
+            raise Refused(f"there is no decision {identifier!r} here; ask for the report again")
+        return found
+
+    # ---- steps -------------------------------------------------------------------------------------------------
+
+    def choose(
+        self, identifiers: Sequence[str], choice: Choice, value: Value | object = _NO_VALUE, *, always: bool = False
+    ) -> Answer:
+        """Settles conflicts in the same way; `always` for good, by a rule. Raises Refused, and nothing is chosen."""
+        step = self._step(list(dict.fromkeys(identifiers)), choice, value, always)
+        before = {identifier: self._parts[self._found(identifier)[0]] for identifier in identifiers}
+        undone = self._undone
+        self._undone = []
+        answer = self._carry_out([*self._steps, step], [step])
+        try:
+            for identifier in identifiers:
+                self._check(identifier, choice, before[identifier])
+        except Refused:
+            self._carry_out(self._steps[:-1], [step])
+            self._undone = undone
+            raise
+        self.revision += 1
+        return answer
+
+    def undo(self) -> Answer:
+        """Takes the latest step back. Raises Refused where there is none."""
+        if not self._steps:
+            raise Refused("there is nothing to undo")
+        step = self._steps[-1]
+        answer = self._carry_out(self._steps[:-1], [step])
+        self._undone.append(step)
+        self.revision += 1
+        return answer
+
+    def redo(self) -> Answer:
+        """Makes an undone step again. Raises Refused where there is none."""
+        if not self._undone:
+            raise Refused("there is nothing to do again")
+        step = self._undone.pop()
+        answer = self._carry_out([*self._steps, step], [step])
+        self.revision += 1
+        return answer
+
+    def _step(self, identifiers: list[str], choice: Choice, value: Value | object, always: bool) -> Step:
+        if not identifiers:
+            raise Refused("ids is empty; name at least one conflict")
+        if (choice == "value") != (value is not _NO_VALUE):
+            raise Refused("a value is given with the choice value, and only with that")
+        records = [self.record(identifier) for identifier in identifiers]
+        for record in records:
+            if choice not in record.choices:
+                known = ", ".join(record.choices) or "nothing"
+                raise Refused(f"{_named(record)}: {choice} cannot be chosen here; {known} can")
+        file = self.task.policy_file
+        if always:
+            rules = [rule_for(record, choice, file) for record in records]
+            if None in rules:
+                what = "a rule says upstream or local, for a field of a resource that no position in a list leads to"
+                raise Refused(f"this cannot hold always: {what}")
+            return Step(rules=tuple(rule for rule in rules if rule is not None))
+        counts = Counter(record.fingerprint for record in records if not record.is_redacted)
+        new: dict[object, Made] = {}
+        for record in records:
+            # P2: one choice for all alike, where it is made for all of them.
+            alike = counts[record.fingerprint]
+            anywhere = alike > 1 and alike == len(self.alike(record.id))
+            meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
+            one = made(record, choice, meant, anywhere=anywhere, place=file)
+            new[one.key] = one
+        return Step(made=tuple(new.values()))
+
+    def _check(self, identifier: str, choice: Choice, before: Part) -> None:
+        """Whether a conflict is settled as it was chosen to be (P4). Raises Refused."""
+        number, record = self._by_id.get(identifier, (-1, None))
+        if record is None or number < 0:
+            # What was chosen left no conflict here.
+            return
+        if record.status != "settled" or (record.chosen not in (choice, None)):
+            raise Refused(f"{_named(record)}: {choice} cannot be carried out; another choice or rule comes first")
+        if choice == "value":
+            new = self._parts[number].faults() - before.faults()
+            if new:
+                raise Refused(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
+
+    def _carry_out(self, steps: list[Step], changed: Iterable[Step]) -> Answer:
+        """Goes to another list of steps: what differs is decided once more, and nothing else (W8)."""
+        self._steps = steps
+        self._choices = Choices.after(steps)
+        numbers: set[int] = set()
+        for step in changed:
+            for one in step.made:
+                identity = one.resolution.identity
+                found = self._by_fingerprint.get(one.resolution.fingerprint, ())
+                numbers |= set(found if identity is None else self._by_identity.get(identity, ()))
+            for rule in step.rules:
+                identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
+                numbers |= set(self._by_identity.get(identity, ()))
+        records: list[DecisionRecord] = []
+        removed: list[str] = []
+        for number in sorted(numbers):
+            before = self._parts[number]
+            part = before.under(self._policy(self._choices, self._choices.of(before.identities)))
+            if part.closes_others or before.closes_others:
+                return self._all_anew()
+            for record in before.records:
+                del self._by_id[record.id]
+            self._put(number, part)
+            had = {record.id: record for record in before.records}
+            records += [record for record in self._parts[number].records if had.pop(record.id, None) != record]
+            removed += had
+        return Answer(records, removed)
+
+    def _all_anew(self) -> Answer:
+        before = {record.id for record in self.records}
+        self._merge_all()
+        after = self.records
+        return Answer(after, sorted(before - {record.id for record in after}))
+
+    def _policy(self, choices: Choices, made: Iterable[Made]) -> Policy:
+        """P3. What nothing settles stays open, with local's value meanwhile."""
+        package = self.task.package
+        resolutions = [one.resolution for one in made]
+        all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))
+        return Policy("local", (*self.task.rules, *choices.rules, *package.rules), resolutions=all_resolutions)
+
+    # ---- the end -----------------------------------------------------------------------------------------------
+
+    def save(self) -> Saved:
+        """What is to be written. Raises NotSettled, and KrmMergeError where what comes out is not valid."""
+        self._merge_all()
+        left = self.open
+        if left:
+            noun = "1 conflict is" if len(left) == 1 else f"{len(left)} conflicts are"
+            raise NotSettled(f"{noun} open; settle all of them, then save")
+        errors = self._merge.results.errors
+        if errors:
+            raise NotSettled("; ".join(error.message for error in errors))
+        used = {Made(resolution).key for part in self._parts for resolution in part.resolutions()}
+        chosen = self._in_order(one for one in self._choices.made if one.key in used)
+        changes: dict[str, File | None] = dict(self._merge.changes)
+        if self.task.writes_policy and (chosen or self._choices.rules):
+            file = self.task.policy_file
+            now = Changed(self.task.local, changes).get(file)
+            changes[file] = with_choices(now, file, chosen, self._choices.rules)
+        return Saved(changes, tuple(chosen), self._merge.results)
+
+    def _in_order(self, made: Iterable[Made]) -> list[Made]:
+        """Choices in the order of the merge, in whatever order they were made."""
+        order: dict[tuple[str, str], int] = {}
+        for record in self.records:
+            for about in (str(record.resource), "None"):
+                order.setdefault((about, record.fingerprint), len(order))
+        return sorted(made, key=lambda one: order.get((str(one.resource), one.resolution.fingerprint), len(order)))
+
+
+def _as_settled(record: DecisionRecord) -> DecisionRecord:
+    """What nobody can choose about is as the rules have it."""
+    return replace(record, status="settled", settled_by="policy")
+
+
+def _named(record: DecisionRecord) -> str:
+    return " ".join(part for part in (str(record.resource or record.file), record.path) if part)
+
+
+def _files(local: Tree, changes: Changes) -> Files:
+    added = sorted(path for path, file in changes.items() if file is not None and path not in local)
+    changed = sorted(path for path, file in changes.items() if file is not None and path in local)
+    return Files(added, changed, sorted(path for path, file in changes.items() if file is None))

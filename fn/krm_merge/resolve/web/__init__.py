@@ -1,0 +1,1 @@
+"""The page in a browser: a server on this machine for one session."""

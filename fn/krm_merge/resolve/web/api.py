@@ -1,0 +1,161 @@
+"""What the page may ask for, as plain values: reads a session, and carries out what is chosen (W4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from threading import Event
+from typing import Any, Final, NamedTuple, TypeAlias, get_args
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.report.forms.shown import words_changed, yaml_text
+from krm_merge.report.record import SIDES, DecisionRecord, SideName
+from krm_merge.report.words import address_of
+from krm_merge.resolve.own_value import Refused
+from krm_merge.resolve.session import Answer, NotSettled
+from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.words import Labels, choice_words, happened
+
+Body: TypeAlias = Mapping[str, Any]
+
+OLD_REVISION: Final = "this was chosen on an older state: something else was chosen meanwhile, perhaps in another tab"
+_CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
+_SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
+
+
+class Reply(NamedTuple):
+    """The status and the value that a request is answered with; after the last one nobody asks any more."""
+
+    status: int
+    value: Mapping[str, Any]
+    is_last: bool = False
+
+
+class Api:
+    """Answers requests about the session of a host. `is_over` is set when the last answer is given."""
+
+    def __init__(self, host: Host, labels: Labels) -> None:
+        """Serves this host; the page calls the sides as the labels say."""
+        self._host = host
+        self._labels = labels
+        self.is_over = Event()
+        self.posts: Mapping[str, Callable[[Body], Reply]] = {
+            "/api/choose": self._choose,
+            "/api/undo": self._undo,
+            "/api/redo": self._redo,
+            "/api/save": self._save,
+            "/api/close": self._close,
+        }
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether all of it is written."""
+        return self._host.is_saved
+
+    def report(self) -> Reply:
+        """`GET /api/report`: all that is decided now."""
+        with self._host.lock:
+            session = self._host.session
+            report = session.report()
+            task = session.task
+            value = {
+                **report.to_value(),
+                "notices": [str(result.get("message")) for result in report.notices()],
+                **self._shown(report.records),
+                "labels": {side: getattr(self._labels, side) for side in _SIDES},
+                "policyFile": task.policy_file if task.writes_policy else "",
+                **self._state(),
+            }
+        return Reply(200, value)
+
+    def context(self, identifier: str) -> Reply:
+        """`GET /api/context?id=`: the YAML around a place on every side, and as merged; what differs is marked."""
+        with self._host.lock:
+            session = self._host.session
+            try:
+                record, contexts = session.record(identifier), session.contexts(identifier)
+            except Refused as error:
+                return Reply(404, {"error": str(error)})
+        value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "rule": address_of(record.docs)}
+        for side in SIDES:
+            if side in contexts:
+                found = contexts[side]
+                value[side] = {"lines": list(found.lines), "start": found.start, "stop": found.stop}
+        return Reply(200, value)
+
+    def post(self, path: str, body: Body) -> Reply:
+        """A request that changes something; its path is among `posts`."""
+        revision = body.get("revision")
+        with self._host.lock:
+            if self._host.is_saved and path != "/api/close":
+                return Reply(409, {"error": "this is saved already"})
+            if revision is not None and revision != self._host.session.revision:
+                return Reply(409, {"error": OLD_REVISION, "revision": self._host.session.revision})
+            try:
+                return self.posts[path](body)
+            except (Refused, NotSettled) as error:
+                return Reply(422, {"error": str(error), **self._state()})
+            except KrmMergeError as error:
+                return Reply(500, {"error": str(error), **self._state()})
+
+    def _choose(self, body: Body) -> Reply:
+        identifiers, choice, always = body.get("ids"), body.get("choice"), body.get("always", False)
+        if "revision" not in body:
+            return Reply(400, {"error": "revision is missing"})
+        if not isinstance(identifiers, list) or not all(isinstance(one, str) for one in identifiers):
+            return Reply(400, {"error": "ids is expected to be a list of texts"})
+        if not isinstance(always, bool):
+            return Reply(400, {"error": "always is expected to be true or false"})
+        if choice not in _CHOICES:
+            return Reply(422, {"error": f"choice is none of {', '.join(_CHOICES)}"})
+        value = [body["value"]] if "value" in body else []
+        return self._answered(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
+
+    def _undo(self, _: Body) -> Reply:
+        return self._answered(self._host.undo())
+
+    def _redo(self, _: Body) -> Reply:
+        return self._answered(self._host.redo())
+
+    def _save(self, _: Body) -> Reply:
+        changes = self._host.save().changes
+        return Reply(200, {"saved": True, "files": sorted(changes), **self._state()})
+
+    def _close(self, _: Body) -> Reply:
+        return Reply(200, {"closed": True, "saved": self._host.is_saved}, is_last=True)
+
+    def _answered(self, answer: Answer) -> Reply:
+        records = [record.to_value() for record in answer.records]
+        changed = {"records": records, "removed": list(answer.removed), **self._shown(answer.records)}
+        return Reply(200, {**self._state(), **changed})
+
+    def _shown(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:
+        """What people read of records: sentences, the names of choices, and YAML, all by id."""
+        words, texts = {}, {}
+        for record in records:
+            words[record.id] = {
+                "said": happened(record, self._labels),
+                "choices": {choice: choice_words(record, choice, self._labels) for choice in record.choices},
+            }
+            if record.status != "automatic" and (written := _texts(record)):
+                texts[record.id] = written
+        return {"words": words, "texts": texts}
+
+    def _state(self) -> dict[str, Any]:
+        session = self._host.session
+        state: dict[str, Any] = {"revision": session.revision, "open": len(session.open)}
+        return state | {"canUndo": session.can_undo, "canRedo": session.can_redo}
+
+
+def _texts(record: DecisionRecord) -> dict[str, str]:
+    """The YAML of values that are no plain texts and numbers, by side."""
+    return {side: yaml_text(value) for side, value in record.values.items() if isinstance(value, dict | list)}
+
+
+def _marks(record: DecisionRecord) -> dict[str, list[tuple[str, bool]]]:
+    """The values of the sides in pieces, each with whether the original lacks it."""
+    values = record.values
+    if "original" not in values:
+        return {side: [(yaml_text(values[side]), False)] for side in _SIDES if side in values}
+    before = yaml_text(values["original"])
+    return {side: list(words_changed(before, yaml_text(values[side]))) for side in _SIDES if side in values}

@@ -1,0 +1,166 @@
+"""Serves the page of one session on 127.0.0.1, until it is saved or closed (W4, W6)."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from threading import Thread
+from time import monotonic
+from typing import Final, TypeAlias
+from urllib.parse import SplitResult, parse_qs, urlsplit
+
+from krm_merge.resolve.web.api import Api, Reply
+from krm_merge.resolve.web.guard import HEADERS, Guard, Refusal, is_json, length_of
+
+IDLE_SECONDS: Final = 30 * 60
+_AFTER_SAVING: Final = 2.0
+"""Seconds in which the page may still ask for something."""
+
+_TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+class Server:
+    """The server of one page. `address` has the token in its fragment, which browsers do not send."""
+
+    def __init__(self, api: Api) -> None:
+        """Listens on a port that is free. Raises OSError."""
+        token = secrets.token_urlsafe(32)
+        self.last_request = monotonic()
+        self._api = api
+        self._http = _Http(api, token, _assets(), self)
+        self.address = f"http://127.0.0.1:{self._http.server_port}/#{token}"
+
+    def run(self) -> None:
+        """Serves until the page is closed, or nobody asks any more, or who started it is gone."""
+        parent = os.getppid()
+        thread = Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
+        thread.start()
+        try:
+            while not self._api.is_over.wait(0.2):
+                idle = monotonic() - self.last_request
+                if idle > (_AFTER_SAVING if self._api.is_saved else IDLE_SECONDS) or os.getppid() != parent:
+                    break
+        finally:
+            self._http.shutdown()
+            self._http.server_close()
+
+
+class _Http(ThreadingHTTPServer):
+    # A browser keeps connections open on which it asks for nothing.
+    daemon_threads = True
+
+    def __init__(self, api: Api, token: str, assets: Mapping[str, tuple[str, bytes]], server: Server) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.api = api
+        self.assets = assets
+        self.guard = Guard(self.server_port, token)
+        self.of = server
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that goes away is no error."""
+
+
+_Found: TypeAlias = Refusal | Reply | tuple[str, bytes]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    timeout = 30
+    server: _Http
+
+    def do_GET(self) -> None:
+        """The page, its parts, and data."""
+        self._handle(self._get)
+
+    def do_POST(self) -> None:
+        """What changes something."""
+        self._handle(self._post)
+
+    def _handle(self, answer: Callable[[SplitResult], _Found]) -> None:
+        self.server.of.last_request = monotonic()
+        try:
+            found = self.server.guard.of_any(self.headers) or answer(urlsplit(self.path))
+        except ValueError:
+            found = Refusal(400, "this is no address")
+        if isinstance(found, Refusal):
+            self._refuse(found)
+        elif isinstance(found, Reply):
+            self._send(found.status, "application/json", json.dumps(found.value).encode())
+            if found.is_last:
+                self.server.api.is_over.set()
+        else:
+            self._send(200, *found)
+
+    def _get(self, url: SplitResult) -> _Found:
+        guard, headers = self.server.guard, self.headers
+        length = length_of(headers)
+        if length:
+            return length if isinstance(length, Refusal) else Refusal(400, "a GET has no body")
+        if url.path in self.server.assets:
+            return guard.of_page(headers) or self.server.assets[url.path]
+        if not url.path.startswith("/api/"):
+            return Refusal(404, "there is no such page")
+        if refusal := guard.of_data(headers):
+            return refusal
+        if url.path == "/api/report":
+            return self.server.api.report()
+        if url.path == "/api/context":
+            return self.server.api.context(parse_qs(url.query).get("id", [""])[0])
+        return Refusal(405 if url.path in self.server.api.posts else 404, "there is no such page")
+
+    def _post(self, url: SplitResult) -> _Found:
+        if refusal := self.server.guard.of_data(self.headers):
+            return refusal
+        if url.path not in self.server.api.posts:
+            known = url.path in self.server.assets or url.path in ("/api/report", "/api/context")
+            return Refusal(405 if known else 404, "there is nothing to post to")
+        if not is_json(self.headers):
+            return Refusal(415, "application/json is expected")
+        length = length_of(self.headers)
+        if isinstance(length, Refusal):
+            return length
+        try:
+            body = json.loads(self.rfile.read(length) or b"{}")
+        except (ValueError, RecursionError):
+            return Refusal(400, "the body is no JSON")
+        if not isinstance(body, dict):
+            return Refusal(400, "the body is no JSON object")
+        return self.server.api.post(url.path, body)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """A body that was not read would be taken for the next request: the connection ends."""
+        self.close_connection = True
+        self._send(refusal.status, "application/json", json.dumps({"error": refusal.reason}).encode())
+
+    def _send(self, status: int, kind: str, data: bytes) -> None:
+        self.send_response_only(status)
+        for name, value in HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(data)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What cannot be read as a request, or has a method that is none of ours."""
+        self._refuse(Refusal(405 if code == 501 else code, message or "this is no request"))
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is logged: addresses may hold what is nobody else's business."""
+
+
+def _assets() -> Mapping[str, tuple[str, bytes]]:
+    """The page and its parts by path: these, and no other file, are ever read."""
+    found: dict[str, tuple[str, bytes]] = {}
+    for entry in files("krm_merge.resolve").joinpath("page").iterdir():
+        kind = _TYPES.get(os.path.splitext(entry.name)[1])
+        if kind is not None:
+            found[f"/{entry.name}"] = kind, entry.read_bytes()
+    found["/"] = found.pop("/index.html")
+    return found

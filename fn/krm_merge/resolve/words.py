@@ -1,0 +1,85 @@
+"""What people read of a conflict: what happened in one sentence, and what they can choose. The same in every form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.report.record import DecisionRecord, SideName
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What people call the three sides; `who` is how a sentence speaks of those who changed something."""
+
+    original: str = "Original"
+    upstream: str = "Upstream"
+    local: str = "Yours"
+    upstream_who: str = "upstream"
+    local_who: str = "you"
+
+
+OF_PACKAGES: Final = Labels()
+OF_GIT: Final = Labels("Base", "Theirs", "Ours", "their side", "our side")
+
+_THINGS: Final[dict[Nature, str]] = {
+    "value": "value",
+    "kind": "value",
+    "text": "text",
+    "element": "element",
+    "resource": "resource",
+    "file": "file",
+    "sequence": "part of the list",
+}
+
+_BOTH: Final[dict[Nature, str]] = {
+    "value": "{u} and {l} changed the same value",
+    "kind": "{u} and {l} made different kinds of value of it",
+    "text": "{u} and {l} changed the same lines of this text",
+    "order": "{u} and {l} put this list into different orders",
+    "sequence": "{u} and {l} changed the same part of this list",
+    "element": "{u} and {l} changed the same element",
+    "resource": "{u} and {l} changed the same resource",
+    "alternative": "{u} and {l} have alternatives of which only one is allowed",
+    "functions": "{u} and {l} changed these functions, which cannot be told apart, so the list is one value",
+    "file": "{u} and {l} changed the same lines of this file",
+    "added-twice": "{u} and {l} added this with different values",
+}
+
+
+def happened(record: DecisionRecord, labels: Labels) -> str:
+    """What both sides did, in one sentence."""
+    has = _sides(record)
+    thing = _THINGS.get(record.nature, "value")
+    u, l = labels.upstream_who, labels.local_who  # noqa: E741
+    if record.status == "automatic":
+        text = record.message
+    elif "upstream" not in has and "local" in has and "original" in has:
+        text = f"{u} deleted this {thing}, and {l} changed it"
+    elif "local" not in has and "upstream" in has and "original" in has:
+        text = f"{l} deleted this {thing}, and {u} changed it"
+    else:
+        text = _BOTH[record.nature].format(u=u, l=l)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def choice_words(record: DecisionRecord, choice: Choice, labels: Labels) -> str:
+    """A choice, as a button names it."""
+    has = _sides(record)
+    upstream, local = labels.upstream.lower(), labels.local.lower()
+    said: dict[Choice, str] = {
+        "upstream": f"Take {upstream}" if "upstream" in has else "Delete it",
+        "local": f"Keep {local}" if "local" in has else "Leave it deleted",
+        "original": f"Back to the {labels.original.lower()}",
+        "upstream-then-local": f"Both, {upstream} first",
+        "local-then-upstream": f"Both, {local} first",
+        "value": "Edit",
+        "recognise": "Recognise the functions",
+    }
+    return said[choice]
+
+
+def _sides(record: DecisionRecord) -> set[SideName]:
+    return set(record.alike if record.alike is not None else record.values)

@@ -1,0 +1,76 @@
+"""A package with conflicts of all eleven natures, and sessions about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from krm_merge.functions.policy.merge_policy import policy_in
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.report.record import RecordedSide
+from krm_merge.resolve.session import Merge, Session, Task
+from report.test_records import CASES
+
+Files = Mapping[str, bytes]
+
+PER_NATURE: dict[Nature, Choice] = {
+    "value": "value",
+    "kind": "local",
+    "text": "local-then-upstream",
+    "order": "upstream",
+    "sequence": "upstream",
+    "element": "upstream",
+    "resource": "local",
+    "alternative": "upstream",
+    "functions": "recognise",
+    "file": "local-then-upstream",
+    "added-twice": "local",
+}
+"""What is chosen for each: not everywhere the same, and nowhere what happens without a choice."""
+
+OWN_VALUE = "chosen by hand"
+
+
+def all_natures() -> tuple[dict[str, bytes], dict[str, bytes], dict[str, bytes]]:
+    """Original, upstream and local of a package in which every nature of conflict arises once."""
+    sides: tuple[dict[str, bytes], dict[str, bytes], dict[str, bytes]] = ({}, {}, {})
+    for nature, (name, *texts) in CASES.items():
+        path = f"{nature}/Kptfile" if name == "k" else f"{nature}-{name}"
+        for side, text in zip(sides, texts, strict=True):
+            if text is not None:
+                # Resources of one kind have different names.
+                renamed = text.replace("name: c}", f"name: {nature}}}").replace("name: w}", f"name: {nature}}}")
+                side[path] = renamed.replace("name: web}", f"name: {nature}}}").encode()
+    return sides
+
+
+def tree(files: Files) -> Tree:
+    return {path: File(data) for path, data in files.items()}
+
+
+def task_of(
+    original: Files, upstream: Files, local: Files, *, rules: tuple[Rule, ...] = (), smart: bool = False
+) -> Task:
+    trees = tree(original), tree(upstream), tree(local)
+
+    def merge(policy: Policy) -> Merge:
+        merged = merge_trees(*trees, PackageMerger(policy, smart))
+        sides = {name: RecordedSide(name) for name in ("original", "upstream", "local")}
+        return Merge(merged.changes, merged.results, [merged.decided], sides)
+
+    package = policy_in((path, data) for path, data in local.items() if path.endswith(".yaml") and "/" not in path)
+    return Task("p", trees[2], merge, rules, package)
+
+
+def session_of(original: Files, upstream: Files, local: Files, **options: object) -> Session:
+    return Session(task_of(original, upstream, local, **options))  # type: ignore[arg-type]
+
+
+def config_maps(count: int, sides: str = "oul") -> list[dict[str, bytes]]:
+    """As many resources with the same conflict, one in each file."""
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{}}}\ndata: {{a: {}}}\n"
+    return [{f"{n}.yaml": text.format(n, side).encode() for n in range(count)} for side in sides]

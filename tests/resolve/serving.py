@@ -1,0 +1,91 @@
+"""A server in this process, and requests to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from threading import Thread
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from krm_merge.resolve.kept import Kept
+from krm_merge.resolve.session import Saved, Task
+from krm_merge.resolve.web.api import Api
+from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.web.server import Server
+from krm_merge.resolve.words import OF_PACKAGES
+
+
+class Got(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+
+
+@dataclass
+class Client:
+    """Asks as the page does, unless headers say otherwise."""
+
+    address: str
+    host: Host
+    saved: list[Saved]
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.address).port or 0
+
+    @property
+    def token(self) -> str:
+        return urlsplit(self.address).fragment
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def headers(self, **other: str | None) -> dict[str, str]:
+        """What the page sends, less what is None; `Sec_Fetch_Site` stands for the header of that name."""
+        sent = {
+            "Authorization": f"Bearer {self.token}",
+            "Origin": self.origin,
+            "Sec-Fetch-Site": "same-origin",
+            "Content-Type": "application/json",
+        }
+        wanted = {name.replace("_", "-"): value for name, value in other.items()}
+        return {name: value for name, value in {**sent, **wanted}.items() if value is not None}
+
+    def ask(self, path: str, body: object = None, *, method: str = "", raw: bytes | None = None, **other: Any) -> Got:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        data = raw if raw is not None else None if body is None else json.dumps(body).encode()
+        connection.request(method or ("GET" if data is None else "POST"), path, data, self.headers(**other))
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        is_json = "json" in (answer.getheader("Content-Type") or "")
+        return Got(answer.status, dict(answer.getheaders()), json.loads(text) if is_json else text.decode())
+
+    def report(self) -> Any:
+        return self.ask("/api/report").body
+
+    def choose(self, identifiers: list[str], choice: str, **more: object) -> Got:
+        revision = self.host.session.revision
+        return self.ask("/api/choose", {"revision": revision, "ids": identifiers, "choice": choice, **more})
+
+
+@contextmanager
+def served(task: Task, kept: Kept | None = None) -> Iterator[Client]:
+    """A server for a session, until the end of the block."""
+    saved: list[Saved] = []
+    host = Host(task, kept or Kept(None, "merge-policy.yaml"), saved.append)
+    api = Api(host, OF_PACKAGES)
+    server = Server(api)
+    thread = Thread(target=server.run)
+    thread.start()
+    try:
+        yield Client(server.address, host, saved)
+    finally:
+        api.is_over.set()
+        thread.join(timeout=10)
+        assert not thread.is_alive()

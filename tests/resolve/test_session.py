@@ -1,0 +1,354 @@
+"""A session: choices are carried out, undone and made again; what is saved is what a MergePolicy file would give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.packages.files.tree import Changed
+from krm_merge.report.record import DecisionRecord
+from krm_merge.resolve.own_value import Refused
+from krm_merge.resolve.session import Merge, NotSettled, Session
+from report.test_records import SECRETS
+from resolve.packages import OWN_VALUE, PER_NATURE, Files, all_natures, config_maps, session_of, task_of
+
+HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n"
+
+
+def of_texts(*texts: str, file: str = "c.yaml", **options: Any) -> Session:
+    original, upstream, local = ({file: text.encode()} for text in texts)
+    return session_of(original, upstream, local, **options)
+
+
+def replicas(*values: object) -> Session:
+    return of_texts(*(f"{DEPLOYMENT}  replicas: {value}\n" for value in values))
+
+
+def settle_all(session: Session) -> Session:
+    """Chooses for every open conflict what its nature says."""
+    while session.open:
+        choose_first(session)
+    return session
+
+
+def choose_first(session: Session) -> None:
+    record = session.open[0]
+    choice = PER_NATURE[record.nature]
+    session.choose([record.id], choice, *([OWN_VALUE] if choice == "value" else []))
+
+
+def written(session: Session) -> Files:
+    return {path: file.data for path, file in Changed(session.task.local, session.save().changes).items()}
+
+
+def said(session: Session) -> list[dict[str, Any]]:
+    return [dict(record.to_value()) for record in session.records]
+
+
+def test_what_nobody_settled_is_open_and_keeps_locals_value() -> None:
+    (record,) = replicas(1, 2, 5).records
+    assert (record.status, record.values["local"]) == ("open", 5)
+    assert "result" not in record.values
+    assert record.choices == ("upstream", "local", "original", "value")
+
+
+@pytest.mark.parametrize(("choice", "result"), [("upstream", 2), ("local", 5), ("original", 1)])
+def test_a_choice_answers_with_the_record_that_it_changed(choice: Choice, result: int) -> None:
+    session = replicas(1, 2, 5)
+    identifier = session.open[0].id
+    answer = session.choose([identifier], choice)
+    (record,) = answer.records
+    assert (record.id, record.status, record.chosen, record.values["result"]) == (
+        identifier,
+        "settled",
+        choice,
+        result,
+    )
+    assert (answer.removed, session.open, session.revision) == ([], [], 1)
+
+
+@pytest.mark.parametrize(
+    ("given_text", "value"),
+    [("7", 7), (7, 7), ("'7'", "7"), ("25%", "25%"), (" 3 # three", 3)],
+)
+def test_a_value_of_ones_own_is_read_as_yaml(given_text: Any, value: Any) -> None:
+    session = replicas(1, 2, 5)
+    (record,) = session.choose([session.open[0].id], "value", given_text).records
+    assert record.values["result"] == value
+
+
+@pytest.mark.parametrize(
+    ("given_text", "value"),
+    [("1.10", "1.10"), ("true", "true"), ("'a b'", "a b"), ("a\nb\n", "a\nb\n"), ("null", "null")],
+)
+def test_among_texts_it_is_a_text(given_text: str, value: str) -> None:
+    session = of_texts(*(f"{HEAD}data: {{a: {side}}}\n" for side in "xyz"))
+    (record,) = session.choose([session.open[0].id], "value", given_text).records
+    assert record.values["result"] == value
+
+
+@pytest.mark.parametrize(
+    ("given_text", "reason"),
+    [
+        ("[1, 2", "not YAML"),
+        ("a: b", "a mapping, and a text or number is expected"),
+        ("- 1", "a list, and a text or number is expected"),
+        ({"a": 1}, "a mapping, and a text or number is expected"),
+        ("", "no value"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_and_nothing_changes(given_text: Any, reason: str) -> None:
+    session = replicas(1, 2, 5)
+    before = said(session)
+    with pytest.raises(Refused, match=reason):
+        session.choose([session.open[0].id], "value", given_text)
+    assert (said(session), session.revision, session.can_undo) == (before, 0, False)
+
+
+def test_a_value_that_would_make_the_resource_wrong_is_refused() -> None:
+    head = DEPLOYMENT + "  template:\n    spec:\n      volumes: [{name: a}, {name: b}, {name: c}]\n"
+    body = "      containers:\n      - name: web\n        volumeMounts:\n        - mountPath: /x\n          name: %s\n"
+    session = of_texts(*(head + body % name for name in "abc"))
+    identifier = session.open[0].id
+    with pytest.raises(Refused, match="would be wrong with this value"):
+        session.choose([identifier], "value", "missing")
+    session.choose([identifier], "value", "a")
+
+
+@pytest.mark.parametrize("identifiers", [[], ["nothing"]])
+def test_what_is_not_there_cannot_be_chosen(identifiers: list[str]) -> None:
+    with pytest.raises(Refused):
+        replicas(1, 2, 5).choose(identifiers, "local")
+
+
+def test_a_choice_that_a_place_does_not_have_is_refused() -> None:
+    session = replicas(1, 2, 5)
+    with pytest.raises(Refused, match="recognise cannot be chosen here; upstream, local, original, value can"):
+        session.choose([session.open[0].id], "recognise")
+    with pytest.raises(Refused, match="a value is given"):
+        session.choose([session.open[0].id], "local", "3")
+
+
+def test_nothing_is_saved_while_conflicts_are_open() -> None:
+    with pytest.raises(NotSettled, match="1 conflict is open"):
+        replicas(1, 2, 5).save()
+
+
+def test_every_step_is_undone_and_done_again() -> None:
+    session = session_of(*all_natures())
+    states = [said(session)]
+    while session.open:
+        choose_first(session)
+        states.append(said(session))
+    for state in reversed(states[:-1]):
+        session.undo()
+        assert said(session) == state
+    with pytest.raises(Refused):
+        session.undo()
+    for state in states[1:]:
+        session.redo()
+        assert said(session) == state
+    with pytest.raises(Refused):
+        session.redo()
+
+
+def test_a_new_choice_forgets_what_was_undone() -> None:
+    session = replicas(1, 2, 5)
+    session.choose([session.open[0].id], "local")
+    session.undo()
+    session.choose([session.open[0].id], "upstream")
+    assert not session.can_redo
+
+
+def test_a_settled_conflict_can_be_settled_otherwise() -> None:
+    session = replicas(1, 2, 5)
+    identifier = session.open[0].id
+    session.choose([identifier], "local")
+    session.choose([identifier], "upstream")
+    assert session.record(identifier).values["result"] == 2
+    assert len(session.save().made) == 1
+
+
+def test_records_keep_their_ids_whatever_is_chosen() -> None:
+    session = session_of(*all_natures())
+    before = {(record.file, record.path, record.nature): record.id for record in session.records}
+    settle_all(session)
+    after = {(record.file, record.path, record.nature): record.id for record in session.records}
+    assert {key: after[key] for key in before.keys() & after.keys()} == {
+        key: before[key] for key in before.keys() & after.keys()
+    }
+    # What was chosen for a list without keys is chosen for all of it; each other conflict is still there.
+    assert {key[2] for key in before.keys() - after.keys()} <= {"sequence", "order"}
+
+
+def test_the_saved_policy_gives_the_same_bytes_without_anybody() -> None:
+    original, upstream, local = all_natures()
+    by_hand = written(settle_all(session_of(original, upstream, local)))
+    policy = by_hand["merge-policy.yaml"]
+    replayed = session_of(original, upstream, {**local, "merge-policy.yaml": policy})
+    assert replayed.open == []
+    assert written(replayed) == by_hand
+
+
+def test_the_order_of_choices_does_not_show() -> None:
+    original, upstream, local = config_maps(1)
+    second = [{"d.yaml": (HEAD + f"data: {{b: {side}}}\n").encode()} for side in "xyz"]
+    results = []
+    for backwards in (False, True):
+        session = session_of({**original, **second[0]}, {**upstream, **second[1]}, {**local, **second[2]})
+        records = list(reversed(session.open)) if backwards else session.open
+        for record in records:
+            session.choose([record.id], "upstream")
+        results.append(written(session))
+    assert results[0] == results[1]
+
+
+def test_a_choice_merges_only_its_resource() -> None:
+    task = task_of(*config_maps(3))
+    merges = []
+
+    def merge(policy: Policy) -> Merge:
+        merges.append(policy)
+        return task.merge(policy)
+
+    session = Session(replace(task, merge=merge))
+    answer = session.choose([session.open[0].id], "local")
+    assert (len(answer.records), len(merges)) == (1, 1)
+
+
+def test_one_choice_for_all_alike_is_written_once() -> None:
+    session = session_of(*config_maps(3))
+    first = session.open[0]
+    alike = session.alike(first.id)
+    assert len(alike) == 3
+    answer = session.choose(alike, "upstream")
+    assert [record.chosen for record in answer.records] == ["upstream"] * 3
+    (one,) = session.save().made
+    assert one.resource is None
+    # One of them can still be settled otherwise.
+    session.choose([first.id], "local")
+    assert sorted(str(record.chosen) for record in session.records) == ["local", "upstream", "upstream"]
+
+
+def test_always_is_a_rule_as_narrow_as_the_place() -> None:
+    session = replicas(1, 2, 5)
+    (record,) = session.choose([session.open[0].id], "local", always=True).records
+    assert (record.status, record.settled_by) == ("settled", "rule merge-policy.yaml")
+    text = written(session)["merge-policy.yaml"].decode()
+    assert '- group: apps\n  kind: Deployment\n  namespace: ""\n  name: web\n  path: spec.replicas\n' in text
+    assert text.endswith("  onConflict: local\n")
+    assert "resolutions" not in text
+    session.undo()
+    assert len(session.open) == 1
+
+
+def test_always_about_a_deletion_says_who_deletes() -> None:
+    session = of_texts(HEAD + "data: {a: b}\n", "", HEAD + "data: {a: c}\n")
+    session.choose([session.open[0].id], "upstream", always=True)
+    assert "onDelete: upstream" in written(session)["merge-policy.yaml"].decode()
+
+
+def test_always_needs_a_place_that_stays() -> None:
+    session = of_texts("a\n", "b\n", "c\n", file="README.md")
+    with pytest.raises(Refused, match="cannot hold always"):
+        session.choose([session.open[0].id], "local", always=True)
+
+
+def test_the_policy_of_the_package_keeps_what_is_written_there() -> None:
+    known = (
+        "# ours\napiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata: {name: own}\n"
+        "rules:\n- {kind: Secret, onConflict: local} # as it was\n"
+    )
+    original, upstream, local = config_maps(2)
+    session = session_of(original, upstream, {**local, "own.yaml": known.encode()})
+    session.choose([session.open[0].id], "upstream")
+    session.choose([session.open[0].id], "local", always=True)
+    files = written(session)
+    assert "merge-policy.yaml" not in files
+    text = files["own.yaml"].decode()
+    assert text.startswith("# ours\n")
+    assert "{kind: Secret, onConflict: local} # as it was" in text
+    assert "choice: upstream" in text
+    again = session_of(original, upstream, files)
+    assert again.open == []
+
+
+def test_a_rule_that_fails_leaves_its_conflict_open() -> None:
+    session = of_texts(
+        *(f"{DEPLOYMENT}  replicas: {value}\n" for value in (1, 2, 5)), rules=(Rule(on_conflict="fail"),)
+    )
+    assert [record.status for record in session.records] == ["open"]
+    session.choose([session.open[0].id], "upstream")
+    assert b"replicas: 2" in written(session)["c.yaml"]
+
+
+def test_what_is_around_a_place_is_shown_for_every_side() -> None:
+    session = replicas(1, 2, 5)
+    identifier = session.open[0].id
+    session.choose([identifier], "upstream")
+    contexts = session.contexts(identifier)
+    lines = {side: context.lines[context.start : context.stop] for side, context in contexts.items()}
+    assert lines == {
+        "original": ("  replicas: 1",),
+        "upstream": ("  replicas: 2",),
+        "local": ("  replicas: 5",),
+        "result": ("  replicas: 2",),
+    }
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_values_of_secrets_are_nowhere(name: str) -> None:
+    values = ("hush-original", "hush-upstream", "hush-local")
+    session = of_texts(*(SECRETS[name].replace("VALUE", value) for value in values))
+    seen: list[object] = [session.report().to_value()]
+    for record in session.open:
+        seen += [session.contexts(record.id), session.choose([record.id], "local").records, session.save().made]
+    text = repr(seen)
+    assert not any(value in text for value in values)
+
+
+CHOICES: Sequence[Choice] = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_whatever_is_chosen_can_be_saved_and_replayed(data: st.DataObject) -> None:
+    original, upstream, local = all_natures()
+    session = session_of(original, upstream, local)
+    for _ in range(40):
+        if not session.open:
+            break
+        record = data.draw(st.sampled_from(session.open))
+        known = [choice for choice in record.choices if choice != "value"]
+        session.choose([record.id], data.draw(st.sampled_from(known)))
+        if data.draw(st.booleans()):
+            before = said(session)
+            session.undo()
+            session.redo()
+            assert said(session) == before
+    assert session.open == []
+    files = written(session)
+    replayed = session_of(original, upstream, {**local, "merge-policy.yaml": files["merge-policy.yaml"]})
+    assert replayed.open == []
+    assert written(replayed) == files
+
+
+@pytest.mark.parametrize(("first", "second"), list(product(["upstream", "local"], repeat=2)))
+def test_the_answer_of_a_step_is_all_that_changed(first: Choice, second: Choice) -> None:
+    session = session_of(*all_natures())
+    shown: dict[str, DecisionRecord] = {record.id: record for record in session.records}
+    for number, choice in ((0, first), (3, second), (4, second)):
+        answer = session.choose([session.open[number].id], choice)
+        for identifier in answer.removed:
+            del shown[identifier]
+        shown |= {record.id: record for record in answer.records}
+        assert shown == {record.id: record for record in session.records}
