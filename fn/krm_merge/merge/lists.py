@@ -169,7 +169,8 @@ def _merged_order(
     order = merge_order(orders[0], orders[1], orders[2], alive)
     if not order.upstream_reordered or not order.local_reordered:
         return order
-    theirs, ours = ([at for at in orders[one] if at in orders[other]] for one, other in ((1, 2), (2, 1)))
+    shared = set(orders[1]) & set(orders[2])
+    theirs, ours = ([at for at in order if at in shared] for order in orders[1:])
     by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
     # What is ordered is known by its keys.
     sides = Sides(*(from_value([_label(elements[at]) for at in side]) for side in orders))

@@ -7,7 +7,7 @@ from collections.abc import Sequence as Series
 from typing import Literal
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.comments import SETTER, CommentReader, comments_around, discarded_comments
+from krm_merge.merge.comments import SETTER, CommentReader, discarded_comments
 from krm_merge.merge.decision import (
     Comment,
     Decision,
@@ -344,8 +344,9 @@ class TreeMerge:
         child, winner = children[at], children[other]
         if child is None:
             return None
-        known = {*comments_around(sides.original, children[0]), *comments_around(sides.nodes[other], winner)}
-        inside = comments_around(sides.nodes[at], child)
+        around = self.comments.around
+        known = {*around(sides.original, children[0]), *around(sides.nodes[other], winner)}
+        inside = around(sides.nodes[at], child)
         lines = tuple(line for line in inside if line not in known and not line.startswith(SETTER))
         if winner is None:
             return DiscardedComments(loser, child, lines) if lines else None
