@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from krm_merge.krm.fieldpath import Step
 from krm_merge.merge.images import image_repository
@@ -208,9 +208,13 @@ def _assign(
 
     A function added by both sides matches by its name, or where nothing but the version differs (F7).
     """
-    candidates = _candidates(groups, side)
-    if sum(map(len, candidates)) > MOST_COMPARED:
-        return NotIdentified(f"functions of one image are alike in more than {MOST_COMPARED:,} ways")
+    candidates: list[set[int]] = []
+    left = MOST_COMPARED
+    for of_group in _candidates(groups, side):
+        candidates.append(of_group)
+        left -= len(of_group)
+        if left < 0:
+            return NotIdentified(f"functions of one image are alike in more than {MOST_COMPARED:,} ways")
     configurations = {id(f): _configuration(f.node) for functions in (*groups, side) for f in functions}
     scored = []
     for g, group in enumerate(groups):
@@ -235,13 +239,12 @@ def _assign(
     return taken
 
 
-def _candidates(groups: Sequence[Sequence[Function]], side: Sequence[Function]) -> list[set[int]]:
+def _candidates(groups: Sequence[Sequence[Function]], side: Sequence[Function]) -> Iterator[set[int]]:
     """For each group the functions of a side that may be alike at all: of one name, one program or one value."""
     by_trait: dict[object, list[int]] = {}
     for i, function in enumerate(side):
         for trait in (("value", function.node.canonical), ("name", function.name), _program_trait(function)):
             by_trait.setdefault(trait, []).append(i)
-    found: list[set[int]] = []
     for group in groups:
         of_group: set[int] = set()
         for function in group:
@@ -252,8 +255,7 @@ def _candidates(groups: Sequence[Sequence[Function]], side: Sequence[Function]) 
                 # Two names are two functions, whatever they run.
                 of_group.update(by_trait.get(_program_trait(function, named=False), ()))
                 of_group.update(() if function.name else by_trait.get(_program_trait(function, named=True), ()))
-        found.append(of_group)
-    return found
+        yield of_group
 
 
 def _program_trait(function: Function, *, named: bool | None = None) -> tuple[object, ...]:

@@ -25,6 +25,9 @@ from krm_merge.text.values import from_value
 if TYPE_CHECKING:
     from krm_merge.merge.tree import TreeMerge
 
+MOST_NESTED = 8
+"""Lists without keys are merged so deep inside each other: each level looks at all below it several times."""
+
 
 def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """Decides on a list; all sides that are there are lists."""
@@ -302,6 +305,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return merge.conflict(path, sides, "L3", "filled by both from nothing")
     if not items[1] or not items[2]:
         return merge.conflict(path, sides, "V4")
+    if sum(isinstance(step, int) for step in path) >= MOST_NESTED:
+        why = f"a list without keys inside {MOST_NESTED} others"
+        return sides.settled() or merge.conflict(path, sides, "L3", why)
     assert isinstance(local, Sequence)
     mark = len(merge.decisions)
     matches = match_sequence(*items)

@@ -80,7 +80,7 @@ def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Liter
         return [from_local]
     if ours == before:
         return [from_upstream]
-    if before and theirs and ours:
+    if before and theirs and ours and max(map(len, (before, theirs, ours))) > 1:
         # One side made all of the other's changes, and more.
         if is_between(before, theirs, ours):
             return [from_local]
