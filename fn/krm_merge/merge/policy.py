@@ -46,14 +46,11 @@ class Rule:
 
     def selects(self, subject: Subject) -> bool:
         """Whether the rule speaks of this resource."""
-        return all(
-            wanted is None or wanted == got
-            for wanted, got in (
-                (self.group, subject.group),
-                (self.kind, subject.kind),
-                (self.namespace, subject.namespace),
-                (self.name, subject.name),
-            )
+        return (
+            (self.name is None or self.name == subject.name)
+            and (self.kind is None or self.kind == subject.kind)
+            and (self.namespace is None or self.namespace == subject.namespace)
+            and (self.group is None or self.group == subject.group)
         )
 
 
@@ -88,7 +85,8 @@ class Policy:
 
     def of(self, *subjects: Subject) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
-        rules = tuple(rule for rule in self.rules if any(rule.selects(subject) for subject in subjects))
+        names = dict.fromkeys(subjects)
+        rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
         keys = tuple(subject.key for subject in subjects) if self.resolutions.all else ()
         return Policy(self.on_conflict, rules, self.marks, self.resolutions, keys)
 
