@@ -11,8 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from krm_merge.errors import KrmMergeError
+from krm_merge.limits import ALIASED_NODES
 from krm_merge.text.reading.nodes import Alias, Mapping, TextError
-from krm_merge.text.reading.reader import MAX_ALIASED_NODES, MAX_DEPTH, RAISES_ALIASES, check, read, read_all
+from krm_merge.text.reading.reader import MAX_DEPTH, check, read, read_all
 from krm_merge.text.reading.values import to_value
 from text.random_documents import Writer
 
@@ -91,7 +93,7 @@ def test_aliases_do_not_get_around_the_limit_of_depth() -> None:
 def test_alias_bomb() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 60)]
-    with within(1), pytest.raises(TextError, match=f"aliases stand for more than {MAX_ALIASED_NODES} nodes"):
+    with within(1), pytest.raises(TextError, match=f"aliases stand for more than {ALIASED_NODES.default} nodes"):
         read("\n".join(lines))
 
 
@@ -165,15 +167,17 @@ def test_small_keys_that_are_no_texts_are_read() -> None:
 
 def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a: &x [1, 2, 3]\nb: [" + ", ".join(["*x"] * 5) + "]\n"
-    monkeypatch.setenv(RAISES_ALIASES, "19")
+    monkeypatch.setenv(ALIASED_NODES.variable, "19")
     with pytest.raises(
-        TextError, match=f"more than 19 nodes; write the values out, or raise the limit by {RAISES_ALIASES}"
+        TextError, match=f"more than 19 nodes; write the values out, or raise the limit by {ALIASED_NODES.variable}"
     ):
         read(text)
-    monkeypatch.setenv(RAISES_ALIASES, "20")
+    monkeypatch.setenv(ALIASED_NODES.variable, "20")
     assert to_value(read(text)) == {"a": [1, 2, 3], "b": [[1, 2, 3]] * 5}
-    monkeypatch.setenv(RAISES_ALIASES, "many")
-    with pytest.raises(TextError, match="is 'many' in the environment; give a whole number"):
+    monkeypatch.setenv(ALIASED_NODES.variable, "many")
+    with pytest.raises(
+        KrmMergeError, match="KRM_MERGE_MAX_ALIASED_NODES is 'many' in the environment; give a whole number"
+    ):
         read(text)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Fields
 from inspect import isclass
 from typing import Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.functions.models import ListKeysModel, RuleModel
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.limits import RULES
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.package.merger import ListKeys
 from krm_merge.text.reading.nodes import Mapping
@@ -62,8 +64,14 @@ def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
     return "data." if kind is not None and key_text(kind) == "ConfigMap" else "", _file_of(config)
 
 
-def rules_of(models: Iterable[RuleModel], file: str = "") -> tuple[Rule, ...]:
-    """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig."""
+def rules_of(models: Sequence[RuleModel], file: str = "") -> tuple[Rule, ...]:
+    """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig.
+
+    Raises KrmMergeError where there are too many.
+    """
+    if len(models) > (most := RULES.value()):
+        problem = f"{len(models)} rules, more than {most}; let one rule cover more, or {RULES.remedy}"
+        raise KrmMergeError(f"{file or 'functionConfig'}: rules: {problem}")
     return tuple(
         Rule(
             group=rule.group,

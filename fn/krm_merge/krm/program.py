@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, TextIO, TypeAlias
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line
 from krm_merge.internal_error import internal_error
 from krm_merge.krm.docs import Docs
@@ -34,7 +35,7 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     """
     try:
         resource_list = ResourceList.parse(data)
-    except InputError as error:
+    except (InputError, KrmMergeError) as error:
         return ProgramOutcome(b"", 1, str(error))
     # The list has all of it; of a large package one copy less is worth something.
     del data
@@ -42,7 +43,7 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
         function(resource_list)
     except ResourceError as error:
         resource_list.results.error(str(error), file=error.file, path=error.path)
-    except InputError as error:
+    except (InputError, KrmMergeError) as error:
         resource_list.results.error(str(error))
     errors = resource_list.results.errors
     # W4: refused means untouched.

@@ -21,17 +21,7 @@ def results_text(results: Iterable[Result], newline: str) -> str:
 
 
 def _item(value: dict[str, Value]) -> str:
-    try:
-        lines = list(_lines(value, "  "))
-    except _SeveralLinesError:
-        items = from_value([value])
-        text = Emitter(Editor(items), Indents(sequence=0)).child(Entry(from_value("results"), items), 0, None, "\n")
-        return text.removeprefix("results:\n")
-    return f"- {''.join(lines)[2:]}"
-
-
-class _SeveralLinesError(Exception):
-    """A text that is written as a block."""
+    return f"- {''.join(_lines(value, '  '))[2:]}"
 
 
 def _lines(value: dict[str, Value], pad: str) -> Iterator[str]:
@@ -41,13 +31,20 @@ def _lines(value: dict[str, Value], pad: str) -> Iterator[str]:
             yield from _lines(inner, f"{pad}  ")
         else:
             assert isinstance(inner, str | int)
-            yield f"{pad}{_scalar(name)}: {_scalar(inner)}\n"
+            if isinstance(inner, str) and "\n" in inner:
+                yield _lines_of_text(name, inner, len(pad))
+            else:
+                yield f"{pad}{_scalar(name)}: {_scalar(inner)}\n"
+
+
+def _lines_of_text(name: str, text: str, column: int) -> str:
+    """A field whose text may be written as a block."""
+    value = from_value(text)
+    return Emitter(Editor(value), Indents(sequence=0)).child(Entry(from_value(name), value), column, None, "\n")
 
 
 @lru_cache(maxsize=1024)
 def _scalar(value: str | int) -> str:
-    if isinstance(value, str) and "\n" in value:
-        raise _SeveralLinesError
     node = from_value(value)
     assert isinstance(node, Scalar)
     return line_text(node, 0)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted
 from krm_merge.krm.identity import Identity
+from krm_merge.limits import COMPARISONS
 from krm_merge.text.reading.values import Value
 
 Labels: TypeAlias = Mapping[str, str]
@@ -136,12 +138,28 @@ class Targets:
             numbers = self._named.setdefault(target.name, []) if isinstance(target.name, str) else self._others
             numbers.append(number)
 
+    def check(self, resources: int) -> None:
+        """Raises KrmMergeError where comparing so many resources with each target that names none takes too long."""
+        if len(self._others) * resources > (most := COMPARISONS.value()):
+            raise KrmMergeError(
+                f"functionConfig: {len(self._others)} targets without the name of a resource and {resources} resources "
+                f"are more than {most} comparisons; give names that are no expressions, or {COMPARISONS.remedy}"
+            )
+
     def may_match_kind(self, kind: str) -> bool:
         """Whether a resource of this kind needs a closer look."""
         known = self._kinds.get(kind)
         if known is None:
             known = self._kinds[kind] = any(target.may_match_kind(kind) for target in self._targets)
         return known
+
+    def of(self, kind: str, name: str) -> Iterator[int]:
+        """The numbers of the targets that may be for a resource of this kind and name, in their order."""
+        if self.may_match_kind(kind):
+            following = 0
+            while (number := self.next(following, name)) is not None:
+                yield number
+                following = number + 1
 
     def next(self, start: int, name: str) -> int | None:
         """The number of the first target from `start` that may be for a resource of this name, None where none is."""

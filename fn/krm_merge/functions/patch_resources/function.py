@@ -8,6 +8,7 @@ from krm_merge.functions.patch_resources.jobs import read_jobs
 from krm_merge.functions.patch_resources.patching import Patcher, report
 from krm_merge.functions.shapes import definitions_of
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.selector import Targets
 
 
 def patch_resources(resource_list: ResourceList) -> None:
@@ -16,6 +17,7 @@ def patch_resources(resource_list: ResourceList) -> None:
     config = read_jobs(resource_list)
     if results.errors:
         return
+    Targets([job.target for job in config.jobs]).check(len(resource_list.items))
     definitions = definitions_of(resource_list.items)
     parts = edit_items(resource_list, lambda: Patcher(config, definitions))
     if results.errors:

@@ -13,6 +13,7 @@ _OTHER_VALUE = " is not equal to tested value "
 _PLACES = re.compile(
     r"can't (?:remove|replace) a non-existent object '.*?'|can't (?:insert|replace) outside of list"
     r"|unable to fully resolve json pointer .*|member '.*?' not found|index '.*?' is out of bounds"
+    r"|copies make more than .*"
 )
 
 

@@ -13,6 +13,7 @@ from krm_merge.functions.transform_resources.transforming import Transformer, Tr
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results
 from krm_merge.transform.plugins.directory import PluginDirectory
+from krm_merge.transform.plugins.inline import InlinePlugin
 from krm_merge.transform.runner import Runner
 
 _SHOWN = 5
@@ -24,6 +25,9 @@ def transform_resources(resource_list: ResourceList) -> None:
     if transformation is None:
         return
     results, runner = resource_list.results, transformation.runner
+    for plugin in runner.plugins:
+        if isinstance(plugin, InlinePlugin):
+            plugin.targets.check(len(resource_list.items))
     definitions = definitions_of(resource_list.items)
     try:
         summaries = edit_items(resource_list, lambda: Transformer(transformation, definitions))

@@ -47,14 +47,11 @@ class Rule:
 
     def selects(self, identity: Identity) -> bool:
         """Whether the rule speaks of this resource."""
-        return all(
-            wanted is None or wanted == got
-            for wanted, got in (
-                (self.group, identity.group),
-                (self.kind, identity.kind),
-                (self.namespace, identity.namespace),
-                (self.name, identity.name),
-            )
+        return (
+            (self.name is None or self.name == identity.name)
+            and (self.kind is None or self.kind == identity.kind)
+            and (self.namespace is None or self.namespace == identity.namespace)
+            and (self.group is None or self.group == identity.group)
         )
 
 
@@ -74,7 +71,8 @@ class Policy:
 
     def of(self, *identities: Identity) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
-        rules = tuple(rule for rule in self.rules if any(rule.selects(identity) for identity in identities))
+        names = dict.fromkeys(identities)
+        rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
         asked = identities if self.resolutions.all else ()
         return Policy(self.on_conflict, rules, self.marks, self.resolutions, asked)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Comments, chunks, comments_of
+from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Chunk, Comments, chunks, comments_of
 from krm_merge.text.reading.nodes import Child, Mapping, Node, Sequence
 
 MERGE_COMMENT = "# kpt-merge:"
@@ -19,47 +19,43 @@ def comments_in(text: str) -> list[str]:
 
 
 class CommentReader:
-    """Looks up the comments of children of collections; each collection is looked through once."""
+    """Looks up the comments of children of collections; the places in each collection are looked up once."""
 
     def __init__(self) -> None:
         """Nothing looked at yet."""
-        self._known: dict[int, dict[int, Comments]] = {}
+        self._places: dict[int, dict[int, Chunk]] = {}
 
     def of(self, collection: Node | None, child: Child) -> Comments:
         """The comments of a child; none where the collection is in flow style or the child is inherited."""
-        if not isinstance(collection, Mapping | Sequence) or collection.source is None or collection.flow:
+        place = self._place(collection, child)
+        if place is None or not isinstance(collection, Mapping | Sequence):
             return NO_COMMENTS
-        if "#" not in collection.source.text:
-            return NO_COMMENTS
-        known = self._known.get(id(collection))
-        if known is None:
-            known = self._known[id(collection)] = _comments(collection)
-        return known.get(id(child), NO_COMMENTS)
+        return comments_of(collection, child, place)
+
+    def around(self, collection: Node | None, child: Child | None) -> list[str]:
+        """All comments of a child of a block collection, those inside it too."""
+        place = self._place(collection, child)
+        if place is None or collection is None or collection.source is None:
+            return []
+        return comments_in(collection.source.text[place.start : place.end])
+
+    def _place(self, collection: Node | None, child: Child | None) -> Chunk | None:
+        """Where a child stands in a text with comments; None where it has no lines of its own."""
+        if child is None or not isinstance(collection, Mapping | Sequence) or collection.source is None:
+            return None
+        if collection.flow or "#" not in collection.source.text:
+            return None
+        places = self._places.get(id(collection))
+        if places is None:
+            places = self._places[id(collection)] = _places(collection)
+        return places.get(id(child))
 
 
-def _comments(collection: Mapping | Sequence) -> dict[int, Comments]:
+def _places(collection: Mapping | Sequence) -> dict[int, Chunk]:
     try:
-        places = chunks(collection)
+        return dict(zip(map(id, collection.children), chunks(collection), strict=True))
     except CannotEditError:
         return {}
-    return {
-        id(child): comments_of(collection, child, place)
-        for child, place in zip(collection.children, places, strict=True)
-    }
-
-
-def comments_around(collection: Node | None, child: Child | None) -> list[str]:
-    """All comments of a child of a block collection, those inside it too."""
-    if child is None or not isinstance(collection, Mapping | Sequence) or collection.source is None:
-        return []
-    if collection.flow or "#" not in collection.source.text:
-        return []
-    try:
-        places = zip(collection.children, chunks(collection), strict=True)
-        chunk = next((chunk for other, chunk in places if other is child), None)
-    except CannotEditError:
-        return []
-    return [] if chunk is None else comments_in(collection.source.text[chunk.start : chunk.end])
 
 
 def discarded_comments(before: Comments, loser: Comments, winner: Comments) -> tuple[tuple[str, ...], Comments]:
@@ -67,9 +63,10 @@ def discarded_comments(before: Comments, loser: Comments, winner: Comments) -> t
 
     Comments that name a setter stay: they say where the value comes from, not why it is what it is.
     """
-    others = (*before.head, before.line, *winner.head, winner.line)
+    others = {*before.head, before.line, *winner.head, winner.line}
     lost = tuple(
         text for text in (*loser.head, loser.line) if text and text not in others and not text.startswith(SETTER)
     )
-    line = winner.line if loser.line in lost else loser.line
-    return lost, Comments(tuple(text for text in loser.head if text not in lost), line)
+    gone = set(lost)
+    line = winner.line if loser.line in gone else loser.line
+    return lost, Comments(tuple(text for text in loser.head if text not in gone), line)

@@ -80,7 +80,7 @@ def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Liter
         return [from_local]
     if ours == before:
         return [from_upstream]
-    if before and theirs and ours:
+    if before and theirs and ours and max(map(len, (before, theirs, ours))) > 1:
         # One side made all of the other's changes, and more.
         if is_between(before, theirs, ours):
             return [from_local]
@@ -96,7 +96,25 @@ def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Liter
 
 
 def _contains(run: list[Hashable], part: list[Hashable]) -> bool:
-    return any(run[at : at + len(part)] == part for at in range(len(run) - len(part) + 1))
+    """Whether a part is there without a gap. Source: D. E. Knuth, J. H. Morris, V. R. Pratt (1977), in linear time."""
+    # For each element of the part: how many before it are how the part begins, too.
+    beginnings, matched = [0], 0
+    for element in part[1:]:
+        matched = _matched(part, beginnings, matched, element)
+        beginnings.append(matched)
+    matched = 0
+    for element in run:
+        if matched == len(part):
+            break
+        matched = _matched(part, beginnings, matched, element)
+    return matched == len(part)
+
+
+def _matched(part: list[Hashable], beginnings: list[int], matched: int, element: Hashable) -> int:
+    """How much of the part is there up to this element, where so much was there before it."""
+    while matched and part[matched] != element:
+        matched = beginnings[matched - 1]
+    return matched + (part[matched] == element)
 
 
 def is_between(start: Sequence[Hashable], middle: Sequence[Hashable], end: Sequence[Hashable]) -> bool:

@@ -14,9 +14,8 @@ from krm_merge.text.reading.values import key_text
 
 def reaches(rule: Rule, members: Iterable[Member]) -> bool:
     """Whether the rule selects a resource of some side, and its path leads somewhere in one of them."""
-    return any(
-        rule.selects(member.identity) and (rule.path is None or _leads(member.root, rule.path)) for member in members
-    )
+    selects, path = rule.selects, rule.path
+    return any(selects(member.identity) and (path is None or _leads(member.root, path)) for member in members)
 
 
 def _leads(node: Node, path: FieldPath) -> bool:

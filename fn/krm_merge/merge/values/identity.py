@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from krm_merge.krm.fieldpath import Step
 from krm_merge.merge.values.images import image_repository
@@ -14,6 +14,9 @@ from krm_merge.text.reading.values import key_text
 
 SIMILARITY_THRESHOLD = 0.5
 """Functions of one image that are less alike than this are different functions, where there is a choice (F6)."""
+
+MOST_COMPARED = 10_000
+"""Pairs of functions that are compared (F6); of more, no one could say which are the same."""
 
 
 @frozen
@@ -58,6 +61,13 @@ def read_functions(items: Iterable[Node]) -> list[PipelineFunction]:
         node = resolved(item)
         functions.append(PipelineFunction(_text(node, "name"), _text(node, "image"), _text(node, "exec"), node))
     return functions
+
+
+def steps_of(functions: Sequence[PipelineFunction]) -> list[Step]:
+    """The step of each function of a list in a path: its position where another one would have the same."""
+    steps = [function.step(position) for position, function in enumerate(functions)]
+    count = Counter(steps)
+    return [step if count[step] == 1 else position for position, step in enumerate(steps)]
 
 
 def match_functions(
@@ -108,21 +118,24 @@ def _match_keys(keys: Sequence[Sequence[str]], sides: Sequence[Sequence[Pipeline
 
 def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]]) -> list[Match]:
     """F4: joins functions of one image that moved to another registry, where that is the only way to read it."""
-    joined = list(matches)
+    places = [_places_of_images(side) for side in sides]
+    # What the sides added, by its position there.
+    added = [{m.places[side]: m for m in matches if m.original is None} for side in range(len(sides))]
+    joined = dict(zip(matches, matches, strict=True))
     for match in matches:
         if match.original is None:
             continue
-        program = sides[0][match.original]
-        upstream, local = match.upstream, match.local
-        if upstream is None:
-            upstream = _moved(program, joined, sides, 1)
-        if local is None:
-            local = _moved(program, joined, sides, 2)
-        if (upstream, local) == (match.upstream, match.local):
+        segment = _segment(sides[0][match.original])
+        is_only_one = len(places[0].get(segment, ())) == 1
+        held = list(match.places)
+        for side in (1, 2):
+            candidates = places[side].get(segment, ()) if is_only_one and held[side] is None else ()
+            if len(candidates) == 1 and candidates[0] in added[side]:
+                held[side] = candidates[0]
+        if tuple(held) == match.places:
             continue
-        parts = [m for m in joined if m.original is None and (_has(m, 1, upstream) or _has(m, 2, local))]
-        upstreams = {m.upstream for m in [match, *parts]} - {None}
-        locals_ = {m.local for m in [match, *parts]} - {None}
+        parts = {m for side in (1, 2) if held[side] is not None and (m := added[side].get(held[side])) is not None}
+        upstreams, locals_ = ({m.places[side] for m in (match, *parts)} - {None} for side in (1, 2))
         if len(upstreams) > 1 or len(locals_) > 1:
             continue
         upstream, local = next(iter(upstreams), None), next(iter(locals_), None)
@@ -131,91 +144,126 @@ def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]
             if position is not None:
                 step = sides[side][position].step(position)
                 break
-        joined = [m for m in joined if m not in parts]
-        joined[joined.index(match)] = Match(match.original, upstream, local, step, moved_registry=True)
-    return joined
+        for part in parts:
+            del joined[part]
+            for side in (1, 2):
+                added[side].pop(part.places[side], None)
+        joined[match] = Match(match.original, upstream, local, step, moved_registry=True)
+    return list(joined.values())
 
 
-def _has(match: Match, side: int, position: int | None) -> bool:
-    return position is not None and (match.upstream if side == 1 else match.local) == position
+def _segment(function: PipelineFunction) -> str:
+    """What remains of an image in another registry; '' where the function has none."""
+    return function.program.rpartition("/")[2] if function.image else ""
 
 
-def _moved(
-    function: PipelineFunction, matches: list[Match], sides: Sequence[Sequence[PipelineFunction]], side: int
-) -> int | None:
-    """The one function of a side that is this one from another registry, or None."""
-    if not function.image:
-        return None
-    segment = function.program.rpartition("/")[2]
-    if sum(1 for other in sides[0] if other.image and other.program.rpartition("/")[2] == segment) != 1:
-        return None
-    candidates = [i for i, f in enumerate(sides[side]) if f.image and f.program.rpartition("/")[2] == segment]
-    if len(candidates) != 1:
-        return None
-    free = any(m.original is None and _has(m, side, candidates[0]) for m in matches)
-    return candidates[0] if free else None
+def _places_of_images(side: Sequence[PipelineFunction]) -> dict[str, list[int]]:
+    """The positions of the functions of each image, whatever its registry."""
+    places: dict[str, list[int]] = {}
+    for position, function in enumerate(side):
+        if segment := _segment(function):
+            places.setdefault(segment, []).append(position)
+    return places
 
 
 def _match_smart(
     original: list[PipelineFunction], upstream: list[PipelineFunction], local: list[PipelineFunction]
-) -> list[Match]:
+) -> list[Match] | NotIdentified:
     """F6: first original with upstream, then local with what these pairs hold; the most alike first.
 
     A function that only upstream added is one that local added if that cannot be another one (F7).
     """
     pairs = _assign([[f] for f in original], upstream)
+    if isinstance(pairs, NotIdentified):
+        return pairs
     groups: list[list[PipelineFunction]] = [
         [f, upstream[pairs[i]]] if i in pairs else [f] for i, f in enumerate(original)
     ]
-    free = [i for i in range(len(upstream)) if i not in pairs.values()]
+    paired = set(pairs.values())
+    free = [i for i in range(len(upstream)) if i not in paired]
     groups += [[upstream[i]] for i in free]
     locals_ = _assign(groups, local, added=range(len(original), len(groups)))
+    if isinstance(locals_, NotIdentified):
+        return locals_
     matches = []
     for index in range(len(groups)):
         at_local = locals_.get(index)
         in_original = index < len(original)
         at_upstream = pairs.get(index) if in_original else free[index - len(original)]
         matches.append(Match(index if in_original else None, at_upstream, at_local, 0))
-    matches += [Match(None, None, i, 0) for i in range(len(local)) if i not in locals_.values()]
-    return [replace(match, step=_smart_step(match, original, upstream, local)) for match in matches]
+    matched = set(locals_.values())
+    matches += [Match(None, None, i, 0) for i in range(len(local)) if i not in matched]
+    steps = [steps_of(side) for side in (original, upstream, local)]
+    return [replace(match, step=_first_step(match, steps)) for match in matches]
 
 
-def _smart_step(
-    match: Match, original: list[PipelineFunction], upstream: list[PipelineFunction], local: list[PipelineFunction]
-) -> Step:
-    for side, position in ((local, match.local), (upstream, match.upstream), (original, match.original)):
-        if position is not None:
-            step = side[position].step(position)
-            unique = sum(1 for i, f in enumerate(side) if f.step(i) == step) == 1
-            return step if unique else position
-    raise AssertionError("a match without a function")
+def _first_step(match: Match, steps: Sequence[list[Step]]) -> Step:
+    """The step of a function as local has it, else as upstream or the original has it."""
+    held = zip(reversed(steps), reversed(match.places), strict=True)
+    return next(side[position] for side, position in held if position is not None)
 
 
 def _assign(
     groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction], added: range = range(0)
-) -> dict[int, int]:
+) -> dict[int, int] | NotIdentified:
     """One to one: group index to position, the best scores first, ties by order; `added` are groups without original.
 
     A function added by both sides matches by its name, or where nothing but the version differs (F7).
     """
+    candidates: list[set[int]] = []
+    left = MOST_COMPARED
+    for of_group in _candidates(groups, side):
+        candidates.append(of_group)
+        left -= len(of_group)
+        if left < 0:
+            return NotIdentified(f"functions of one image are alike in more than {MOST_COMPARED:,} ways")
+    configurations = {id(f): _configuration(f.node) for functions in (*groups, side) for f in functions}
     scored = []
     for g, group in enumerate(groups):
-        for i, function in enumerate(side):
-            score = max(_similarity(member, function) for member in group)
+        for i in candidates[g]:
+            score = max(_similarity(member, side[i], configurations) for member in group)
             if g in added and score < 2.0:
-                score = 2.0 if differ_in_version_only(group[0].node, function.node) else 0.0
+                score = 2.0 if differ_in_version_only(group[0].node, side[i].node) else 0.0
             if score > 0:
                 scored.append((-score, abs(g - i), g, i))
+    in_groups = Counter(program for group in groups for program in {function.program for function in group})
+    in_side = Counter(function.program for function in side)
     taken: dict[int, int] = {}
     used: set[int] = set()
     for negative, _, g, i in sorted(scored):
         if g in taken or i in used:
             continue
-        if -negative < SIMILARITY_THRESHOLD and not _only_choice(groups, side, g, i):
+        is_only_choice = in_groups[side[i].program] == 1 and in_side[side[i].program] == 1
+        if -negative < SIMILARITY_THRESHOLD and not is_only_choice:
             continue
         taken[g] = i
         used.add(i)
     return taken
+
+
+def _candidates(groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction]) -> Iterator[set[int]]:
+    """For each group the functions of a side that may be alike at all: of one name, one program or one value."""
+    by_trait: dict[object, list[int]] = {}
+    for i, function in enumerate(side):
+        for trait in (("value", function.node.canonical), ("name", function.name), _program_trait(function)):
+            by_trait.setdefault(trait, []).append(i)
+    for group in groups:
+        of_group: set[int] = set()
+        for function in group:
+            of_group.update(by_trait.get(("value", function.node.canonical), ()))
+            if function.name:
+                of_group.update(by_trait.get(("name", function.name), ()))
+            if function.program:
+                # Two names are two functions, whatever they run.
+                of_group.update(by_trait.get(_program_trait(function, named=False), ()))
+                of_group.update(() if function.name else by_trait.get(_program_trait(function, named=True), ()))
+        yield of_group
+
+
+def _program_trait(function: PipelineFunction, *, named: bool | None = None) -> tuple[object, ...]:
+    """What functions of one program have in common, those with and without a name apart."""
+    named = bool(function.name) if named is None else named
+    return ("program", named, bool(function.image), _segment(function) or function.program)
 
 
 def differ_in_version_only(first: Node, second: Node) -> bool:
@@ -232,18 +280,13 @@ def _without_version(node: Node) -> object:
     return fields
 
 
-def _only_choice(
-    groups: Sequence[Sequence[PipelineFunction]], side: Sequence[PipelineFunction], g: int, i: int
-) -> bool:
-    program = side[i].program
-    alike = sum(1 for group in groups if any(f.program == program for f in group))
-    return alike == 1 and sum(1 for f in side if f.program == program) == 1 and bool(groups[g])
-
-
-def _similarity(first: PipelineFunction, second: PipelineFunction) -> float:
+def _similarity(
+    first: PipelineFunction, second: PipelineFunction, configurations: dict[int, dict[str, object]]
+) -> float:
     """How alike: 3 for equal ones, 2 for one name, up to 1 for one image by its configuration, 0 for different ones.
 
-    Each entry of the configuration counts 1 if equal, 1/2 if only the field is there on both sides.
+    Each entry of the configuration counts 1 if equal, 1/2 if only the field is there on both sides. `configurations`
+    holds them by the id() of the functions.
     """
     if first.node.canonical == second.node.canonical:
         return 3.0
@@ -251,13 +294,14 @@ def _similarity(first: PipelineFunction, second: PipelineFunction) -> float:
         return 2.0 if first.name == second.name else 0.0
     if not first.program or not _same_program(first, second):
         return 0.0
-    ours, theirs = _configuration(first.node), _configuration(second.node)
-    keys = ours.keys() | theirs.keys()
-    if not keys:
+    ours, theirs = configurations[id(first)], configurations[id(second)]
+    shared = ours.keys() & theirs.keys()
+    together = len(ours) + len(theirs) - len(shared)
+    if not together:
         return 1.0
-    points = sum(1.0 if ours.get(k) == theirs.get(k) else 0.5 for k in keys if k in ours and k in theirs)
+    points = sum(1.0 if ours[key] == theirs[key] else 0.5 for key in shared)
     # Never 0: one image with another configuration may still be the same function where nothing else can be.
-    return max(points / len(keys), 0.01)
+    return max(points / together, 0.01)
 
 
 def _same_program(first: PipelineFunction, second: PipelineFunction) -> bool:

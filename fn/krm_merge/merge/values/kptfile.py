@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.merge.values.identity import read_functions
+from krm_merge.merge.values.identity import read_functions, steps_of
 from krm_merge.schema.kptfile import FUNCTION_LISTS
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
@@ -37,9 +37,8 @@ def faults(root: Mapping) -> list[KptfileFault]:
         for name, count in names.items():
             if count > 1:
                 found.append(KptfileFault(f"has a name that {count} functions have", path, name))
-        for position, function in enumerate(read):
-            step = function.step(position)
-            at = (*path, step if sum(1 for i, f in enumerate(read) if f.step(i) == step) == 1 else position)
+        for function, step in zip(read, steps_of(read), strict=True):
+            at = (*path, step)
             node = function.node
             if not isinstance(node, Mapping):
                 found.append(KptfileFault("is not a mapping", at, function.label))

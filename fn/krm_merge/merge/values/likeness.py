@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from collections.abc import Mapping as Counts
+from typing import TypeVar
 
 from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Scalar, Sequence, resolved
+
+Counted = TypeVar("Counted")
 
 THRESHOLD = 0.5
 """Values that are less alike than this are different ones."""
@@ -17,18 +21,40 @@ def likeness(first: Node, second: Node) -> float:
     Fields are compared by their path, elements of lists by their values. Two strings are as alike as the share of what
     they begin and end with in common; two options (`--name=value`) with one name are alike, with two they are not.
     """
-    first, second = resolved(first), resolved(second)
-    if isinstance(first, Scalar) or isinstance(second, Scalar):
-        return _of_scalars(first, second)
-    if isinstance(first, Mapping) != isinstance(second, Mapping):
-        return 0.0
-    ours, theirs = Counter(_leaves(first, ())), Counter(_leaves(second, ()))
-    shared, together = (ours & theirs).total(), (ours | theirs).total()
-    if not together:
-        return 1.0
-    # A field that both have with other values is in `together` twice.
-    paths = [Counter(path for path, _ in side.elements()) for side in (ours - theirs, theirs - ours)]
-    return shared / (together - (paths[0] & paths[1]).total())
+    return Traits(first).likeness(Traits(second))
+
+
+class Traits:
+    """What a value is compared by, looked up once for all that it is compared with."""
+
+    __slots__ = ("_leaves", "_node", "_paths", "_size")
+
+    def __init__(self, node: Node) -> None:
+        """Looks through the whole value."""
+        self._node = resolved(node)
+        self._leaves = Counter(() if isinstance(self._node, Scalar) else _leaves(self._node, ()))
+        self._paths: dict[tuple[Canonical, ...], int] = {}
+        for (path, _), count in self._leaves.items():
+            self._paths[path] = self._paths.get(path, 0) + count
+        self._size = self._leaves.total()
+
+    def likeness(self, other: Traits) -> float:
+        """From 0 to 1, see there."""
+        first, second = self._node, other._node
+        if isinstance(first, Scalar) or isinstance(second, Scalar):
+            return _of_scalars(first, second)
+        if isinstance(first, Mapping) != isinstance(second, Mapping):
+            return 0.0
+        # A field that both have counts once, with whatever values.
+        together = self._size + other._size - _shared(self._paths, other._paths)
+        return _shared(self._leaves, other._leaves) / together if together else 1.0
+
+
+def _shared(first: Counts[Counted, int], second: Counts[Counted, int]) -> int:
+    """How many both have."""
+    if len(first) > len(second):
+        first, second = second, first
+    return sum(min(count, second[one]) for one, count in first.items() if one in second)
 
 
 def _of_scalars(first: Node, second: Node) -> float:

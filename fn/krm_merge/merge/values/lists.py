@@ -26,6 +26,9 @@ from krm_merge.text.reading.values import from_value
 if TYPE_CHECKING:
     from krm_merge.merge.values.tree import TreeMerge
 
+MOST_NESTED = 8
+"""Lists without keys are merged so deep inside each other: each level looks at all below it several times."""
+
 
 def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """Decides on a list; all sides that are there are lists."""
@@ -170,7 +173,8 @@ def _merged_order(
     order = merge_order(orders[0], orders[1], orders[2], alive)
     if not order.upstream_reordered or not order.local_reordered:
         return order
-    theirs, ours = ([at for at in orders[one] if at in orders[other]] for one, other in ((1, 2), (2, 1)))
+    shared = set(orders[1]) & set(orders[2])
+    theirs, ours = ([at for at in order if at in shared] for order in orders[1:])
     by_local = merge_order(orders[0], orders[1], orders[2], alive, reorder=False)
     # What is ordered is known by its keys.
     sides = Sides(*(from_value([_label(elements[at]) for at in side]) for side in orders))
@@ -302,6 +306,9 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         return merge.conflict(path, sides, "L3", "filled by both from nothing")
     if not items[1] or not items[2]:
         return merge.conflict(path, sides, "V4")
+    if sum(isinstance(step, int) for step in path) >= MOST_NESTED:
+        why = f"a list without keys inside {MOST_NESTED} others"
+        return sides.settled() or merge.conflict(path, sides, "L3", why)
     assert isinstance(local, Sequence)
     mark = len(merge.decisions)
     matches = match_sequence(*items)

@@ -94,6 +94,7 @@ def _joined_by_name(matches: list[Match], items: Sequence[Sequence[Node]]) -> li
     names = [[_name(item) for item in side] for side in items]
     unique = [{name for name, count in Counter(side).items() if name and count == 1} for side in names]
     joined: dict[str, Match] = {}
+    places: dict[str, int] = {}
     result: list[Match] = []
     for match in matches:
         held = [(side, at) for side, at in enumerate(match.places) if at is not None]
@@ -103,14 +104,13 @@ def _joined_by_name(matches: list[Match], items: Sequence[Sequence[Node]]) -> li
         if not fits or (known is not None and any(known.places[side] is not None for side, _ in held)):
             result.append(match)
         elif known is None:
-            joined[name] = match
+            joined[name], places[name] = match, len(result)
             result.append(match)
         else:
-            places = [a if a is not None else b for a, b in zip(known.places, match.places, strict=True)]
+            held_by = [a if a is not None else b for a, b in zip(known.places, match.places, strict=True)]
             # Paths name the element as local has it, else as upstream has it.
             step = known.step if known.local is not None or match.local is None else match.step
-            joined[name] = Match(places[0], places[1], places[2], step)
-            result[result.index(known)] = joined[name]
+            joined[name] = result[places[name]] = Match(held_by[0], held_by[1], held_by[2], step)
     return result
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.values.likeness import THRESHOLD, likeness
+from krm_merge.merge.values.likeness import THRESHOLD, Traits
 from krm_merge.merge.values.matching import Match
 from krm_merge.text.editing.order import longest_rising
 from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Scalar
@@ -18,6 +18,9 @@ WEAK_KEYS = ("name", "host", "path", "id", "key", "target")
 
 MOST_COMPARED = 10_000
 """Pairs of elements that are compared with each other in one stretch; in longer ones only positions count."""
+
+MOST_COMPARED_IN_LIST = 50_000
+"""Pairs of elements that are compared in all stretches of a list, the first ones first."""
 
 Pairs = dict[int, int]
 """Positions in the original's list to positions in a side's."""
@@ -125,8 +128,9 @@ def _pairs(original: Sequence[Node], side: Sequence[Node], weak: Callable[[Node]
     _pair_equal(pairs, before, after)
     if weak is not None:
         _pair_equal(pairs, [weak(item) for item in original], [weak(item) for item in side])
+    left = MOST_COMPARED_IN_LIST
     for o_range, s_range in _stretches(pairs, len(original), len(side)):
-        _pair_alike(pairs, original, side, o_range, s_range)
+        left = _pair_alike(pairs, original, side, o_range, s_range, left)
     return pairs
 
 
@@ -139,10 +143,11 @@ def _pair_through(
     """
     versions = [known[with_known[at]] if at in with_known else element for at, element in enumerate(original)]
     added = {known[at].canonical for at in set(range(len(known))) - set(with_known.values())}
+    left = MOST_COMPARED_IN_LIST
     for ours, theirs in _stretches(pairs, len(original), len(side)):
         changed = [at for at in ours if at in with_known and versions[at].canonical != original[at].canonical]
         candidates = [at for at in theirs if side[at].canonical not in added]
-        _pair_alike(pairs, versions, side, changed, candidates)
+        left = _pair_alike(pairs, versions, side, changed, candidates, left)
 
 
 def _pair_by_position(sizes: tuple[int, int, int], with_upstream: Pairs, with_local: Pairs) -> None:
@@ -190,12 +195,17 @@ def _stretches(pairs: Pairs, size: int, other_size: int) -> list[tuple[list[int]
 
 
 def _pair_alike(
-    pairs: Pairs, original: Sequence[Node], side: Sequence[Node], ours: list[int], theirs: list[int]
-) -> None:
-    """Pairs in order, so that the likeness of all pairs together is the greatest; of as good ones the nearest."""
-    if len(ours) * len(theirs) > MOST_COMPARED:
-        return
-    scores = [[likeness(original[a], side[b]) for b in theirs] for a in ours]
+    pairs: Pairs, original: Sequence[Node], side: Sequence[Node], ours: list[int], theirs: list[int], left: int
+) -> int:
+    """Pairs in order, so that the likeness of all pairs together is the greatest; of as good ones the nearest.
+
+    `left` is how many may still be compared in the list; gives how many are left then.
+    """
+    compared = len(ours) * len(theirs)
+    if compared > min(left, MOST_COMPARED):
+        return left
+    of_ours, of_theirs = [Traits(original[at]) for at in ours], [Traits(side[at]) for at in theirs]
+    scores = [[one.likeness(other) for other in of_theirs] for one in of_ours]
     best = [[0.0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
     for i in range(len(ours) - 1, -1, -1):
         for j in range(len(theirs) - 1, -1, -1):
@@ -210,6 +220,7 @@ def _pair_alike(
             i += 1
         else:
             j += 1
+    return left - compared
 
 
 def _added_by_both(

@@ -13,7 +13,7 @@ from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
-from krm_merge.merge.lines.comments import SETTER, CommentReader, comments_around, discarded_comments
+from krm_merge.merge.lines.comments import SETTER, CommentReader, discarded_comments
 from krm_merge.merge.lines.three_way import Winner, merge_lines
 from krm_merge.merge.values.images import is_image, merge_images
 from krm_merge.merge.values.order import merge_order
@@ -335,8 +335,9 @@ class TreeMerge:
         child, winner = children[at], children[other]
         if child is None:
             return None
-        known = {*comments_around(sides.original, children[0]), *comments_around(sides.nodes[other], winner)}
-        inside = comments_around(sides.nodes[at], child)
+        around = self.comments.around
+        known = {*around(sides.original, children[0]), *around(sides.nodes[other], winner)}
+        inside = around(sides.nodes[at], child)
         lines = tuple(line for line in inside if line not in known and not line.startswith(SETTER))
         if winner is None:
             return DiscardedComments(loser, child, lines) if lines else None

@@ -16,14 +16,14 @@ _HANDLERS = ("httpGet", "tcpSocket")
 def dangling(root: Node) -> dict[str, FieldPath]:
     """What is wrong, and where; the texts are the same for the same fault in another version of the resource."""
     found: dict[str, FieldPath] = {}
-    pending: list[tuple[FieldPath, Node]] = [((), root)]
+    pending: list[tuple[FieldPath, Mapping]] = [((), root)] if isinstance(root, Mapping) else []
     while pending:
         path, node = pending.pop()
-        if not isinstance(node, Mapping):
-            continue
         if isinstance(node.get("containers"), Sequence):
             found |= _in_pod(path, node)
-        pending.extend(((*path, key_text(e.key)), resolved(e.value)) for e in node.fields.values())
+        for entry in node.fields.values():
+            if isinstance(value := resolved(entry.value), Mapping):
+                pending.append(((*path, key_text(entry.key)), value))
     return found
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.limits import COPIED_NODES
 from krm_merge.patch.model.errors import PatchError, shown
+from krm_merge.patch.model.values import is_deeper, size
+from krm_merge.text.reading.reader import MAX_DEPTH
 from krm_merge.text.reading.values import Object, Value
 
 _ORDER = ("op", "path", "from", "value")
@@ -18,10 +22,12 @@ class JsonPatch:
     def __init__(self, operations: list[Value]) -> None:
         """Checks the operations. Raises PatchError naming the first that is wrong."""
         import jsonpatch
+        import jsonpointer
 
         self._errors = (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException, TypeError)
         self._operations = operations
         self._single: list[Any] = []
+        self._resolve = jsonpointer.resolve_pointer
         checked: list[Object] = []
         for number, operation in enumerate(operations):
             if not isinstance(operation, dict):
@@ -36,22 +42,46 @@ class JsonPatch:
             if needed is not None and needed not in operation:
                 raise self._error(number, ValueError(f"the operation does not contain a '{needed}' member"))
         self._whole = jsonpatch.JsonPatch(checked)
+        self._copies = any(operation["op"] == "copy" for operation in checked)
 
     def apply(self, document: Object) -> Object:
         """The document with all operations carried out; it is not changed. Raises PatchError naming the operation."""
         try:
-            result = self._whole.apply(document)
+            result = self._one_by_one(document) if self._copies else self._whole.apply(document)
         except self._errors:
             # The library does not say which operation it was.
-            result = document
-            for number, patch in enumerate(self._single):
-                try:
-                    result = patch.apply(result)
-                except self._errors as error:
-                    raise self._error(number, error) from None
+            result = self._one_by_one(document)
         if not isinstance(result, dict):
             raise PatchError(f"the patch leaves {shown(result)} in place of the object")
+        if is_deeper(result, MAX_DEPTH):
+            raise PatchError(f"the patch makes an object that is nested deeper than {MAX_DEPTH} levels")
         return result
+
+    def _one_by_one(self, document: Object) -> Any:
+        """The same one operation after the other. Raises PatchError naming the first that fails or copies too much."""
+        result: Any = deepcopy(document)
+        most = left = COPIED_NODES.value()
+        for number, (operation, patch) in enumerate(zip(self._operations, self._single, strict=True)):
+            try:
+                left -= self._copied(operation, result, left)
+                if left < 0:
+                    problem = f"copies make more than {most} nodes; write the values out, or {COPIED_NODES.remedy}"
+                    raise self._error(number, ValueError(problem))
+                result = patch.apply(result, in_place=True)
+            except self._errors as error:
+                raise self._error(number, error) from None
+        return result
+
+    def _copied(self, operation: Value, document: Any, enough: int) -> int:
+        """How many nodes an operation copies; more than enough where they are nested too deep."""
+        if not isinstance(operation, dict) or operation["op"] != "copy":
+            return 0
+        try:
+            value = self._resolve(document, str(operation["from"]))
+        except self._errors:
+            # The library says what is wrong with it.
+            return 0
+        return enough + 1 if is_deeper(value, MAX_DEPTH) else size(value, enough)
 
     def _error(self, number: int, error: Exception) -> PatchError:
         operation = self._operations[number]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from krm_merge.text.reading.values import Value, same
 
-__all__ = ["ValueKind", "identity", "kind_of", "same", "text_of"]
+__all__ = ["ValueKind", "identity", "is_deeper", "kind_of", "same", "size", "text_of"]
 
 ValueKind: TypeAlias = Literal["map", "list", "string", "integer", "number", "boolean", "null"]
 
@@ -34,6 +34,33 @@ def identity(value: Value) -> Hashable:
     if isinstance(value, list):
         return "list", tuple(identity(item) for item in value)
     return kind_of(value), value
+
+
+def size(value: Value, enough: int) -> int:
+    """How many scalars, lists and maps a value is made of; beyond `enough` nobody counts on."""
+    found, level = 0, [value]
+    while level and found <= enough:
+        found += len(level)
+        level = list(_below(level))
+    return found
+
+
+def is_deeper(value: Value, depth: int) -> bool:
+    """Whether a value is nested deeper than this."""
+    level = [value]
+    for _ in range(depth):
+        level = [inner for inner in _below(level) if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _below(values: list[Value]) -> Iterator[Value]:
+    for value in values:
+        if isinstance(value, dict):
+            yield from value.values()
+        elif isinstance(value, list):
+            yield from value
 
 
 def text_of(value: Value) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
+from krm_merge.harmless import quoted
+from krm_merge.limits import ALIASED_NODES
 from krm_merge.startup import patterns_compiled_when_used
 from krm_merge.text.reading.nodes import (
     MERGE_KEY,
@@ -51,16 +52,10 @@ LEVELS_AROUND = 8
 MAX_PASSED_DEPTH = 20_000
 """What nobody reads may be nested this deep: libyaml's time grows with the square of it."""
 
-MAX_ALIASED_NODES = 50_000
-"""Aliases that stand for more nodes than this altogether are an attack, not configuration."""
-
 MAX_KEY_NODES = 64
 MAX_KEY_DEPTH = 4
 MAX_KEY_LENGTH = 10_000
 """Keys that are lists or maps: no Kubernetes object has any, and text made of them doubles at each level."""
-
-RAISES_ALIASES = "KRM_MERGE_MAX_ALIASED_NODES"
-"""The environment variable that raises the limit of aliases, for packages that really are so."""
 
 BOM = "\ufeff"
 
@@ -176,7 +171,7 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
     closed_anchors: dict[int, _Open] = {}
     # Only aliases ask how large things are.
     measuring = "*" in source.text
-    max_aliased = _max_aliased() if measuring else 0
+    max_aliased = ALIASED_NODES.value() if measuring else 0
     aliased = 0
     root: Node | None = None
     for event in events(source.text):
@@ -220,7 +215,7 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
                 size, height = expansion.size, expansion.height + 1
             aliased += size
             if aliased > max_aliased:
-                remedy = f"write the values out, or raise the limit by {RAISES_ALIASES}"
+                remedy = f"write the values out, or {ALIASED_NODES.remedy}"
                 raise _mark_error(event, f"aliases stand for more than {max_aliased} nodes; {remedy}")
             if len(stack) + height > max_depth:
                 raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
@@ -262,9 +257,9 @@ def _collection(source: Source, event: Event) -> Mapping | Sequence:
 def _target(event: Event, anchors: dict[str, Node], stack: list[_Open]) -> Node:
     target = anchors.get(event.anchor)
     if target is None:
-        raise _mark_error(event, f"the alias *{event.anchor} has no anchor before it")
+        raise _mark_error(event, f"the alias *{quoted(event.anchor)} has no anchor before it")
     if any(open_.node is target for open_ in stack):
-        raise _mark_error(event, f"the alias *{event.anchor} stands inside its own anchor")
+        raise _mark_error(event, f"the alias *{quoted(event.anchor)} stands inside its own anchor")
     return target
 
 
@@ -282,7 +277,7 @@ def _check_keys(mapping: Mapping) -> None:
         if is_merge_key(entry):
             continue
         if key.canonical in seen:
-            shown = key.text if isinstance(key, Scalar) else "of a mapping"
+            shown = quoted(key.text) if isinstance(key, Scalar) else "of a mapping"
             place = _place(key.source.text, key.start) if key.source is not None else (0, 0)
             raise TextError(f"the key {shown} is there twice; keep one", *place)
         seen.add(key.canonical)
@@ -322,20 +317,10 @@ def _below(nodes: list[Node]) -> Iterator[Node]:
                 yield entry.value
 
 
-def _max_aliased() -> int:
-    """How many nodes aliases may stand for. Raises TextError where the environment names no number."""
-    given = os.environ.get(RAISES_ALIASES)
-    if given is None:
-        return MAX_ALIASED_NODES
-    if not (given.isascii() and given.isdecimal()):
-        raise TextError(f"{RAISES_ALIASES} is {given[:40]!r} in the environment; give a whole number")
-    return int(given[:18])
-
-
 def _check_tag(event: Event) -> None:
     tag = event.tag
     if tag != "!" and tag not in CORE_TAGS:
-        raise _mark_error(event, f"the tag {tag} is not a plain YAML type; Kubernetes has no such values")
+        raise _mark_error(event, f"the tag {quoted(tag)} is not a plain YAML type; Kubernetes has no such values")
 
 
 def _mark_error(event: Event, problem: str) -> TextError:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from krm_merge.errors import KrmMergeError
+from krm_merge.limits import DOCUMENTS
 from krm_merge.startup import pattern
 
 BOM = b"\xef\xbb\xbf"
@@ -17,9 +19,14 @@ _NOTHING = pattern(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
 
 
 def cut(data: bytes) -> list[bytes]:
-    """The documents with their separators in front; together they are the file. A byte order mark is left out."""
+    """The documents with their separators in front; together they are the file. A byte order mark is left out.
+
+    Raises KrmMergeError where there are too many.
+    """
     data = data.removeprefix(BOM)
     starts = [match.start() for match in _SEPARATOR.finditer(data)]
+    if len(starts) > DOCUMENTS.default and len(starts) > (most := DOCUMENTS.value()):
+        raise KrmMergeError(f"a file with more than {most} documents; divide it, or {DOCUMENTS.remedy}")
     if starts and not data[: starts[0]].strip():
         starts[0] = 0
     bounds = sorted({0, *starts, len(data)})
