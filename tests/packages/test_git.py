@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT, git
-from krm_merge import git_program
-from krm_merge.git_program import GitError
+from krm_merge.git import program
+from krm_merge.git.objects import GitObjects
+from krm_merge.git.program import GitError
 from krm_merge.packages.directory import PackageError
 from krm_merge.packages.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted
-from krm_merge.packages.git_objects import GitObjects
 from krm_merge.packages.tree import File, Tree
 from packages.repositories import Repository, Text, write
 
@@ -304,7 +304,7 @@ class Calls:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.commands: list[str] = []
-        run, start = git_program.run, git_program.start
+        run, start = program.run, program.start
 
         def counted_run(arguments: Sequence[str], *more: Any, **named: Any) -> subprocess.CompletedProcess[bytes]:
             self.commands.append(
@@ -316,8 +316,8 @@ class Calls:
             self.commands.append(arguments[0])
             return start(arguments, store)
 
-        monkeypatch.setattr(git_program, "run", counted_run)
-        monkeypatch.setattr(git_program, "start", counted_start)
+        monkeypatch.setattr(program, "run", counted_run)
+        monkeypatch.setattr(program, "start", counted_start)
 
 
 class TestProcesses:

@@ -27,7 +27,7 @@ from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError
 from krm_merge.forges.local_forge import LocalForge
-from krm_merge.git_program import GitError
+from krm_merge.git.program import GitError
 from krm_merge.harmless import bare_address
 from krm_merge.krm.result import Results
 from krm_merge.packages.directory import Directory, PackageError, read_file, reason

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from krm_merge import git_program
 from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local_records import Record
-from krm_merge.git_program import GitError, complaint
+from krm_merge.git import program
+from krm_merge.git.program import GitError, complaint
 from krm_merge.packages.directory import PackageError, reason
 from krm_merge.packages.tree import File
 from krm_merge.packages.write import write_file
@@ -200,7 +200,7 @@ class BareRepository:
         # A merge is the same for everybody.
         plain = ["-c", f"core.attributesFile={os.devnull}", *arguments]
         try:
-            done = git_program.run(plain, self.directory, data.encode(errors="replace"), environment, alone=True)
+            done = program.run(plain, self.directory, data.encode(errors="replace"), environment, alone=True)
         except GitError as error:
             raise ForgeError(str(error)) from None
         return Done(arguments[0], done.returncode, done.stdout.decode(errors="replace"), complaint(done.stderr))

@@ -21,7 +21,7 @@ from krm_merge.forges.github_http import Patience
 from krm_merge.forges.interface import ForgePullRequest
 from krm_merge.forges.local_merge import How, Identity, Merge
 from krm_merge.forges.local_repository import BareRepository
-from krm_merge.git_program import run
+from krm_merge.git.program import run
 
 TOKEN = "s3cret-t0ken"
 OWNER = "https://127.0.0.1/acme/"

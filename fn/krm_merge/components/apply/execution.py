@@ -31,7 +31,7 @@ from krm_merge.components.plan.description import (
 )
 from krm_merge.components.plan.records.plan_file import Edit, RecordedPlan
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
-from krm_merge.git_program import GitError
+from krm_merge.git.program import GitError
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 _ANEW = frozenset(("create", "regenerate", "rebase"))

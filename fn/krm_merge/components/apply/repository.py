@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from krm_merge.components.apply.credentials import NO_CREDENTIALS, Credentials
-from krm_merge.git_program import GitError, blobs, complaint, output, run
+from krm_merge.git.program import GitError, blobs, complaint, output, run
 
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
