@@ -14,11 +14,10 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import say, show_results
-from krm_merge.components.apply.credentials import credentials_for
 from krm_merge.components.apply.execution import carry_out
 from krm_merge.components.apply.observation import observed
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
-from krm_merge.components.apply.repository import Author, Repository
+from krm_merge.components.apply.repository import KRM_MERGE, Repository
 from krm_merge.components.konflux.fields import UnreadableError
 from krm_merge.components.plan.records.plan_file import RecordedPlan, read_recorded_plan
 from krm_merge.components.plan.records.resources import KIND, pull_request_name, pull_request_resource
@@ -27,7 +26,9 @@ from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.github import GitHub
 from krm_merge.forges.interface import Forge, ForgeError
 from krm_merge.forges.local_forge import LocalForge
+from krm_merge.git.credentials import credentials_for
 from krm_merge.git.program import GitError
+from krm_merge.git.store import Person
 from krm_merge.harmless import bare_address
 from krm_merge.krm.result import Results
 from krm_merge.packages.directory import Directory, PackageError, read_file, reason
@@ -189,7 +190,10 @@ def _repository(url: str, token: str, author: str) -> Repository:
     # Readable, and one for each.
     folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
     return Repository.opened(
-        url, cache_directory() / "components" / folder, credentials_for(url, token), Author.parsed(author)
+        url,
+        cache_directory() / "components" / folder,
+        credentials_for(url, token),
+        Person.parsed(author) if author else KRM_MERGE,
     )
 
 

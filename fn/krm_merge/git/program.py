@@ -188,18 +188,6 @@ def complaint(stderr: bytes) -> str:
     return without_credentials(why.removeprefix("fatal: ").removeprefix("error: "))
 
 
-def blobs(batch: bytes) -> list[bytes]:
-    """The contents in the output of `git cat-file --batch`."""
-    found: list[bytes] = []
-    position = 0
-    while position < len(batch):
-        end = batch.index(b"\n", position)
-        size = int(batch[position:end].rpartition(b" ")[2])
-        found.append(batch[end + 1 : end + 1 + size])
-        position = end + size + 2
-    return found
-
-
 def _environment(alone: bool) -> dict[str, str]:
     # Inside a hook or a merge driver git names its own repository: these calls are about others.
     own = {

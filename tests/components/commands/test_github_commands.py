@@ -15,12 +15,12 @@ from components.world import World, digest
 from e2e.hosts import git
 from forges.fake_github import FakeGitHub, FakeRepository, Fault, Pull
 from krm_merge.cli.app import main
-from krm_merge.components.apply.credentials import NO_CREDENTIALS, Credentials, credentials_for
 from krm_merge.forges.github import GitHub
 from krm_merge.forges.github_http import Patience
 from krm_merge.forges.interface import ForgePullRequest
-from krm_merge.forges.local_merge import How, Identity, Merge
+from krm_merge.forges.local_merge import KRM_MERGE, How, Merge
 from krm_merge.forges.local_repository import BareRepository
+from krm_merge.git.credentials import NO_CREDENTIALS, Credentials, credentials_for
 from krm_merge.git.program import run
 
 TOKEN = "s3cret-t0ken"
@@ -84,7 +84,7 @@ class GitHubWorld(World):
     def merge(self, name: str, number: int, how: How = "merge") -> str:
         place, pull = BareRepository(Path(self.url(name))), self.on_server(name).pulls[number - 1]
         target = place.branches()["main"]
-        pull.merged = Merge(place, Identity(), AT).made(how, self.pull(name, number), target, pull.head)
+        pull.merged = Merge(place.store, KRM_MERGE, AT).made(how, self.pull(name, number), target, pull.head)
         pull.state = "closed"
         place.move("main", target, pull.merged)
         return pull.merged
