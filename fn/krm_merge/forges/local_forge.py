@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from krm_merge.forges.interface import ForgePullRequest
+from krm_merge.forges.interface import Budget, ForgePullRequest
 from krm_merge.forges.local_merge import KRM_MERGE, How, Merge
 from krm_merge.forges.local_records import Comment, Record
 from krm_merge.forges.local_repository import BareRepository
@@ -53,6 +53,10 @@ class LocalForge:
         branches = place.branches()
         record = place.current(place.find(place.read(), number), branches)
         return list(place.changed(record, branches) if record.changed is None else record.changed)
+
+    def budget(self) -> Budget:
+        """No limits: these repositories are files."""
+        return Budget()
 
     def comments(self, repository: str, number: int) -> list[Comment]:
         """The comments on a pull request, the oldest first."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted, without_credentials
 
 _ABOUT_A_REPOSITORY = frozenset(
@@ -38,7 +39,7 @@ _TO_END_IN = 2.0
 _REMOTE = ("ls-remote", "fetch", "push")
 
 
-class GitError(Exception):
+class GitError(KrmMergeError):
     """What git complained of, or that there is no git."""
 
     def __init__(self, message: str) -> None:
