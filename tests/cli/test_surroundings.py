@@ -19,11 +19,11 @@ from e2e.hosts import GIT_ENVIRONMENT, SECONDS
 from krm_merge import interrupts
 from krm_merge.cli.app import main
 from krm_merge.harmless import bare_address, line, without_credentials
-from krm_merge.packages.fetch.git import CACHE_VARIABLE
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import File
+from krm_merge.packages.git import CACHE_VARIABLE
 from packages.repositories import config_map, kptfile, snapshot, write
 
 TOKEN = "hunter2-and-more"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import krm_merge
@@ -36,13 +38,28 @@ def test_folders_import_one_way() -> None:
 
 
 def test_forges_know_nothing_of_components() -> None:
-    for file in (ROOT / "forges").glob("*.py"):
+    for file in (ROOT / "forges").rglob("*.py"):
         assert not [name for name in imported(file) if name.startswith(("krm_merge.components", "krm_merge.functions"))]
 
 
 def test_no_folder_is_crowded() -> None:
-    folders = [ROOT / "forges", *(one for one in (ROOT / "components").rglob("*") if one.is_dir())]
+    folders = [
+        ROOT / "git",
+        ROOT / "forges",
+        ROOT / "forges" / "hosted",
+        *(one for one in (ROOT / "components").rglob("*") if one.is_dir()),
+    ]
     sizes = {folder.name: len(list(folder.glob("*.py"))) for folder in folders}
     assert set(BELOW) <= sizes.keys()
     assert max(sizes.values()) <= MOST_MODULES
     assert {one.parent.name for one in (ROOT / "components").rglob("*.py")} == {*BELOW, "records"}
+
+
+def test_only_the_command_line_of_forges_needs_their_libraries() -> None:
+    """C13: the function never imports them, nor does a command before a repository on such a forge is named."""
+    program = (
+        "import sys, krm_merge.cli.forges.components, krm_merge.functions.plan_component_updates.function\n"
+        "print(*sorted({'github', 'gitlab', 'requests', 'urllib3'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"

@@ -1,4 +1,4 @@
-"""A server that speaks as GitHub does, for all tests of forges."""
+"""Servers that speak as forges do, for all tests of forges."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from forges.connected import TOKEN, Time, connected
-from forges.fake_github import FakeGitHub, FakeRepository
-from krm_merge.forges.github import GitHub
+from forges.connected import HOSTED, Time, connected
+from forges.fake_forge import TOKEN, FakeForge, FakeRepository
+from krm_merge.forges.interface import Forge
 
 
 @pytest.fixture(autouse=True)
@@ -22,17 +22,29 @@ def time() -> Time:
 
 
 @pytest.fixture
-def server() -> Iterator[FakeGitHub]:
-    with FakeGitHub(TOKEN) as server:
+def kind() -> str:
+    """The forge of the server: GitHub, unless a test is for others as well."""
+    return "github"
+
+
+@pytest.fixture
+def url(kind: str) -> str:
+    return f"https://{HOSTED[kind].host}/acme/app.git"
+
+
+@pytest.fixture
+def server(kind: str) -> Iterator[FakeForge]:
+    with HOSTED[kind].server(TOKEN) as server:
         server.repositories["acme/app"] = FakeRepository()
         yield server
 
 
 @pytest.fixture
-def app(server: FakeGitHub) -> FakeRepository:
+def app(server: FakeForge) -> FakeRepository:
     return server.repositories["acme/app"]
 
 
 @pytest.fixture
-def forge(server: FakeGitHub, time: Time) -> GitHub:
-    return connected(server, time)
+def forge(server: FakeForge, time: Time, kind: str) -> Forge:
+    found: Forge = connected(server, time, kind=kind)
+    return found

@@ -3,17 +3,59 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import ssl
 import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from forges.connected import LIMITED, REFUSED, TOKEN, URL, Time, connected, opened
-from forges.fake_github import FakeGitHub, FakeRepository, Fault
-from forges.test_github import Greeter
-from krm_merge.forges.github import GitHub
-from krm_merge.forges.interface import ForgeError
+from forges.connected import LIMITED, REFUSED, URL, Time, connected, opened
+from forges.fake_forge import TOKEN, FakeForge, FakeRepository, Fault
+from forges.fake_github import FakeGitHub
+from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.github import GitHub
+from krm_merge.forges.interface import Forge, ForgeError
+from krm_merge.forges.tokens import Token
+
+
+class Greeter:
+    """A server with TLS that answers everything with an empty list."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.end_headers()
+                self.wfile.write(b"[]")
+
+            def log_message(self, format: str, *arguments: Any) -> None:
+                """Says nothing."""
+
+        class Server(HTTPServer):
+            def get_request(self) -> tuple[socket.socket, Any]:
+                plain, address = super().get_request()
+                try:
+                    return context.wrap_socket(plain, server_side=True), address
+                except OSError:
+                    plain.close()
+                    raise
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+
+    def __enter__(self) -> int:
+        self._thread.start()
+        return self._server.server_port
+
+    def __exit__(self, *exception: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
 
 
 class TestRefusals:
@@ -44,7 +86,7 @@ class TestRefusals:
         ],
     )
     def test_say_what_was_asked_and_what_to_do(
-        self, forge: GitHub, server: FakeGitHub, fault: Fault, message: str
+        self, forge: Forge, server: FakeForge, fault: Fault, message: str
     ) -> None:
         server.faults.append(fault)
         with pytest.raises(
@@ -55,7 +97,7 @@ class TestRefusals:
         assert len(server.seen) == 1
 
     @pytest.mark.parametrize("fault", [REFUSED, Fault(404, body={"message": "Not Found"}), None])
-    def test_without_a_token_ask_for_one(self, server: FakeGitHub, time: Time, fault: Fault | None) -> None:
+    def test_without_a_token_ask_for_one(self, server: FakeForge, time: Time, fault: Fault | None) -> None:
         server.faults += [fault] if fault else []
         with pytest.raises(ForgeError, match="set GITHUB_TOKEN"):
             connected(server, time, token="").pull_requests(URL)
@@ -68,7 +110,7 @@ class TestRefusals:
             ("main", "No commits between main and main"),
         ],
     )
-    def test_of_opening(self, forge: GitHub, branch: str, message: str) -> None:
+    def test_of_opening(self, forge: Forge, branch: str, message: str) -> None:
         about = f"acme/app: opening a pull request of {branch} into main"
         with pytest.raises(ForgeError, match=rf"^{about}: .*{message} \(422\); look whether both branches are there"):
             opened(forge, branch)
@@ -84,14 +126,14 @@ class TestRefusals:
         ],
     )
     def test_of_graphql(
-        self, forge: GitHub, server: FakeGitHub, app: FakeRepository, error: object, message: str
+        self, forge: Forge, server: FakeForge, app: FakeRepository, error: object, message: str
     ) -> None:
         app.opened("x", "main", "", None, draft=True)
         server.faults.append(Fault(200, body={"data": None, "errors": [error]}, path="/graphql"))
         with pytest.raises(ForgeError, match=f"^acme/app: taking pull request #1 out of draft: .*{message}"):
             forge.set_draft(URL, 1, draft=False)
 
-    def test_of_graphql_that_end(self, forge: GitHub, server: FakeGitHub, app: FakeRepository, time: Time) -> None:
+    def test_of_graphql_that_end(self, forge: Forge, server: FakeForge, app: FakeRepository, time: Time) -> None:
         app.opened("x", "main", "", None, draft=True)
         limit = {"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded"}]}
         server.faults.append(Fault(200, LIMITED, limit, path="/graphql"))
@@ -100,7 +142,7 @@ class TestRefusals:
 
 
 class TestToken:
-    def test_is_in_no_message(self, server: FakeGitHub, time: Time) -> None:
+    def test_is_in_no_message(self, server: FakeForge, time: Time) -> None:
         forge = connected(server, time)
         server.faults.append(Fault(400, body={"message": f"what is {TOKEN}?"}))
         with pytest.raises(ForgeError, match=r"what is \*\*\*\?") as raised:
@@ -110,14 +152,14 @@ class TestToken:
     @pytest.mark.parametrize("token", ["hidden\nX-Other: 1", "hid den", "hidden\x00", "hiddén"])
     def test_that_cannot_be_one(self, token: str) -> None:
         with pytest.raises(ForgeError, match="the token has characters that no token has") as raised:
-            GitHub(token)
+            GitHub(Connection("github.com", Token(token, "GITHUB_TOKEN")))
         assert "hid" not in str(raised.value)
 
-    def test_may_end_with_a_line(self, server: FakeGitHub, time: Time) -> None:
+    def test_may_end_with_a_line(self, server: FakeForge, time: Time) -> None:
         assert connected(server, time, token=f"{TOKEN}\n").pull_requests(URL) == []
 
     @pytest.mark.parametrize("method", ["GET", "POST"])
-    def test_goes_to_no_other_server(self, forge: GitHub, server: FakeGitHub, app: FakeRepository, method: str) -> None:
+    def test_goes_to_no_other_server(self, forge: Forge, server: FakeForge, app: FakeRepository, method: str) -> None:
         app.push("x")
         with FakeGitHub(TOKEN) as other:
             server.elsewhere = other.api
@@ -128,11 +170,14 @@ class TestToken:
     @pytest.mark.parametrize(
         "where", ["http://{}/next", "//{}/next", "https://127.0.0.1/next", "http://[", "file:///x"]
     )
-    def test_goes_to_no_other_server_with_the_next_page(self, forge: GitHub, server: FakeGitHub, where: str) -> None:
+    def test_goes_to_no_other_server_with_the_next_page(self, forge: Forge, server: FakeForge, where: str) -> None:
         with FakeGitHub(TOKEN) as other:
             address = where.format(other.origin.partition("://")[2])
-            server.faults.append(Fault(200, {"Link": f'<{address}>; rel="next"'}, []))
-            with pytest.raises(ForgeError, match="which gets no token"):
+            server.repositories["acme/app"].opened("x", "main", "", None, draft=False)
+            forge.pull_requests(URL)
+            page = server.answer(server.seen[-1])[2]
+            server.faults.append(Fault(200, {"Link": f'<{address}>; rel="next"'}, page))
+            with pytest.raises(ForgeError):
                 forge.pull_requests(URL)
             assert not other.seen
 
@@ -146,7 +191,8 @@ class TestToken:
         context.load_cert_chain(certificate, key)
         with Greeter(context) as port:
             api, url = f"https://localhost:{port}", "https://localhost/acme/app"
-            forge = GitHub(TOKEN, api, sleep=time.sleep, clock=time.clock)
+            connection = Connection("localhost", Token(TOKEN), api, sleep=time.sleep, clock=time.clock)
+            forge = GitHub(connection)
             with pytest.raises(
                 ForgeError, match=r"certificate of localhost is not trusted \(self.signed certificate\)"
             ):
@@ -154,4 +200,4 @@ class TestToken:
             assert time.slept == []
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("SSL_CERT_FILE", str(certificate))
-                assert GitHub(TOKEN, api).pull_requests(url) == []
+                assert GitHub(connection).pull_requests(url) == []

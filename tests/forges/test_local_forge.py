@@ -18,8 +18,9 @@ import pytest
 from e2e.hosts import git
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.forges.local_forge import LocalForge
-from krm_merge.forges.local_merge import How, Identity
+from krm_merge.forges.local_merge import How
 from krm_merge.forges.local_records import Comment
+from krm_merge.git.store import Person
 from packages.repositories import Repository, Text
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -73,7 +74,7 @@ def origin(tmp_path: Path) -> Origin:
 
 @pytest.fixture
 def forge() -> LocalForge:
-    return LocalForge(Identity("robot", "robot@example.com"))
+    return LocalForge(Person("robot", "robot@example.com"))
 
 
 def opened(forge: LocalForge, origin: Origin, branch: str = "x", *, draft: bool = False) -> ForgePullRequest:

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT, git
-from krm_merge import git_program
-from krm_merge.git_program import GitError
-from krm_merge.packages.fetch.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted
-from krm_merge.packages.fetch.git_objects import GitObjects
+from krm_merge.git import program
+from krm_merge.git.objects import GitObjects
+from krm_merge.git.program import GitError
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted
 from packages.repositories import Repository, Text, write
 
 ABSENT = "0123456789abcdef" * 2 + "01234567"
@@ -304,7 +304,7 @@ class Calls:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.commands: list[str] = []
-        run, start = git_program.run, git_program.start
+        run, start = program.run, program.start
 
         def counted_run(arguments: Sequence[str], *more: Any, **named: Any) -> subprocess.CompletedProcess[bytes]:
             self.commands.append(
@@ -316,8 +316,8 @@ class Calls:
             self.commands.append(arguments[0])
             return start(arguments, store)
 
-        monkeypatch.setattr(git_program, "run", counted_run)
-        monkeypatch.setattr(git_program, "start", counted_start)
+        monkeypatch.setattr(program, "run", counted_run)
+        monkeypatch.setattr(program, "start", counted_start)
 
 
 class TestProcesses:
@@ -433,7 +433,7 @@ class TestUncommitted:
 def test_two_at_once_share_the_cache(upstream: Repository, tmp_path: Path) -> None:
     commit = upstream.commit({"a": "1\n"})
     code = (
-        "import sys, pathlib; from krm_merge.packages.fetch.git import GitRepositories as G; "
+        "import sys, pathlib; from krm_merge.packages.git import GitRepositories as G; "
         "print(G(pathlib.Path(sys.argv[1])).tree(sys.argv[2], '/', sys.argv[3])['a'].data)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "cache"), str(upstream.path), commit]

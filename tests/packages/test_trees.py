@@ -12,9 +12,9 @@ import yaml
 from e2e.hosts import GIT_ENVIRONMENT
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.fetch.git import GitRepositories, Version
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Changed, File, Tree
+from krm_merge.packages.git import GitRepositories, Version
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.strategies import BY_NAME
 from krm_merge.packages.update import update

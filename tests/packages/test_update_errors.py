@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git
-from krm_merge.packages.fetch.git import CACHE_VARIABLE
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import File
+from krm_merge.packages.git import CACHE_VARIABLE
 from packages.repositories import Repository, Snapshot, Text, config_map, kptfile, snapshot, write
 
 Run = subprocess.CompletedProcess[str]

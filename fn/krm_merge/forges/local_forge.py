@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from krm_merge.forges.interface import ForgePullRequest
-from krm_merge.forges.local_merge import How, Identity, Merge
+from krm_merge.forges.interface import Budget, ForgePullRequest
+from krm_merge.forges.local_merge import KRM_MERGE, How, Merge
 from krm_merge.forges.local_records import Comment, Record
 from krm_merge.forges.local_repository import BareRepository
+from krm_merge.git.store import Person
 
 
 class LocalForge:
@@ -17,9 +18,9 @@ class LocalForge:
     The pull requests of `app.git` are in `app.pulls.json` beside it. Everything raises ForgeError.
     """
 
-    def __init__(self, identity: Identity | None = None) -> None:
-        """Takes whom pull requests, comments and merges are by."""
-        self._identity = identity or Identity()
+    def __init__(self, author: Person = KRM_MERGE) -> None:
+        """Takes the author of the pull requests, comments and merge commits."""
+        self._author = author
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All pull requests, by number.
@@ -53,6 +54,10 @@ class LocalForge:
         record = place.current(place.find(place.read(), number), branches)
         return list(place.changed(record, branches) if record.changed is None else record.changed)
 
+    def budget(self) -> Budget:
+        """No limits: these repositories are files."""
+        return Budget()
+
     def comments(self, repository: str, number: int) -> list[Comment]:
         """The comments on a pull request, the oldest first."""
         place = BareRepository.at(repository)
@@ -81,7 +86,7 @@ class LocalForge:
                 draft,
                 "open",
                 head=source,
-                author=self._identity.name,
+                author=self._author.name,
             )
             place.write([*records, Record(opened, target)])
             return opened
@@ -115,7 +120,7 @@ class LocalForge:
     def comment(self, repository: str, number: int, text: str) -> None:
         """Adds a comment."""
         with BareRepository.at(repository).changing(number) as change:
-            written = Comment(self._identity.name, text)
+            written = Comment(self._author.name, text)
             change.record = replace(change.record, comments=(*change.record.comments, written))
 
     def merge(
@@ -139,7 +144,8 @@ class LocalForge:
             if place.merge_base(target, source) == source:
                 raise place.error(f"pull request #{number} has nothing that {pull.target_branch} does not have")
             changed = place.changed(record, branches)
-            commit = Merge(place, self._identity, at or datetime.now(UTC)).made(how, pull, target, source)
+            with place.checked() as store:
+                commit = Merge(store, self._author, at or datetime.now(UTC)).made(how, pull, target, source)
             place.move(pull.target_branch, target, commit)
             change.record = replace(place.merged(record, commit), changed=changed)
             return commit

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
-from krm_merge import git_program
 from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local_records import Record
-from krm_merge.git_program import GitError, complaint
+from krm_merge.git.program import GitError
+from krm_merge.git.store import Conflict, Store
 from krm_merge.packages.files.directory import PackageError, reason
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
@@ -34,16 +34,6 @@ class Change:
     def pull(self, **fields: Any) -> None:
         """Changes fields of the pull request."""
         self.record = replace(self.record, pull=replace(self.record.pull, **fields))
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a command of git: its exit code, what it wrote, and why it failed."""
-
-    command: str
-    status: int
-    output: str
-    complaint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +58,25 @@ class BareRepository:
         """Where its pull requests are."""
         return self.directory.with_name(f"{self.directory.name.removesuffix('.git')}.pulls.json")
 
+    @property
+    def store(self) -> Store:
+        """Its objects and branches."""
+        return Store(self.directory)
+
     def error(self, text: str) -> ForgeError:
         """What to raise about this repository."""
         return ForgeError(f"{self.directory}: {text}")
+
+    @contextmanager
+    def checked(self) -> Iterator[Store]:
+        """Its objects and branches; what git refuses raises ForgeError."""
+        try:
+            yield self.store
+        except Conflict as conflict:
+            paths = ", ".join(conflict.paths)
+            raise self.error(f"the merge conflicts in {paths}; rebase the branch on its target") from None
+        except GitError as error:
+            raise self.error(f"git: {error}") from None
 
     # ---- pull requests -----------------------------------------------------------------------------------------
 
@@ -146,10 +152,10 @@ class BareRepository:
 
     def merge_base(self, target: str, source: str) -> str:
         """The newest commit that both come from. Raises ForgeError."""
-        done = self.run(["merge-base", target, source])
-        if done.status == 1:
-            raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
-        return self.output(done)
+        with self.checked() as store:
+            if base := store.merge_base(target, source):
+                return base
+        raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
 
     def current(self, record: Record, branches: Mapping[str, str]) -> Record:
         """What is open as its branch stands now: merged, where git brought that into the target branch."""
@@ -158,7 +164,8 @@ class BareRepository:
             return record
         head, target = branches.get(pull.source_branch, pull.head), branches.get(pull.target_branch, "")
         now = replace(record, pull=replace(pull, head=head))
-        if not target or not self._holds(target, head) or self._holds(record.base, head):
+        store = self.store
+        if not target or not store.is_ancestor(head, target) or store.is_ancestor(head, record.base):
             return now
         since = self.git("rev-list", "--first-parent", "--ancestry-path", "--parents", f"{head}..{target}").splitlines()
         merge, parent = since[-1].split()[:2] if since else (head, head)
@@ -169,38 +176,19 @@ class BareRepository:
 
     def merged(self, record: Record, commit: str) -> Record:
         """A pull request that this commit has merged, when it was made."""
-        at = datetime.fromtimestamp(int(self.git("show", "--no-patch", "--format=%ct", commit)), UTC)
-        told = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        with self.checked() as store:
+            at = datetime.fromtimestamp(store.committed_at(commit), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return replace(
-            record, pull=replace(record.pull, state="merged", draft=False, merge_commit=commit, merged_at=told)
+            record, pull=replace(record.pull, state="merged", draft=False, merge_commit=commit, merged_at=at)
         )
-
-    def _holds(self, commit: str, other: str) -> bool:
-        """Whether a commit has another one, or is it."""
-        return self.run(["merge-base", "--is-ancestor", other, commit]).status == 0
 
     def changed(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
         """What the pull request changes since it branched off."""
         base = self.merge_base(self.commit_of(record.pull.target_branch, branches), record.pull.head)
-        listed = self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, record.pull.head)
-        return tuple(sorted(filter(None, listed.split("\0"))))
+        with self.checked() as store:
+            return tuple(sorted(store.changed_paths(base, record.pull.head)))
 
-    def git(self, *arguments: str, data: str = "", environment: Mapping[str, str] | None = None) -> str:
+    def git(self, *arguments: str) -> str:
         """What git writes. Raises ForgeError."""
-        return self.output(self.run(arguments, data, environment))
-
-    def output(self, done: Done) -> str:
-        """What git wrote. Raises ForgeError where it failed."""
-        if done.status != 0:
-            raise self.error(f"git {done.command}: {done.complaint}")
-        return done.output.rstrip("\n")
-
-    def run(self, arguments: Sequence[str], data: str = "", environment: Mapping[str, str] | None = None) -> Done:
-        """Runs git here, whatever comes of it. Raises ForgeError where there is none."""
-        # A merge is the same for everybody.
-        plain = ["-c", f"core.attributesFile={os.devnull}", *arguments]
-        try:
-            done = git_program.run(plain, self.directory, data.encode(errors="replace"), environment, alone=True)
-        except GitError as error:
-            raise ForgeError(str(error)) from None
-        return Done(arguments[0], done.returncode, done.stdout.decode(errors="replace"), complaint(done.stderr))
+        with self.checked() as store:
+            return store.text(*arguments)

@@ -12,9 +12,9 @@ from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.fetch.git import Version
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Changed, File, Subtree, Tree, is_kptfile
+from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import KptfileText, Lock, Upstream, upstream_of
 from krm_merge.packages.strategies import BY_NAME
 from krm_merge.startup import replace

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from krm_merge import git_program
 from krm_merge.functions.policy.merge_policy import policy_in
-from krm_merge.git_program import GitError
+from krm_merge.git import program
+from krm_merge.git.program import GitError
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolutions, fingerprint
 from krm_merge.packages.files.directory import read_file
 from krm_merge.packages.files.tree import File
@@ -26,7 +26,7 @@ _FILE: Final = "krm-merge/choices.yaml"
 def remembered_at(place: Path) -> Path | None:
     """Where the repository around a folder remembers choices; None where there is no repository."""
     try:
-        found = git_program.run(["-C", str(place), "rev-parse", "--path-format=absolute", "--git-common-dir"])
+        found = program.run(["-C", str(place), "rev-parse", "--path-format=absolute", "--git-common-dir"])
     except GitError:
         return None
     return Path(found.stdout.decode(errors="surrogateescape").rstrip("\n")) / _FILE if not found.returncode else None

@@ -9,6 +9,7 @@ import pytest
 from components.world import World, digest
 from krm_merge.components.apply.repository import Repository
 from krm_merge.forges.local_forge import LocalForge
+from krm_merge.git.remote import Remote
 
 BUNDLE = {
     "bundle/csv.yaml": f"image: quay.io/o/controller@{digest('0')}  # the controller\n",
@@ -283,14 +284,14 @@ def test_a_branch_that_moved_meanwhile_is_left_alone(parent: World, monkeypatch:
     """C4: --force-with-lease; nobody's push is lost."""
     world = parent
     world.plan("parent", "child")
-    refresh = Repository.refresh
+    refresh = Remote.refresh
 
-    def late(repository: Repository) -> None:
+    def late(repository: Remote) -> None:
         refresh(repository)
         if repository.url == world.url("child"):
             world.commit("child", "update/child", {"README": "mine\n"})
 
-    monkeypatch.setattr(Repository, "refresh", late)
+    monkeypatch.setattr(Remote, "refresh", late)
     assert world.apply() == 1
     assert world.files("child", "update/child")["README"] == "mine"
     assert world.pulls("child") == []

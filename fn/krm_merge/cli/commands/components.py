@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
-from krm_merge.cli import component_forges, local_pull_requests, options
+from krm_merge.cli import options
 from krm_merge.cli.documents import configured, edited_by
+from krm_merge.cli.forges import components as component_forges
+from krm_merge.cli.forges import local_pull_requests
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
 from krm_merge.components.draw.drawing import Drawing, focused

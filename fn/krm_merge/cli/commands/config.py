@@ -12,11 +12,11 @@ from krm_merge.cli import options as common
 from krm_merge.cli.show import opened_journal, say, show_results
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
-from krm_merge.packages.fetch.git import GitRepositories
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.function_config import CONFIG_FILE, declared, function_config, undeclared
+from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.kptfile import KptfileText
 
 IMAGE = f"ghcr.io/krm-merge/krm-merge:v{__version__.rpartition('.')[0]}"

@@ -18,9 +18,9 @@ from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.package.reach import reaches
-from krm_merge.packages.fetch.git import GitRepositories
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.update import RememberedRepositories, update

@@ -18,8 +18,8 @@ from krm_merge.cli.settling import settle
 from krm_merge.cli.show import opened_journal, say, show_results, summary
 from krm_merge.cli.sides import destination, read_sides
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.packages.fetch.git import GitRepositories
 from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.update import RememberedRepositories, update
 from krm_merge.report.record import SIDES, RecordedSide

@@ -14,9 +14,9 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.fetch.git import GitRepositories, uncommitted
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import belongs
+from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import KptfileText
 from krm_merge.text.reading.values import Value
 

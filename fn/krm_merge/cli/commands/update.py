@@ -16,8 +16,8 @@ from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.fetch.git import GitRepositories, uncommitted
 from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
 from krm_merge.report.forms.by_suffix import as_json

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
-from krm_merge.components.apply.repository import TRAILER, Conflict, Entry, Repository
+from krm_merge.components.apply.repository import TRAILER, Repository
 from krm_merge.components.apply.synthetic_commits import NotCopied, copied_before, with_copy, without_copy
 from krm_merge.components.digests.replacement import (
     Policy,
@@ -31,7 +31,9 @@ from krm_merge.components.plan.description import (
 )
 from krm_merge.components.plan.records.plan_file import Edit, RecordedPlan
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
-from krm_merge.git_program import GitError
+from krm_merge.git.objects import TreeEntry
+from krm_merge.git.program import GitError
+from krm_merge.git.store import Conflict
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 _ANEW = frozenset(("create", "regenerate", "rebase"))
@@ -63,7 +65,7 @@ def carry_out(
 
     `ok_to_test` asks Pipelines as Code to build what was pushed, which it does not do for everybody.
     """
-    base = plan.base or repository.default_branch
+    base = plan.base or repository.remote.default_branch
     run = _Run(replace(plan, base=base), repository, pull_requests, ok_to_test)
     try:
         run.carry_out()
@@ -112,7 +114,7 @@ class _Run:
             raise _Stopped("C4", f"{plan.repository} has no branch {plan.base}; {remedy}")
         branch = own.source_branch if own is not None else self._free_branch(base)
         here = self._git.branches.get(branch, "")
-        self._git.fetch(base, here)
+        self._git.remote.fetch(base, here)
         commit = self._with_digests(self._start(branch, base, here, is_new=own is None))
         if self._changes_nothing(commit, base):
             commit = self._for_target(commit, base, branch)
@@ -184,7 +186,7 @@ class _Run:
             if branch in taken:
                 continue
             if here:
-                self._git.fetch(base, here)
+                self._git.remote.fetch(base, here)
                 if not self._git.is_ours(self._git.merge_base(base, here), here):
                     continue
             elif not is_possible(branch, self._git.branches):
@@ -200,6 +202,7 @@ class _Run:
         """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
         if not here:
             return self._made_anew(base)
+        self._git.keep_signatures(base, here)
         actions = self._plan.actions
         is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
         if is_ours and (is_new or actions & _ANEW):
@@ -213,7 +216,7 @@ class _Run:
                 # It is for the pull request to be rebased; until then its builds are brought as before.
                 message = f"{branch} conflicts with {self._plan.base}, and {problem}; rebase it on {self._plan.base}"
                 self.report("warning", "R28", message)
-        elif conflict or ("rebase" in actions and not is_ours and not self._git.is_ancestor(base, here)):
+        elif conflict or ("rebase" in actions and not is_ours and not self._git.store.is_ancestor(base, here)):
             why = f" and conflicts with {self._plan.base} ({conflict})" if conflict else ""
             message = f"people added commits to {branch}: it is not rebased{why}; rebase it by hand"
             self.report("warning", "R23", message)
@@ -234,7 +237,7 @@ class _Run:
     def _changes_nothing(self, commit: str, base: str) -> bool:
         """Whether the target would be the same with it merged, wherever it started."""
         try:
-            return self._git.merged(base, commit) == self._git.tree(base)
+            return self._git.store.merged(base, commit, renames=False) == self._git.store.tree(base)
         except Conflict:
             return False
 
@@ -289,17 +292,17 @@ class _Run:
         plan, policy = self._plan, self._plan.policy
         files = {
             path: entry
-            for path, entry in self._git.entries(commit).items()
+            for path, entry in self._git.store.entries(commit).items()
             if entry.is_file and any(selected(path, context, policy.files, policy.exclude) for context in plan.contexts)
         }
-        contents = self._git.contents(files.values())
-        changes: dict[str, Entry | None] = {}
+        contents = self._git.store.contents(files.values())
+        changes: dict[str, TreeEntry | None] = {}
         found = named = False
         rules = Policy(
             "any" if policy.match == "any" else "known", "replace" if policy.multiple == "replace" else "refuse"
         )
         for path, entry in files.items():
-            data = contents[entry.blob]
+            data = contents[entry.name]
             if not is_candidate(path, data):
                 continue
             self._tell_architectures(path, data, edit)
@@ -308,7 +311,7 @@ class _Run:
             named = named or found or _may_be_of(edit, data)
             self._tell_problems(edited.problems)
             if edited.data != data:
-                changes[path] = Entry(entry.mode, self._git.stored(edited.data))
+                changes[path] = TreeEntry(path, entry.mode, self._git.store.stored(edited.data))
         self._is_missing = self._is_missing or not found
         if not named:
             where = "" if "." in plan.contexts else f" below {', '.join(plan.contexts)}"
@@ -318,7 +321,7 @@ class _Run:
             return commit
         trailers = f"Component: {edit.component}\nImage: {edit.image}\nDigest: {edit.digest}\n{TRAILER}\n"
         message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
-        return self._git.commit(self._git.changed(self._git.tree(commit), changes), commit, message)
+        return self._git.commit(self._git.store.changed(self._git.store.tree(commit), changes), commit, message)
 
     def _tell_architectures(self, path: str, data: bytes, edit: Edit) -> None:
         """A file that names the image of one architecture would not run on the others."""

@@ -41,5 +41,5 @@ def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
     is_ours = one.source_branch in repository.branches and parse_description(one.body) is not None
     if one.state != "open" or not is_ours or not target or not one.head:
         return False
-    repository.fetch(one.head, target)
+    repository.remote.fetch(one.head, target)
     return not repository.is_ours(repository.merge_base(target, one.head), one.head)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from krm_merge.components.apply.repository import TRAILER, Conflict, Repository
+from krm_merge.components.apply.repository import TRAILER, Repository
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.plan.records.plan_file import Copy
+from krm_merge.git.store import Conflict
 
 _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", re.MULTILINE)
 
@@ -26,7 +27,7 @@ def copied_before(git: Repository, since: str, commit: str) -> dict[str, str]:
 
     It counts whoever says it: people amend our commits and squash them, or copy by hand what cannot be merged.
     """
-    return {name: head for message in git.messages(since, commit) for name, head in _COPIED.findall(message)}
+    return {name: head for message in git.store.messages(since, commit) for name, head in _COPIED.findall(message)}
 
 
 def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: Iterable[str]) -> str:
@@ -38,7 +39,7 @@ def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: I
         # C4: whatever was done to the branch since, also by our own digests, it has been copied.
         return commit
     target = git.branches.get(copy.target_branch, "")
-    git.fetch(copy.head, target, before)
+    git.remote.fetch(copy.head, target, before)
     fork = git.merge_base(target, copy.head) if target else copy.head
     paths = dict.fromkeys(copy.paths)
     if before:
@@ -46,7 +47,7 @@ def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: I
         paths |= dict.fromkeys(_copied_paths(git, target, before, contexts))
     trailer = _trailer(copy.pull_request, copy.head)
     try:
-        tree = git.copied(git.tree(commit), before or fork, copy.head, paths)
+        tree = git.store.picked(commit, before or fork, copy.head, paths)
     except Conflict as conflict:
         raise NotCopied(f"what {copy.pull_request} changes cannot be copied: {conflict}", trailer) from None
     return _committed(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
@@ -59,26 +60,26 @@ def without_copy(
 
     What the target of the branch, the commit `base`, has as well stays. Raises NotCopied.
     """
-    git.fetch(head, target)
+    git.remote.fetch(head, target)
     # Nothing is changed where it was branched off: a copy of that is none.
     fork = git.merge_base(target, head)
-    differing = set(git.changes(base, commit))
+    differing = set(git.store.changed_paths(base, commit))
     paths = [path for path in _copied_paths(git, target, head, contexts) if path in differing]
     trailer = _trailer(pull_request, fork)
     try:
-        tree = git.copied(git.tree(commit), head, fork, paths)
+        tree = git.store.picked(commit, head, fork, paths)
     except Conflict as conflict:
         raise NotCopied(f"what {pull_request} changes cannot be taken out: {conflict}", trailer) from None
     return _committed(git, commit, tree, f"Take out changes of {pull_request}", trailer)
 
 
 def _copied_paths(git: Repository, target: str, head: str, contexts: Iterable[str]) -> list[str]:
-    changed = git.changes(git.merge_base(target, head), head) if target else []
+    changed = git.store.changed_paths(git.merge_base(target, head), head) if target else []
     return [path for path in changed if any(touches(context, [path]) for context in contexts)]
 
 
 def _committed(git: Repository, commit: str, tree: str, subject: str, trailer: str) -> str:
-    if tree == git.tree(commit):
+    if tree == git.store.tree(commit):
         return commit
     return git.commit(tree, commit, f"{subject}\n\n{trailer}\n{TRAILER}\n")
 

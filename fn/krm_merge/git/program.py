@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted, without_credentials
 
 _ABOUT_A_REPOSITORY = frozenset(
@@ -38,7 +39,7 @@ _TO_END_IN = 2.0
 _REMOTE = ("ls-remote", "fetch", "push")
 
 
-class GitError(Exception):
+class GitError(KrmMergeError):
     """What git complained of, or that there is no git."""
 
     def __init__(self, message: str) -> None:
@@ -75,8 +76,8 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs git, whatever comes of it; `alone` with no settings of the user.
 
-    Raises GitError where there is no git, GitTimeout where it makes no progress: nothing of it is left then, nor when
-    we are interrupted.
+    Raises GitError where there is no git, GitTimeoutError where it makes no progress: nothing of it is left then, nor
+    when we are interrupted.
     """
     command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]
     own = _environment(alone) | dict(environment or {})
@@ -188,18 +189,6 @@ def complaint(stderr: bytes) -> str:
     lines = stderr.decode(errors="replace").strip().splitlines()
     why = next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[-1:]))
     return without_credentials(why.removeprefix("fatal: ").removeprefix("error: "))
-
-
-def blobs(batch: bytes) -> list[bytes]:
-    """The contents in the output of `git cat-file --batch`."""
-    found: list[bytes] = []
-    position = 0
-    while position < len(batch):
-        end = batch.index(b"\n", position)
-        size = int(batch[position:end].rpartition(b" ")[2])
-        found.append(batch[end + 1 : end + 1 + size])
-        position = end + size + 2
-    return found
 
 
 def _environment(alone: bool) -> dict[str, str]:

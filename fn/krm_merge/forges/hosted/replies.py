@@ -1,12 +1,11 @@
-"""What came back from GitHub, good or not: its status, and what it complains of."""
+"""What came back from a forge, good or not: its status, and what it complains of."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from email.message import Message
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -23,12 +22,12 @@ class Reply:
     """What came back, whatever it says. `flaw` tells why it is no JSON."""
 
     status: int
-    headers: Message
+    headers: Mapping[str, str]
     value: Any
     flaw: str = ""
 
     @classmethod
-    def read(cls, status: int, headers: Message, body: bytes) -> Reply:
+    def read(cls, status: int, headers: Mapping[str, str], body: bytes) -> Reply:
         """What a body says."""
         try:
             return cls(status, headers, json.loads(body))
@@ -58,13 +57,23 @@ class Reply:
 
 
 def messages_in(value: object) -> Iterator[str]:
-    """The messages in an answer, of REST or GraphQL."""
+    """The messages in an answer: texts, lists of them, or by field as GitLab has them."""
     found = value if isinstance(value, dict) else {"errors": value}
-    errors = found.get("errors")
-    for each in [found.get("message"), *(errors if isinstance(errors, list) else [errors])]:
+    for each in [*_flat(found.get("message")), found.get("error"), *_flat(found.get("errors"))]:
         text = each
         if isinstance(each, dict):
             field, code = each.get("field"), each.get("code")
             text = each.get("message", f"{field}: {code}" if isinstance(field, str) and isinstance(code, str) else None)
         if isinstance(text, str):
             yield text
+
+
+def _flat(found: object) -> Iterator[object]:
+    """One or many, in lists, or by the names of fields (`{"base": ["is missing"]}`)."""
+    if isinstance(found, list):
+        yield from found
+    elif isinstance(found, dict):
+        for name, problems in found.items():
+            yield from (f"{name}: {problem}" for problem in _flat(problems))
+    else:
+        yield found

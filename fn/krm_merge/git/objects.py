@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from krm_merge import git_program
-from krm_merge.git_program import GitError
-from krm_merge.packages.files.tree import Mode
+from krm_merge.git import program
+from krm_merge.git.program import GitError
 
 _ASKED_AT_ONCE = 32 * 1024
 """Bytes of names that git is sent before its answers are read: what a pipe takes in, so that neither waits for ever."""
@@ -28,13 +27,29 @@ class GitObject:
     data: bytes
 
 
+TREE = "040000"
+FILE = "100644"
+EXECUTABLE = "100755"
+LINK = "120000"
+SUBMODULE = "160000"
+_MODES = {0o04: TREE, 0o10: FILE, 0o12: LINK, 0o16: SUBMODULE}
+
+
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """What a tree holds at a path; `name` is that of its object."""
+    """What a tree holds at a path: its mode, six octal digits as git writes them, and the id of its object.
+
+    The id of a submodule is that of its commit, which is in another repository.
+    """
 
     path: str
-    mode: Mode
+    mode: str
     name: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file: no directory, no symbolic link, no submodule."""
+        return self.mode in (FILE, EXECUTABLE)
 
 
 class GitObjects:
@@ -51,7 +66,7 @@ class GitObjects:
         Raises GitError.
         """
         if self._git is None:
-            self._git = git_program.start(["cat-file", "--batch"], self._store)
+            self._git = program.start(["cat-file", "--batch"], self._store)
             weakref.finalize(self, _end, self._git)
         questions, answers = _pipes(self._git)
         found: list[GitObject | None] = []
@@ -65,22 +80,22 @@ class GitObjects:
         return found
 
     def files(self, root: GitObject) -> Iterator[TreeEntry]:
-        """All files and links of a tree and the trees inside it, submodules left out. Raises GitError."""
+        """Everything in a tree and the trees inside it: files, symbolic links, submodules. Raises GitError."""
         size = len(root.name) // 2
         trees = {root.name: list(_entries(root.data, size))}
-        missing = [entry.name for entry in trees[root.name] if entry.mode is None]
+        missing = [entry.name for entry in trees[root.name] if entry.mode == TREE]
         while missing:
             names = list(dict.fromkeys(name for name in missing if name not in trees))
             read = {name: [] if one is None else list(_entries(one.data, size)) for name, one in self._named(names)}
             trees |= read
-            missing = [entry.name for entries in read.values() for entry in entries if entry.mode is None]
+            missing = [entry.name for entries in read.values() for entry in entries if entry.mode == TREE]
         pending = [("", iter(trees[root.name]))]
         while pending:
             folder, entries = pending[-1]
             entry = next(entries, None)
             if entry is None:
                 pending.pop()
-            elif entry.mode is None:
+            elif entry.mode == TREE:
                 pending.append((f"{folder}{entry.path}/", iter(trees[entry.name])))
             else:
                 yield TreeEntry(f"{folder}{entry.path}", entry.mode, entry.name)
@@ -89,32 +104,18 @@ class GitObjects:
         return zip(names, self.read(names), strict=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A line of a tree; `mode` is None for a tree inside it."""
-
-    path: str
-    mode: Mode | None
-    name: str
-
-
-def _entries(data: bytes, size: int) -> Iterator[_Entry]:
-    """The entries of a tree, submodules left out; the names of objects have `size` bytes."""
+def _entries(data: bytes, size: int) -> Iterator[TreeEntry]:
+    """The entries of a tree; the names of objects have `size` bytes."""
     at = 0
     while at < len(data):
         blank = data.index(b" ", at)
         end = data.index(b"\0", blank)
         name = data[end + 1 : end + 1 + size].hex()
         path = os.fsdecode(data[blank + 1 : end])
-        bits = int(data[at:blank], 8)
+        mode = _MODES.get(int(data[at:blank], 8) >> 12, FILE)
+        is_executable = mode == FILE and int(data[at:blank], 8) & 0o100
+        yield TreeEntry(path, EXECUTABLE if is_executable else mode, name)
         at = end + 1 + size
-        match bits >> 12:
-            case 0o04:
-                yield _Entry(path, None, name)
-            case 0o12:
-                yield _Entry(path, "link", name)
-            case 0o10:
-                yield _Entry(path, "executable" if bits & 0o100 else "file", name)
 
 
 def _portions(expressions: Iterable[str]) -> Iterator[list[bytes]]:

@@ -1,103 +1,25 @@
-"""The commands on GitHub: pull requests of a server that speaks as it does, and branches in real git repositories."""
+"""The commands on forges over HTTP: servers that speak as they do, and branches in real git repositories."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from components.world import World, digest
+from components.hosted_world import HostedWorld, change_parent, common_parent, dockerfile, environment
+from components.world import digest
 from e2e.hosts import git
-from forges.fake_github import FakeGitHub, FakeRepository, Fault, Pull
+from forges.connected import Time as Clock
+from forges.connected import connected
+from forges.fake_forge import TOKEN, FakeForge, Fault, Pull
+from forges.fake_github import FakeGitHub
 from krm_merge.cli.app import main
-from krm_merge.components.apply.credentials import NO_CREDENTIALS, Credentials, credentials_for
-from krm_merge.forges.github import GitHub
-from krm_merge.forges.github_http import Patience
-from krm_merge.forges.interface import ForgePullRequest
-from krm_merge.forges.local_merge import How, Identity, Merge
-from krm_merge.forges.local_repository import BareRepository
-from krm_merge.git_program import run
-
-TOKEN = "s3cret-t0ken"
-OWNER = "https://127.0.0.1/acme/"
-"""Where the API is, the repositories are: GitHub Enterprise has both at one host."""
-AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-
-
-@dataclass
-class GitRepository(FakeRepository):
-    """One whose branches are those of a bare git repository; open pull requests follow theirs."""
-
-    bare: Path = Path()
-    listed: str = ""
-
-    def refresh(self) -> None:
-        listed = git(self.bare, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
-        before, self.listed = self.listed, listed
-        if self.listed == before:
-            return
-        self.branches = {}
-        for line in self.listed.splitlines():
-            branch, _, commit = line.partition(" ")
-            self.branches[branch] = commit, git(self.bare, "diff", "--name-only", f"main...{commit}").split()
-        for pull in self.pulls:
-            if pull.state == "open" and pull.fork is None:
-                pull.head, files = self.branches[pull.source]
-                pull.files = [(name, "") for name in files]
-
-
-@dataclass
-class GitHubWorld(World):
-    """Its pull requests are in the server, its repositories are those of an owner there."""
-
-    server: FakeGitHub = field(default_factory=FakeGitHub)
-
-    def address(self, name: str) -> str:
-        return f"{OWNER}{name}.git"
-
-    def on_server(self, name: str) -> FakeRepository:
-        found = self.server.repositories[f"acme/{name}"]
-        found.refresh()
-        return found
-
-    def repository(self, name: str, files: Mapping[str, str]) -> None:
-        super().repository(name, files)
-        self.server.repositories[f"acme/{name}"] = GitRepository(bare=Path(self.url(name)))
-
-    def open(self, name: str, branch: str, base: str = "main") -> int:
-        return self.on_server(name).opened(branch, base, branch, "by a person", draft=False).number
-
-    def open_from_fork(self, name: str, owner: str, branch: str, body: str = "") -> Pull:
-        """As on GitHub: the repository has the commit, below refs/pull, and no branch for it."""
-        commit = self.commit(name, "of-fork", {"README": f"by {owner}\n"})
-        git(Path(self.url(name)), "update-ref", "-d", "refs/heads/of-fork")
-        pull = self.on_server(name).opened(branch, "main", branch, body, draft=False, fork=owner)
-        git(Path(self.url(name)), "update-ref", f"refs/pull/{pull.number}/head", commit)
-        pull.head = commit
-        return pull
-
-    def merge(self, name: str, number: int, how: How = "merge") -> str:
-        place, pull = BareRepository(Path(self.url(name))), self.on_server(name).pulls[number - 1]
-        target = place.branches()["main"]
-        pull.merged = Merge(place, Identity(), AT).made(how, self.pull(name, number), target, pull.head)
-        pull.state = "closed"
-        place.move("main", target, pull.merged)
-        return pull.merged
-
-    def pulls(self, name: str) -> list[ForgePullRequest]:
-        return GitHub(TOKEN, self.server.api).pull_requests(self.address(name))
-
-    def writes(self) -> list[str]:
-        """What the commands asked of the server that changes something."""
-        return [f"{each.method} {each.path} {each.body}" for each in self.server.seen if each.method != "GET"]
-
-    def heads(self) -> dict[str, str]:
-        return {**super().heads(), "requests": str(self.writes())}
+from krm_merge.forges.hosted.pace import Patience
+from krm_merge.git.credentials import NO_CREDENTIALS, Credentials, credentials_for
+from krm_merge.git.program import run
 
 
 @pytest.fixture
@@ -107,41 +29,28 @@ def server(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
 
 
 @pytest.fixture
-def world(tmp_path: Path, server: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> GitHubWorld:
-    monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
+def world(tmp_path: Path, server: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> HostedWorld:
+    environment(tmp_path, monkeypatch)
     monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
-    monkeypatch.setenv("no_proxy", "*")
-    redirection = {"COUNT": "1", "KEY_0": f"url.{tmp_path}/.insteadOf", "VALUE_0": OWNER}
-    for name, value in redirection.items():
-        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
-    return GitHubWorld(tmp_path, forge_options=("--github-api", server.api), server=server)
+    options = ("--forge", "127.0.0.1=github", "--api", f"127.0.0.1={server.api}", "--pace", "0")
+    return HostedWorld(tmp_path, forge_options=options, server=server)
 
 
 @pytest.fixture
-def components(world: GitHubWorld) -> GitHubWorld:
+def components(world: HostedWorld) -> HostedWorld:
     """Use case 1, a common parent image; nobody has changed it yet."""
-    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
-    world.repository("child", {"Dockerfile": dockerfile("0")})
-    world.component("parent", "parent")
-    world.component("child", "child", "parent", at="c")
+    common_parent(world)
     return world
 
 
 @pytest.fixture
-def parent(components: GitHubWorld) -> GitHubWorld:
+def parent(components: HostedWorld) -> HostedWorld:
     """With a pull request of a person to the parent, which is built."""
-    world = components
-    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
-    assert world.open("parent", "update") == 1
-    world.build("parent", "parent", "1", 1)
-    return world
+    change_parent(components)
+    return components
 
 
-def dockerfile(letter: str) -> str:
-    return f"FROM quay.io/o/parent@{digest(letter)} AS base\nRUN true"
-
-
-def test_s1_common_parent_image(parent: GitHubWorld) -> None:
+def test_s1_common_parent_image(parent: HostedWorld) -> None:
     """R19, R21, R22, R23, R26, R27, R30, I10, C4."""
     world, head = parent, git(Path(parent.url("parent")), "rev-parse", "update").strip()
     world.go_on("parent", "child")
@@ -198,10 +107,10 @@ def test_s1_common_parent_image(parent: GitHubWorld) -> None:
 
 
 @pytest.mark.parametrize("server", ["/api/v3"], indirect=True)
-def test_s7_closed_on_an_enterprise(parent: GitHubWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s7_closed_on_an_enterprise(parent: HostedWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """S7, C4: the address of the API is in GITHUB_API_URL."""
     world = parent
-    world.forge_options = ()
+    world.forge_options = ("--pace", "0")
     monkeypatch.setenv("GITHUB_API_URL", world.server.api)
     world.go_on("parent", "child")
     world.on_server("parent").pulls[0].state = "closed"
@@ -213,7 +122,7 @@ def test_s7_closed_on_an_enterprise(parent: GitHubWorld, monkeypatch: pytest.Mon
     assert world.plan("parent", "child") == []
 
 
-def test_a_fork_triggers(components: GitHubWorld) -> None:
+def test_a_fork_triggers(components: HostedWorld) -> None:
     """R7, R21, R27: the group of someone:feature is feature."""
     world = components
     head = world.open_from_fork("parent", "someone", "feature").head
@@ -227,7 +136,7 @@ def test_a_fork_triggers(components: GitHubWorld) -> None:
     assert world.branches("parent") == {"main"}
 
 
-def test_a_fork_is_not_taken_for_ours(parent: GitHubWorld) -> None:
+def test_a_fork_is_not_taken_for_ours(parent: HostedWorld) -> None:
     """R21, R26: somebody else's branch of the same name, with our description, stays as it is."""
     world = parent
     (plan,) = world.plan("parent", "child")
@@ -243,7 +152,7 @@ def test_a_fork_is_not_taken_for_ours(parent: GitHubWorld) -> None:
 
 @pytest.mark.parametrize(("token", "remedy"), [("", "set GITHUB_TOKEN"), ("wr0ng", "GITHUB_TOKEN has expired or is")])
 def test_without_a_token(
-    parent: GitHubWorld,
+    parent: HostedWorld,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     token: str,
@@ -267,7 +176,7 @@ def test_without_a_token(
     assert world.writes() == []
 
 
-def test_one_repository_that_fails(parent: GitHubWorld, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_repository_that_fails(parent: HostedWorld, capsys: pytest.CaptureFixture[str]) -> None:
     """C4: plans are independent; the one that was not carried out is the next time."""
     world = parent
     world.repository("sibling", {"Dockerfile": dockerfile("0")})
@@ -289,7 +198,7 @@ def test_one_repository_that_fails(parent: GitHubWorld, capsys: pytest.CaptureFi
     assert len(world.pulls("sibling")) == 1
 
 
-def test_requests_do_not_grow_with_history(parent: GitHubWorld) -> None:
+def test_requests_do_not_grow_with_history(parent: HostedWorld) -> None:
     """C13: old pull requests are not listed, neither where nothing is to be done nor where something is."""
     world = parent
     repository = world.on_server("child")
@@ -307,7 +216,7 @@ def test_requests_do_not_grow_with_history(parent: GitHubWorld) -> None:
     assert [seen.method for seen in world.server.seen] == ["GET", "PATCH"]
 
 
-def test_a_repository_without_drafts(parent: GitHubWorld) -> None:
+def test_a_repository_without_drafts(parent: HostedWorld) -> None:
     """C13, R27: an ordinary pull request waits by its title, until it need not."""
     world = parent
     world.on_server("child").drafts = False
@@ -330,7 +239,7 @@ def test_a_repository_without_drafts(parent: GitHubWorld) -> None:
     assert not world.server.asked("POST", "/graphql")
 
 
-def test_builds_are_asked_for(parent: GitHubWorld) -> None:
+def test_builds_are_asked_for(parent: HostedWorld) -> None:
     """C13: Pipelines as Code builds what a program pushed when somebody says so, once for each push."""
     world = parent
     world.plan("parent", "child")
@@ -350,9 +259,9 @@ def filled(url: str, credentials: Credentials) -> str:
     return found.stdout.decode()
 
 
-def test_git_gets_the_token_of_the_forge() -> None:
+def test_git_gets_the_token_of_the_forge(server: FakeForge) -> None:
     """C13: of the forge's host alone, and over https alone; never as an argument."""
-    forge = GitHub(TOKEN)
+    forge = connected(server, Clock())
     url = "https://github.com/acme/app.git"
     credentials = credentials_for(url, forge.git_token(url))
     assert f"username=x-access-token\npassword={TOKEN}\n" in filled(url, credentials)

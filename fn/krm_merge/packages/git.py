@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join, normpath
 
-from krm_merge import git_program
-from krm_merge.git_program import GitError, GitTimeoutError, complaint
+from krm_merge.git import program
+from krm_merge.git.objects import EXECUTABLE, FILE, LINK, GitObject, GitObjects, TreeEntry
+from krm_merge.git.program import GitError, GitTimeoutError, complaint
 from krm_merge.harmless import quoted, without_credentials
-from krm_merge.packages.fetch.git_objects import GitObject, GitObjects, TreeEntry
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
-from krm_merge.packages.files.tree import File, Tree, leads_out
+from krm_merge.packages.files.tree import File, Mode, Tree, leads_out
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
+_MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ATTRIBUTES = ".gitattributes"
@@ -79,7 +80,7 @@ class GitRepositories:
             missing = [commit for commit, there in zip(wanted, _has(objects, wanted), strict=True) if not there]
             if len(missing) > 1:
                 with suppress(GitError):
-                    git_program.output([*_FETCH, "--depth=1", repository, *missing], store)
+                    program.output([*_FETCH, "--depth=1", repository, *missing], store)
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit. Raises PackageError."""
@@ -129,7 +130,7 @@ class GitRepositories:
             if blob is None:
                 raise PackageError(f"{store} lacks an object of {repository}; remove that directory")
             self._blobs[name] = blob.data
-        return {file.path: File(self._blobs[file.name], file.mode) for file in files}
+        return {file.path: File(self._blobs[file.name], _MODES[file.mode]) for file in files}
 
     def _converted(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
         """The files as a checkout writes them, by .gitattributes."""
@@ -140,14 +141,14 @@ class GitRepositories:
             _git(["read-tree", commit], environment=checkout)
             names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
             _git(["checkout-index", "--quiet", "-z", "--stdin"], None, names, environment=checkout)
-            return {file.path: read_file(tree / folder / file.path, file.mode) for file in files}
+            return {file.path: read_file(tree / folder / file.path, _MODES[file.mode]) for file in files}
 
 
 def uncommitted(package: Path) -> list[str]:
     """The files of a package with changes that git has not committed; none where it is in no repository."""
     status = ["-C", str(package), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", "."]
     try:
-        done = git_program.run(status)
+        done = program.run(status)
     except GitError as error:
         raise PackageError(str(error)) from None
     if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
@@ -209,8 +210,9 @@ def _found(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | 
 
 
 def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
+    """The files and symbolic links of a tree; submodules are other repositories."""
     try:
-        return list(objects.files(root))
+        return [entry for entry in objects.files(root) if entry.mode in _MODES]
     except GitError as error:
         raise PackageError(str(error)) from None
 
@@ -238,7 +240,7 @@ def _git(
     environment: dict[str, str] | None = None,
 ) -> bytes:
     try:
-        return git_program.output(arguments, store, data, environment)
+        return program.output(arguments, store, data, environment)
     except GitTimeoutError as error:
         raise UnavailableError(str(error)) from None
     except GitError as error:

@@ -1,0 +1,144 @@
+"""Which forge a repository is on: by its address, and by what the user says of hosts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal, TypeAlias, get_args
+from urllib.parse import urlsplit
+
+from krm_merge.forges.addresses import host_of
+from krm_merge.forges.hosted.pace import Pace
+from krm_merge.forges.interface import Forge, ForgeError
+from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.tokens import token_for
+
+Kind: TypeAlias = Literal["local", "github", "gitlab", "forgejo"]
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+_PUBLIC: Final[Mapping[str, Kind]] = {"github.com": "github", "gitlab.com": "gitlab", "codeberg.org": "forgejo"}
+_BEGINNINGS: Final[Mapping[str, Kind]] = {
+    "github.": "github",
+    "gitlab.": "gitlab",
+    "forgejo.": "forgejo",
+    "gitea.": "forgejo",
+}
+_VARIABLES: Final[Mapping[Kind, str]] = {
+    "github": "GITHUB_TOKEN",
+    "gitlab": "GITLAB_TOKEN",
+    "forgejo": "FORGEJO_TOKEN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host that the user named: its kind, and its API where that does not follow from the host."""
+
+    kind: Kind
+    api: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgeSettings:
+    """What the user says of forges: `hosts` by name, the kind of all `others` ('' to tell by their names), the pace."""
+
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+    others: Kind | Literal[""] = ""
+    pace: Pace = field(default_factory=Pace)
+
+    @classmethod
+    def parsed(cls, forges: tuple[str, ...], apis: tuple[str, ...], pace: Pace) -> ForgeSettings:
+        """From texts like `HOST=gitlab` or `github`, and like `HOST=https://HOST/gitlab/api/v4`.
+
+        Continuous integration on GitHub and GitLab names its own host in the environment. Raises ForgeError.
+        """
+        hosts = _of_environment()
+        others: Kind | Literal[""] = ""
+        for text in forges:
+            host, _, name = text.rpartition("=")
+            kind = next((kind for kind in _KINDS if kind == name), None)
+            if kind is None:
+                raise ForgeError(f"--forge {text}: there is no forge {name}; name one of {', '.join(_KINDS)}")
+            if host:
+                hosts[host.lower()] = Host(kind, hosts.get(host.lower(), Host(kind)).api)
+            else:
+                others = kind
+        for text in apis:
+            host, equals, api = text.partition("=")
+            if not equals or "/" in host:
+                raise ForgeError(f"--api {text.partition('?')[0]}: it must be like HOST=https://HOST/api/v4")
+            known = hosts.get(host.lower())
+            hosts[host.lower()] = Host(known.kind if known else _kind_of(host.lower(), others), api)
+        return cls(hosts, others, pace)
+
+
+class Forges:
+    """The forges of repositories, one client a host: they share its pace and its token."""
+
+    def __init__(self, settings: ForgeSettings) -> None:
+        """Nothing is asked for yet."""
+        self._settings = settings
+        self._clients: dict[str, Forge] = {}
+
+    def of(self, url: str) -> Forge:
+        """The forge that a repository is on. Raises ForgeError where that cannot be told."""
+        host = "" if self._settings.others == "local" or is_local(url) else host_of(url)
+        if host not in self._clients:
+            self._clients[host] = self._client(host) if host else LocalForge()
+        return self._clients[host]
+
+    def _client(self, host: str) -> Forge:
+        found = self._settings.hosts.get(host) or Host(_kind_of(host, self._settings.others))
+        if found.kind == "local":
+            return LocalForge()
+        try:
+            from krm_merge.forges.hosted.connection import Connection
+            from krm_merge.forges.hosted.forgejo import Forgejo
+            from krm_merge.forges.hosted.github import GitHub
+            from krm_merge.forges.hosted.gitlab import GitLab
+        except ImportError as error:
+            missing = f"{host} needs the Python package {error.name}"
+            raise ForgeError(f"{missing}; install it with: pip install 'krm-merge[forges]'") from None
+        clients: dict[Kind, Callable[[Connection], Forge]] = {"github": GitHub, "gitlab": GitLab, "forgejo": Forgejo}
+        token = token_for(host, self._variable(host, found.kind))
+        return clients[found.kind](Connection(host, token, found.api, pace=self._settings.pace))
+
+    def _variable(self, host: str, kind: Kind) -> str:
+        """The usual variable of a kind, where it is for this host: a token is for one host alone."""
+        named = [name for name, one in self._settings.hosts.items() if one.kind == kind]
+        its_hosts = named or [name for name, public in _PUBLIC.items() if public == kind]
+        return _VARIABLES[kind] if its_hosts == [host] else ""
+
+
+def is_local(url: str) -> bool:
+    """Whether it is a path; git takes what begins with a dot or exists for one, too."""
+    return url.startswith(("/", "file://", ".")) or Path(url).exists() or Path(f"{url}.git").exists()
+
+
+def _kind_of(host: str, others: Kind | Literal[""]) -> Kind:
+    """The kind of a host by its name. Raises ForgeError where that does not tell."""
+    if public := "github" if host.endswith(".ghe.com") else _PUBLIC.get(host):
+        return public
+    by_name = next((kind for beginning, kind in _BEGINNINGS.items() if host.startswith(beginning)), None)
+    if kind := others or by_name:
+        return kind
+    kinds = ", ".join(_VARIABLES)
+    raise ForgeError(f"{host}: its name does not say which forge it runs; add --forge {host}=KIND, one of {kinds}")
+
+
+def _of_environment() -> dict[str, Host]:
+    """The hosts that continuous integration names: GitHub's Actions, and GitLab's CI."""
+    found: dict[str, Host] = {}
+    if api := os.environ.get("GITHUB_API_URL", ""):
+        host = urlsplit(os.environ.get("GITHUB_SERVER_URL", "")).hostname or _host_of_api(api)
+        found[host] = Host("github", api)
+    if api := os.environ.get("CI_API_V4_URL", ""):
+        found[os.environ.get("CI_SERVER_HOST", "") or urlsplit(api).hostname or ""] = Host("gitlab", api)
+    return found
+
+
+def _host_of_api(api: str) -> str:
+    host = urlsplit(api).hostname or ""
+    return host if api.rstrip("/").endswith("/api/v3") else host.removeprefix("api.")

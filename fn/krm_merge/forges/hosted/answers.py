@@ -1,0 +1,84 @@
+"""What clients of forges share: answers read as they are documented, drafts that are titles, opening only once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, NoReturn
+
+from krm_merge.forges.hosted.transport import Transport
+from krm_merge.forges.interface import ForgeError, ForgePullRequest, RefusedError
+
+_IN_THE_WAY = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY))
+
+
+@dataclass(frozen=True, slots=True)
+class DraftTitles:
+    """How a forge marks drafts in their titles: with `mark` before it, which it also knows in other spellings."""
+
+    mark: str
+    spellings: re.Pattern[str]
+
+    def plain(self, title: str) -> str:
+        """The title without the mark."""
+        return self.spellings.sub("", title)
+
+    def titled(self, title: str, *, draft: bool) -> str:
+        """The title with the mark of a draft, or without."""
+        plain = self.plain(title)
+        return f"{self.mark} {plain}" if draft else plain
+
+
+def object_at(found: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """An object, None for null: what was deleted."""
+    value = found.get(name)
+    return value if value is None else object_of(value)
+
+
+def object_of(found: object) -> Mapping[str, Any]:
+    """An object. Raises ForgeError for anything else."""
+    return found if isinstance(found, dict) else _unexpected("an object")
+
+
+def text_at(found: Mapping[str, Any], name: str) -> str:
+    """A text, '' for null. Raises ForgeError for anything else."""
+    text = found.get(name, 0)
+    return "" if text is None else text if isinstance(text, str) else _unexpected(f"the text {name}")
+
+
+def number_at(found: Mapping[str, Any], name: str) -> int:
+    """A number. Raises ForgeError for anything else."""
+    number = found.get(name)
+    return number if type(number) is int else _unexpected(f"the number {name}")
+
+
+def _unexpected(what: str) -> NoReturn:
+    raise ForgeError(f"the answer has not {what} that is documented; correct the address of the API")
+
+
+def opened_once(
+    transport: Transport,
+    ask: Callable[[], ForgePullRequest],
+    open_ones: Callable[[], Iterable[ForgePullRequest]],
+    source_branch: str,
+    target_branch: str,
+) -> ForgePullRequest:
+    """The pull request that `ask` opens, or the one that is open for the two branches: forges refuse a second one.
+
+    Raises ForgeError, of it RefusedError.
+    """
+
+    def existing() -> ForgePullRequest | None:
+        branches = source_branch, target_branch
+        return next((pull for pull in open_ones() if (pull.source_branch, pull.target_branch) == branches), None)
+
+    try:
+        return transport.once(ask, existing)
+    except RefusedError as refused:
+        found = existing() if refused.status in _IN_THE_WAY else None
+        if found is not None:
+            return found
+        look = f"look whether both branches are there and {source_branch} has commits that {target_branch} has not"
+        raise RefusedError(refused.said, refused.status, refused.remedy or look) from None

@@ -1,0 +1,198 @@
+"""Pull requests on Forgejo and Gitea, by a thin client: see the package's docstring for why there is no library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from itertools import islice
+from typing import Any, Final
+from urllib.parse import urljoin
+
+from krm_merge.forges.addresses import path_on
+from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
+from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.transport import Dialect, about
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, RefusedError, State
+
+_PAGE: Final = 50  # what Forgejo gives at most, unless its administrators say otherwise
+_LATEST: Final = 100
+_DIALECT: Final = Dialect(
+    "Forgejo", "X-RateLimit-", "of the scopes write:repository and write:issue", "https://HOST/api/v1"
+)
+_DRAFTS: Final = DraftTitles("WIP:", re.compile(r"^\s*(?:(?:wip:|\[wip\])\s*)+", re.IGNORECASE))
+
+
+class Forgejo:
+    """A forge. Everything raises ForgeError."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        self._host = connection.host
+        self._transport = connection.transport(_DIALECT, f"https://{connection.host}/api/v1")
+        self._api = self._transport.address.geturl()
+        self._session = self._transport.session()
+
+    def pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """All pull requests, by number."""
+        with self._asking(repository, "listing the pull requests") as name:
+            return self._listed(name, state="all")
+
+    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """Those that are open, by number."""
+        with self._asking(repository, "listing the open pull requests") as name:
+            return self._listed(name, state="open")
+
+    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
+        """Those from one branch of the repository: all that are open, and of those that ended the last ones."""
+        with self._asking(repository, f"listing the pull requests of {branch}") as name:
+            # Only Forgejo 16 has a filter for the branch; others take no notice of it.
+            query = {"state": "closed", "sort": "recentupdate", "head": branch}
+            ended = [_shown(one) for one in islice(self._pages(f"{name}/pulls", query), _LATEST)]
+            found = [*self._listed(name, state="open", head=branch), *ended]
+            return [pull for pull in _by_number(found) if pull.source_branch == branch]
+
+    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
+        """The one of a number, None where there is none."""
+        with self._asking(repository, f"reading pull request #{number}") as name:
+            try:
+                return self._pull(name, number)
+            except RefusedError as refused:
+                if refused.status == HTTPStatus.NOT_FOUND:
+                    return None
+                raise
+
+    def git_token(self, repository: str) -> str:
+        """The token, of a repository of this host alone: any other would learn it."""
+        try:
+            path_on(self._host, repository)
+        except ForgeError:
+            return ""
+        return self._transport.secret
+
+    def changed_files(self, repository: str, number: int) -> list[str]:
+        """The paths that a pull request changes; of a renamed file both."""
+        with self._asking(repository, f"listing the files of pull request #{number}") as name:
+            files = list(self._pages(f"{name}/pulls/{number}/files", {}))
+            former = {text_at(file, "previous_filename") for file in files if file.get("previous_filename")}
+            return sorted({text_at(file, "filename") for file in files} | former)
+
+    def create(
+        self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
+    ) -> ForgePullRequest:
+        """Opens a pull request; gives the open one that there is for the two branches as it is."""
+        what = f"opening a pull request of {source_branch} into {target_branch}"
+        with self._asking(repository, what) as name:
+
+            def opened() -> ForgePullRequest:
+                asked = {"head": source_branch, "base": target_branch, "body": body}
+                asked["title"] = _DRAFTS.titled(title, draft=draft)
+                return _shown(object_of(self._ask("POST", f"{name}/pulls", asked)))
+
+            def open_ones() -> list[ForgePullRequest]:
+                return self._listed(name, state="open", head=source_branch)
+
+            return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
+
+    def edit(self, repository: str, number: int, title: str, body: str) -> None:
+        """Gives a pull request another title and body; a draft stays one."""
+        with self._asking(repository, f"editing pull request #{number}") as name:
+            draft = self._pull(name, number).draft
+            self._change(name, number, title=_DRAFTS.titled(title, draft=draft), body=body)
+
+    def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
+        """Makes an open pull request a draft, or takes it out of draft."""
+        to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
+        with self._asking(repository, to.format(number)) as name:
+            pull = self._pull(name, number)
+            if pull.draft == draft:
+                return
+            if pull.state != "open":
+                raise ForgeError(f"it is {pull.state}; only open ones become drafts or leave that")
+            self._change(name, number, title=_DRAFTS.titled(pull.title, draft=draft))
+
+    def close(self, repository: str, number: int) -> None:
+        """Closes a pull request without merging it."""
+        with self._asking(repository, f"closing pull request #{number}") as name:
+            self._change(name, number, state="closed")
+
+    def comment(self, repository: str, number: int, text: str) -> None:
+        """Adds a comment."""
+        with self._asking(repository, f"commenting on pull request #{number}") as name:
+            path = f"{name}/issues/{number}/comments"
+
+            def done() -> object:
+                comments = [text_at(one, "body") for one in self._pages(path, {})]
+                return True if comments[-1:] == [text] else None
+
+            self._transport.once(lambda: self._ask("POST", path, {"body": text}), done)
+
+    def budget(self) -> Budget:
+        """What may still be asked of the forge."""
+        return self._transport.budget()
+
+    # ---- requests ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _asking(self, repository: str, what: str) -> Iterator[str]:
+        """The owner and name of a repository; errors say what was asked for."""
+        name = path_on(self._host, repository)
+        with about(f"{name}: {what}"):
+            yield name
+
+    def _ask(self, method: str, path: str, payload: Mapping[str, Any] | None = None) -> Any:
+        return self._session.request(method, f"{self._api}/repos/{path}", json=payload).json()
+
+    def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+        url = f"{self._api}/repos/{path}"
+        following: Mapping[str, str] = {**query, "limit": str(_PAGE)}
+        seen: set[str] = set()
+        while url and url not in seen:
+            seen.add(url)
+            answer = self._session.get(url, params=following)
+            found = answer.json()
+            yield from [object_of(one) for one in (found if isinstance(found, list) else [found])]
+            url, following = urljoin(url, answer.links.get("next", {}).get("url", "")), {}
+            if "next" not in answer.links:
+                return
+
+    def _listed(self, name: str, **query: str) -> list[ForgePullRequest]:
+        # New ones come last, so that pages do not move while they are read.
+        return _by_number([_shown(one) for one in self._pages(f"{name}/pulls", {**query, "sort": "oldest"})])
+
+    def _pull(self, name: str, number: int) -> ForgePullRequest:
+        return _shown(object_of(self._ask("GET", f"{name}/pulls/{number}")))
+
+    def _change(self, name: str, number: int, **fields: str) -> None:
+        self._ask("PATCH", f"{name}/pulls/{number}", fields)
+
+
+def _by_number(pulls: list[ForgePullRequest]) -> list[ForgePullRequest]:
+    return [pull for _, pull in sorted({pull.number: pull for pull in pulls}.items())]
+
+
+def _shown(found: Mapping[str, Any]) -> ForgePullRequest:
+    head, base = object_of(found.get("head")), object_of(found.get("base"))
+    is_merged = bool(found.get("merged"))
+    state: State = "merged" if is_merged else "closed" if text_at(found, "state") == "closed" else "open"
+    branch, fork = text_at(head, "ref"), object_at(head, "repo")
+    if fork is None or fork.get("full_name") != object_of(base.get("repo")).get("full_name"):
+        # No branch of the repository, though it may be called like one.
+        owner = object_at(fork, "owner") if fork is not None else None
+        branch = f"{text_at(owner, 'login') if owner is not None else 'unknown'}:{branch}"
+    user, title = object_at(found, "user"), text_at(found, "title")
+    return ForgePullRequest(
+        number=number_at(found, "number"),
+        source_branch=branch,
+        target_branch=text_at(base, "ref"),
+        title=_DRAFTS.plain(title),
+        body=text_at(found, "body"),
+        # Gitea before 1.22 has no field for it.
+        draft=bool(found.get("draft", _DRAFTS.plain(title) != title)),
+        state=state,
+        head=text_at(head, "sha"),
+        merge_commit=text_at(found, "merge_commit_sha") if is_merged else "",
+        author=text_at(user, "login") if user is not None else "",
+        merged_at=text_at(found, "merged_at") if is_merged else "",
+    )

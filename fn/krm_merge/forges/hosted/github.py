@@ -1,0 +1,230 @@
+"""Pull requests on GitHub and GitHub Enterprise, by PyGithub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any, Final
+
+import requests
+from github import Consts
+from github.GithubException import GithubException
+from github.Repository import Repository
+from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
+
+from krm_merge.forges.addresses import path_on
+from krm_merge.forges.hosted.answers import opened_once
+from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.transport import Dialect, about
+from krm_merge.forges.interface import (
+    Budget,
+    DraftsRefusedError,
+    ForgeError,
+    ForgePullRequest,
+    RefusedError,
+    State,
+)
+
+_PAGE: Final = 100
+_MOST_FILES: Final = 3000  # GitHub lists no more of a pull request
+_DIALECT: Final = Dialect(
+    "GitHub",
+    "X-RateLimit-",
+    "to read and write pull requests (a classic token: the scope repo)",
+    "https://api.github.com or https://HOST/api/v3",
+)
+
+
+class GitHub:
+    """A forge. Its repositories are named by https, ssh or scp addresses. Everything raises ForgeError."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        self._host = connection.host
+        api = connection.api or usual_api(connection.host)
+        self._transport = connection.transport(_DIALECT, api)
+        self._requester = _requester(api.rstrip("/"), self._transport.session())
+
+    def pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """All pull requests, by number."""
+        with self._asking(repository, "listing the pull requests") as (_, at):
+            return _listed(at, state="all")
+
+    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """Those that are open, by number."""
+        with self._asking(repository, "listing the open pull requests") as (_, at):
+            return _listed(at, state="open")
+
+    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
+        """Those from one branch of the repository, in whatever state, by number."""
+        with self._asking(repository, f"listing the pull requests of {branch}") as (owner, at):
+            found = _listed(at, state="all", head=f"{owner}:{branch}")
+            # GitHub takes a filter that it does not understand for none.
+            return [pull for pull in found if pull.source_branch == branch]
+
+    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
+        """The one of a number, None where there is none."""
+        with self._asking(repository, f"reading pull request #{number}") as (_, at):
+            try:
+                return _shown(at.get_pull(number))
+            except RefusedError as refused:
+                if refused.status == HTTPStatus.NOT_FOUND:
+                    return None
+                raise
+
+    def git_token(self, repository: str) -> str:
+        """The token, of a repository of this host alone: any other would learn it."""
+        try:
+            path_on(self._host, repository)
+        except ForgeError:
+            return ""
+        return self._transport.secret
+
+    def changed_files(self, repository: str, number: int) -> list[str]:
+        """The paths that a pull request changes; of a renamed file both."""
+        with self._asking(repository, f"listing the files of pull request #{number}") as (_, at):
+            pull = at.get_pull(number)
+            files = list(pull.get_files())
+            if len(files) >= _MOST_FILES and pull.changed_files > len(files):
+                raise ForgeError(f"there are more than the {_MOST_FILES} that GitHub lists; split it")
+            former = {file.previous_filename for file in files if file.previous_filename}
+            return sorted({file.filename for file in files} | former)
+
+    def create(
+        self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
+    ) -> ForgePullRequest:
+        """Opens a pull request; gives the open one that there is for the two branches as it is."""
+        what = f"opening a pull request of {source_branch} into {target_branch}"
+        with self._asking(repository, what) as (owner, at):
+
+            def opened() -> ForgePullRequest:
+                return _shown(at.create_pull(target_branch, source_branch, title=title, body=body, draft=draft))
+
+            def open_ones() -> list[ForgePullRequest]:
+                return _listed(at, state="open", head=f"{owner}:{source_branch}", base=target_branch)
+
+            try:
+                return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
+            except RefusedError as refused:
+                raise _without_drafts(refused) if draft else refused from None
+
+    def edit(self, repository: str, number: int, title: str, body: str) -> None:
+        """Gives a pull request another title and body."""
+        with self._asking(repository, f"editing pull request #{number}") as (_, at):
+            at.get_pull(number).edit(title=title, body=body)
+
+    def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
+        """Makes a pull request a draft, or takes it out of draft."""
+        to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
+        with self._asking(repository, to.format(number)) as (_, at):
+            pull = at.get_pull(number)
+            if pull.draft == draft:
+                return
+
+            def done() -> object:
+                return True if at.get_pull(number).draft == draft else None
+
+            try:
+                self._transport.once(pull.convert_to_draft if draft else pull.mark_ready_for_review, done)
+            except RefusedError as refused:
+                raise _without_drafts(refused) if draft else refused from None
+
+    def close(self, repository: str, number: int) -> None:
+        """Closes a pull request without merging it."""
+        with self._asking(repository, f"closing pull request #{number}") as (_, at):
+            at.get_pull(number).edit(state="closed")
+
+    def comment(self, repository: str, number: int, text: str) -> None:
+        """Adds a comment."""
+        with self._asking(repository, f"commenting on pull request #{number}") as (_, at):
+            issue = at.get_issue(number)
+
+            def done() -> object:
+                comments = [comment.body for comment in issue.get_comments()]
+                return True if comments[-1:] == [text] else None
+
+            self._transport.once(lambda: issue.create_comment(text), done)
+
+    def budget(self) -> Budget:
+        """What may still be asked of the forge."""
+        return self._transport.budget()
+
+    @contextmanager
+    def _asking(self, repository: str, what: str) -> Iterator[tuple[str, Repository]]:
+        """The owner of a repository, and the repository; errors say what was asked for."""
+        name = path_on(self._host, repository)
+        with about(f"{name}: {what}"):
+            try:
+                yield name.partition("/")[0], Repository(self._requester, url=f"/repos/{name}")
+            except (
+                GithubException,
+                AssertionError,
+                AttributeError,
+                LookupError,
+                TypeError,
+                ValueError,
+            ):
+                # PyGithub checks little of an answer, and complains in many ways.
+                raise ForgeError("the answer is not what GitHub documents; correct the address of the API") from None
+
+
+def usual_api(host: str) -> str:
+    """The API of a host: of github.com, of an enterprise in GitHub's cloud, of an enterprise's own."""
+    return f"https://api.{host}" if host == "github.com" or host.endswith(".ghe.com") else f"https://{host}/api/v3"
+
+
+def _requester(api: str, session: requests.Session) -> Requester:
+    """What sends the requests of PyGithub, by a session of ours; it adds neither a token nor attempts nor pauses."""
+
+    class Plain(HTTPRequestsConnectionClass):
+        def __init__(self, *arguments: Any, **settings: Any) -> None:
+            super().__init__(*arguments, **settings)
+            self.session = session
+
+    class Safe(HTTPSRequestsConnectionClass):
+        def __init__(self, *arguments: Any, **settings: Any) -> None:
+            super().__init__(*arguments, **settings)
+            self.session = session
+
+    class Ours(Requester):
+        """For its own connections: `injectConnectionClasses` is for all of a class."""
+
+    Ours.injectConnectionClasses(Plain, Safe)
+    agent = str(session.headers["User-Agent"])
+    return Ours(None, api, Consts.DEFAULT_TIMEOUT, agent, _PAGE, True, None, None, lazy=True)
+
+
+def _listed(at: Repository, **query: str) -> list[ForgePullRequest]:
+    # New ones come last, so that pages do not move while they are read.
+    found = [_shown(pull) for pull in at.get_pulls(sort="created", direction="asc", **query)]
+    return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
+
+
+def _shown(pull: Any) -> ForgePullRequest:
+    # What was deleted is null, which PyGithub's types do not say.
+    is_merged = pull.merged_at is not None
+    state: State = "merged" if is_merged else "closed" if pull.state == "closed" else "open"
+    branch, head = pull.head.ref, pull.head
+    if head.repo is None or head.repo.full_name != pull.base.repo.full_name:
+        # No branch of the repository, though it may be called like one.
+        branch = f"{head.user.login if head.user is not None else 'unknown'}:{branch}"
+    return ForgePullRequest(
+        number=pull.number,
+        source_branch=branch,
+        target_branch=pull.base.ref,
+        title=pull.title,
+        body=pull.body or "",
+        draft=pull.draft,
+        state=state,
+        head=head.sha,
+        merge_commit=pull.merge_commit_sha if is_merged else "",
+        author=pull.user.login if pull.user is not None else "",
+        merged_at=f"{pull.merged_at:%Y-%m-%dT%H:%M:%SZ}" if is_merged else "",
+    )
+
+
+def _without_drafts(refused: RefusedError) -> ForgeError:
+    """The refusal, as that of a repository without drafts where it says so: GitHub has no code for it."""
+    said = str(refused)
+    return DraftsRefusedError(said) if "draft" in said.lower() and "not supported" in said.lower() else refused

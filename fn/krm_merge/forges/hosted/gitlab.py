@@ -1,0 +1,179 @@
+"""Merge requests on GitLab, by python-gitlab."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from typing import Any, Final
+
+from gitlab import Gitlab
+from gitlab.exceptions import GitlabError
+from gitlab.v4.objects import Project
+
+from krm_merge.forges.addresses import path_on
+from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
+from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.transport import Dialect, about
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, RefusedError, State
+
+_PAGE: Final = 100
+_DIALECT: Final = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")
+_DRAFTS: Final = DraftTitles("Draft:", re.compile(r"^\s*(?:(?:draft:|\[draft\]|\(draft\))\s*)+", re.IGNORECASE))
+_STATES: Final[Mapping[str, State]] = {"opened": "open", "locked": "open", "closed": "closed", "merged": "merged"}
+
+
+class GitLab:
+    """A forge, whose pull requests are merge requests. Everything raises ForgeError."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        self._host = connection.host
+        self._transport = connection.transport(_DIALECT, f"https://{connection.host}/api/v4")
+        base = self._transport.address.geturl().removesuffix("/api/v4")
+        self._gitlab = Gitlab(base, session=self._transport.session(), per_page=_PAGE, keep_base_url=True)
+
+    def pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """All merge requests, by number."""
+        with self._asking(repository, "listing the pull requests") as project:
+            return _listed(project, state="all")
+
+    def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
+        """Those that are open, by number."""
+        with self._asking(repository, "listing the open pull requests") as project:
+            return _listed(project, state="opened")
+
+    def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
+        """Those from one branch of the repository, in whatever state, by number."""
+        with self._asking(repository, f"listing the pull requests of {branch}") as project:
+            found = _listed(project, state="all", source_branch=branch)
+            return [pull for pull in found if pull.source_branch == branch]
+
+    def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
+        """The one of a number, None where there is none."""
+        with self._asking(repository, f"reading pull request #{number}") as project:
+            try:
+                return _shown(project.mergerequests.get(number).attributes)
+            except RefusedError as refused:
+                if refused.status == HTTPStatus.NOT_FOUND:
+                    return None
+                raise
+
+    def git_token(self, repository: str) -> str:
+        """The token, of a repository of this host alone: any other would learn it."""
+        try:
+            path_on(self._host, repository, nested=True)
+        except ForgeError:
+            return ""
+        return self._transport.secret
+
+    def changed_files(self, repository: str, number: int) -> list[str]:
+        """The paths that a merge request changes; of a renamed file both."""
+        with self._asking(repository, f"listing the files of pull request #{number}") as project:
+            # python-gitlab has the versions of a difference, and no way to what it is now.
+            path = f"/projects/{project.encoded_id}/merge_requests/{number}/diffs"
+            files = [object_of(file) for file in self._gitlab.http_list(path, iterator=True)]
+            return sorted({text_at(file, name) for file in files for name in ("old_path", "new_path")})
+
+    def create(
+        self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
+    ) -> ForgePullRequest:
+        """Opens a merge request; gives the open one that there is for the two branches as it is."""
+        what = f"opening a pull request of {source_branch} into {target_branch}"
+        with self._asking(repository, what) as project:
+
+            def opened() -> ForgePullRequest:
+                asked = {"source_branch": source_branch, "target_branch": target_branch, "description": body}
+                made = project.mergerequests.create({**asked, "title": _DRAFTS.titled(title, draft=draft)})
+                return _shown(made.attributes)
+
+            def open_ones() -> list[ForgePullRequest]:
+                return _listed(project, state="opened", source_branch=source_branch, target_branch=target_branch)
+
+            return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
+
+    def edit(self, repository: str, number: int, title: str, body: str) -> None:
+        """Gives a merge request another title and body; a draft stays one."""
+        with self._asking(repository, f"editing pull request #{number}") as project:
+            draft = _shown(project.mergerequests.get(number).attributes).draft
+            changes = {"title": _DRAFTS.titled(title, draft=draft), "description": body}
+            project.mergerequests.update(number, changes)
+
+    def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
+        """Makes an open merge request a draft, or takes it out of draft."""
+        to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
+        with self._asking(repository, to.format(number)) as project:
+            pull = _shown(project.mergerequests.get(number).attributes)
+            if pull.draft == draft:
+                return
+            if pull.state != "open":
+                raise ForgeError(f"it is {pull.state}; only open ones become drafts or leave that")
+            project.mergerequests.update(number, {"title": _DRAFTS.titled(pull.title, draft=draft)})
+
+    def close(self, repository: str, number: int) -> None:
+        """Closes a merge request without merging it."""
+        with self._asking(repository, f"closing pull request #{number}") as project:
+            project.mergerequests.update(number, {"state_event": "close"})
+
+    def comment(self, repository: str, number: int, text: str) -> None:
+        """Adds a comment."""
+        with self._asking(repository, f"commenting on pull request #{number}") as project:
+            notes = project.mergerequests.get(number, lazy=True).notes
+
+            def done() -> object:
+                newest_first = notes.list(iterator=True, order_by="created_at", sort="desc")
+                people = (note.attributes for note in newest_first if not note.attributes.get("system"))
+                return True if text_at(next(people, {"body": None}), "body") == text else None
+
+            self._transport.once(lambda: notes.create({"body": text}), done)
+
+    def budget(self) -> Budget:
+        """What may still be asked of the forge."""
+        return self._transport.budget()
+
+    @contextmanager
+    def _asking(self, repository: str, what: str) -> Iterator[Project]:
+        """The project of a repository; errors say what was asked for."""
+        name = path_on(self._host, repository, nested=True)
+        with about(f"{name}: {what}"):
+            try:
+                yield self._gitlab.projects.get(name, lazy=True)
+            except (GitlabError, AttributeError, LookupError, TypeError, ValueError):
+                raise ForgeError("the answer is not what GitLab documents; correct the address of the API") from None
+
+
+def _listed(project: Project, **query: str) -> list[ForgePullRequest]:
+    # New ones come last, so that pages do not move while they are read.
+    listed = project.mergerequests.list(iterator=True, order_by="created_at", sort="asc", **query)
+    found = [_shown(one.attributes) for one in listed]
+    return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
+
+
+def _shown(found: Mapping[str, Any]) -> ForgePullRequest:
+    author = object_at(found, "author")
+    login = text_at(author, "username") if author is not None else ""
+    state = _STATES.get(text_at(found, "state"), "open")
+    branch = text_at(found, "source_branch")
+    if found.get("source_project_id") != found.get("target_project_id"):
+        # GitLab names the fork by a number; its owner is the author, as a rule.
+        branch = f"{login or 'unknown'}:{branch}"
+    commits = [text_at(found, name) for name in ("merge_commit_sha", "squash_commit_sha", "sha") if name in found]
+    return ForgePullRequest(
+        number=number_at(found, "iid"),
+        source_branch=branch,
+        target_branch=text_at(found, "target_branch"),
+        title=_DRAFTS.plain(text_at(found, "title")),
+        body=text_at(found, "description"),
+        draft=bool(found.get("draft")),
+        state=state,
+        head=text_at(found, "sha"),
+        merge_commit=next(filter(None, commits), "") if state == "merged" else "",
+        author=login,
+        merged_at=_in_seconds(text_at(found, "merged_at")) if state == "merged" else "",
+    )
+
+
+def _in_seconds(time: str) -> str:
+    """A time of GitLab, which has milliseconds, as the others give it."""
+    return re.sub(r"\.\d+", "", time)

@@ -1,0 +1,331 @@
+"""Requests to a forge, with their repetitions, its limits, our pace, and a token that is sent to one origin alone."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from http.client import responses
+from io import BytesIO
+from itertools import count
+from typing import Any, Final, TypeVar
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.exceptions import HTTPError
+
+from krm_merge import __version__
+from krm_merge.forges.hosted.pace import Pace, Patience, Throttle
+from krm_merge.forges.hosted.replies import Reply, messages_in
+from krm_merge.forges.interface import Budget, ForgeError, RefusedError, UnavailableForgeError
+from krm_merge.forges.tokens import Token
+
+_SIZE_LIMIT: Final = 32 * 1024 * 1024
+_REDIRECTS: Final = 5
+_LIMITED: Final = 60.0  # what GitHub wants to be waited at least where it does not say how long
+_SAID: Final = 400
+_LOOPBACK = frozenset(("localhost", "127.0.0.1"))
+_SAME_VERB = frozenset((HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT))
+_ANY_REDIRECT = _SAME_VERB | {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.FOUND}
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """In what forges differ: their names, headers, and the rights that a token needs."""
+
+    name: str
+    limits: str
+    """The beginning of the headers about limits."""
+    rights: str
+    api: str
+    """What the address of an API is like."""
+
+
+class LostAnswerError(UnavailableForgeError):
+    """Nobody knows whether a request was carried out that must not be carried out twice; `wait` seconds, then look."""
+
+    def __init__(self, message: str, wait: float) -> None:
+        super().__init__(message)
+        self.wait = wait
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """Why an attempt failed that may succeed after `wait` seconds; `unsure` that nothing was done."""
+
+    what: str
+    wait: float
+    unsure: bool
+    remedy: str = "try again later"
+
+
+class _Lost(Exception):
+    """No whole answer came."""
+
+
+class Transport(HTTPAdapter):
+    """What sends the requests of a forge's client. The token is sent to one origin alone, and is in no message."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        api: str,
+        token: Token,
+        patience: Patience,
+        pace: Pace,
+        sleep: Callable[[float], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        if not re.fullmatch(r"[!-~]*", token.secret):
+            # requests would refuse it with an error that quotes it.
+            raise ForgeError(f"the token has characters that no token has; correct {token.source}")
+        self.dialect = dialect
+        self.address = _checked_address(api, dialect)
+        self._token = token
+        self._origin = _origin(self.address)
+        self._patience = patience
+        self._throttle = Throttle(pace, patience.limit, sleep, clock)
+        self._sleep = sleep
+        self._clock = clock
+        self._budget = Budget()
+        super().__init__()
+
+    def session(self) -> requests.Session:
+        """A session whose every request is sent by this."""
+        session = requests.Session()
+        session.headers["User-Agent"] = f"krm-merge/{__version__}"
+        # Else requests takes a password of ~/.netrc for the token.
+        session.auth = _keep_as_it_is
+        for scheme in ("https://", "http://"):
+            session.mount(scheme, self)
+        return session
+
+    @property
+    def secret(self) -> str:
+        """The token, '' where there is none."""
+        return self._token.secret
+
+    def budget(self) -> Budget:
+        """What may still be asked for."""
+        return Budget(self._throttle.left, self._budget.requests, self._budget.resets_at)
+
+    def once(self, ask: Callable[[], Found], find: Callable[[], Found | None]) -> Found:
+        """What comes of a request that must not be carried out twice; `find` gives it where it was, else None.
+
+        Raises ForgeError.
+        """
+        for attempt in count(1):
+            try:
+                return ask()
+            except LostAnswerError as lost:
+                if attempt >= self._patience.attempts:
+                    raise UnavailableForgeError(f"{lost}, {attempt} times; try again later") from None
+                self._sleep(min(max(lost.wait, _backoff(attempt)), self._patience.limit))
+            if (found := find()) is not None:
+                return found
+        raise AssertionError
+
+    # ---- one request -------------------------------------------------------------------------------------------
+
+    def init_poolmanager(self, *arguments: Any, **settings: Any) -> None:
+        """With the certificates of the system beside those of requests: SSL_CERT_FILE counts."""
+        super().init_poolmanager(*arguments, ssl_context=ssl.create_default_context(), **settings)
+
+    def send(self, request: requests.PreparedRequest, *arguments: Any, **settings: Any) -> requests.Response:
+        """The answer to a request, which is good. Raises ForgeError, of it RefusedError and LostAnswerError."""
+        end = self._clock() + self._patience.limit
+        for attempt in count(1):
+            if request.method != "GET":
+                self._throttle.wait()
+            try:
+                response, reply = self._exchange(request, settings)
+                trouble = self._trouble(reply, attempt)
+                if trouble is None:
+                    self._check(request, reply)
+                    return response
+            except _Lost as lost:
+                trouble = _Trouble(str(lost), _backoff(attempt), unsure=True)
+            if trouble.unsure and request.method == "POST":
+                raise LostAnswerError(trouble.what, trouble.wait)
+            if attempt >= self._patience.attempts:
+                raise UnavailableForgeError(f"{trouble.what}, {attempt} times; {trouble.remedy}")
+            until = self._clock() + trouble.wait
+            if until > end:
+                when = f"{datetime.fromtimestamp(until, UTC):%Y-%m-%d %H:%M:%SZ}"
+                raise UnavailableForgeError(f"{trouble.what} and may work at {when}; {trouble.remedy}", until)
+            self._sleep(trouble.wait)
+        raise AssertionError
+
+    def _exchange(
+        self, request: requests.PreparedRequest, settings: Mapping[str, Any]
+    ) -> tuple[requests.Response, Reply]:
+        """One request, with the redirects of a repository that has another name now. Raises _Lost, ForgeError."""
+        request = request.copy()
+        for _ in range(_REDIRECTS):
+            self._check_origin(request.url or "")
+            response, body = self._once(request, settings)
+            reply = Reply.read(response.status_code, response.headers, body)
+            self._keep_budget(reply)
+            if reply.status not in (_ANY_REDIRECT if request.method == "GET" else _SAME_VERB):
+                return response, reply
+            request.url = _joined(request.url or "", response.headers.get("Location", ""))
+        raise ForgeError("the API redirects in circles; correct its address")
+
+    def _check_origin(self, url: str) -> None:
+        address = urlsplit(url)
+        if _origin(address) != self._origin:
+            where = self._clean(f"{address.scheme}://{address.hostname}")
+            raise ForgeError(f"the API sends us to {where}, which gets no token; correct its address")
+
+    def _once(self, request: requests.PreparedRequest, settings: Mapping[str, Any]) -> tuple[requests.Response, bytes]:
+        if self.secret:
+            request.headers["Authorization"] = f"Bearer {self.secret}"
+        try:
+            response = super().send(request, **{**settings, "stream": True, "timeout": self._patience.timeout})
+            body = response.raw.read(_SIZE_LIMIT + 1, decode_content=True)
+            response.raw.release_conn()
+        except (requests.RequestException, HTTPError, OSError) as error:
+            raise self._lost(error) from None
+        if len(body) > _SIZE_LIMIT:
+            raise ForgeError(f"the answer is larger than {_SIZE_LIMIT} bytes; correct the address of the API")
+        response.raw = BytesIO(body)
+        return response, body
+
+    def _lost(self, error: Exception) -> Exception:
+        causes = list(_causes(error))
+        host = self._origin[1]
+        for cause in causes:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                why = f"the certificate of {host} is not trusted ({cause.verify_message})"
+                return ForgeError(f"{why}; add its issuer with SSL_CERT_FILE")
+        if any(type(cause).__name__ == "IncompleteRead" for cause in causes):
+            return _Lost("the answer was cut off")
+        cause = causes[-1]
+        return _Lost(f"no answer from {host} ({self._clean(str(cause)) or type(cause).__name__})")
+
+    def _trouble(self, reply: Reply, attempt: int) -> _Trouble | None:
+        """What may be over after a while: faults of the server, and limits."""
+        name = self.dialect.name
+        wait = reply.seconds("Retry-After")
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            wait = _backoff(attempt) if wait is None else wait
+            return _Trouble(f"{name} fails with {reply.status}", wait, unsure=True)
+        is_used_up = reply.seconds(f"{self.dialect.limits}Remaining") == 0
+        is_limit = reply.meaning == HTTPStatus.TOO_MANY_REQUESTS
+        if reply.status == HTTPStatus.FORBIDDEN:
+            is_limit = is_used_up or wait is not None or "rate limit" in " ".join(messages_in(reply.value)).lower()
+        if not is_limit:
+            return None
+        reset = reply.seconds(f"{self.dialect.limits}Reset")
+        if wait is None and is_used_up and reset is not None:
+            wait = max(reset - self._clock(), 0.0) + 1.0
+        remedy = "try again then" if self.secret else f"set {self._token.source}, with which the limit is higher"
+        wait = _LIMITED * 2 ** (attempt - 1) if wait is None else wait
+        return _Trouble(f"the rate limit of {name} is reached", wait, unsure=False, remedy=remedy)
+
+    def _check(self, request: requests.PreparedRequest, reply: Reply) -> None:
+        """Raises ForgeError where an answer is not what was asked for."""
+        is_good = reply.status < HTTPStatus.MULTIPLE_CHOICES
+        if is_good and reply.flaw:
+            raise ForgeError(f"the answer is no JSON ({reply.flaw}); correct the address of the API")
+        if is_good and reply.value is None and request.method == "GET":
+            raise ForgeError("the answer is not what is documented: it is null; correct the address of the API")
+        is_graphql = (request.url or "").endswith("/graphql")
+        if is_good and not (is_graphql and reply.errors):
+            return
+        said = self._clean("; ".join(messages_in(reply.value))) or responses.get(reply.status, "nothing")
+        raise RefusedError(f"{self.dialect.name} says: {said} ({reply.status})", reply.status, self._remedy(reply))
+
+    def _remedy(self, reply: Reply) -> str:
+        """What helps against a refusal of this kind, '' where that depends on what was asked."""
+        source = self._token.source
+        sign_on = self._clean(reply.headers.get("X-GitHub-SSO", "")).partition("url=")[2]
+        if reply.meaning == HTTPStatus.NOT_FOUND:
+            return f"correct the address, or {'give the token access to it' if self.secret else f'set {source}'}"
+        if reply.meaning not in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            return ""
+        if not self.secret:
+            return f"set {source}"
+        if reply.meaning == HTTPStatus.UNAUTHORIZED:
+            return f"{source} has expired or is wrong; make a new one"
+        if sign_on:
+            return f"authorize the token for the organization: {sign_on}"
+        needs = self._clean(reply.headers.get("X-Accepted-GitHub-Permissions", ""))
+        return f"give the token the right {needs or self.dialect.rights}"
+
+    def _keep_budget(self, reply: Reply) -> None:
+        left = reply.seconds(f"{self.dialect.limits}Remaining")
+        if left is not None:
+            self._budget = Budget(None, int(left), reply.seconds(f"{self.dialect.limits}Reset"))
+
+    def _clean(self, text: str) -> str:
+        """What somebody else wrote, as part of a line of ours."""
+        line = " ".join(re.sub(r"[\x00-\x20\x7f-\x9f]+", " ", text).split())
+        return (line.replace(self.secret, "***") if self.secret else line)[:_SAID].rstrip()
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Says in the errors what was asked for."""
+    try:
+        yield
+    except ForgeError as error:
+        error.args = (f"{what}: {error}", *error.args[1:])
+        raise
+
+
+def _keep_as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what led to it, the first cause last; urllib3 keeps it as `reason`, or among the arguments."""
+    seen: set[int] = set()
+    cause: object = error
+    while isinstance(cause, BaseException) and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        inner = [getattr(cause, "reason", None), *reversed(cause.args)]
+        cause = next((one for one in inner if isinstance(one, BaseException)), cause.__cause__ or cause.__context__)
+
+
+def _backoff(attempt: int) -> float:
+    return float(min(2 ** (attempt - 1), 60))
+
+
+def _checked_address(api: str, dialect: Dialect) -> SplitResult:
+    """The address of an API. Raises ForgeError where a token must not be sent there."""
+    try:
+        address = urlsplit(api)
+        has_port = address.port is None or address.port > 0
+    except ValueError:
+        address, has_port = SplitResult("", "", "", "", ""), False
+    is_safe = address.scheme == "https" or (address.scheme == "http" and address.hostname in _LOOPBACK)
+    is_plain = not (address.username or address.password or address.query or address.fragment)
+    if not (has_port and address.hostname and is_safe and is_plain):
+        raise ForgeError(f"the address of the API must be like {dialect.api}; correct it")
+    return address
+
+
+def _joined(url: str, reference: str) -> str:
+    """What an address in an answer stands for; of one that is none, something that is no origin of ours."""
+    try:
+        return urljoin(url, reference)
+    except ValueError:
+        return "about:blank"
+
+
+def _origin(address: SplitResult) -> tuple[str, str, int]:
+    try:
+        port = address.port
+    except ValueError:
+        port = -1
+    scheme = address.scheme.lower()
+    return scheme, (address.hostname or "").lower(), port or (443 if scheme == "https" else 80)

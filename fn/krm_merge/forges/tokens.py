@@ -1,0 +1,42 @@
+"""Tokens of forges: from the environment, or from git's credential helpers. Nothing else holds them."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from krm_merge.git.program import GitError, run
+
+_NO_QUESTIONS: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A secret, '' for none, and where it is from, or what to set: `source` is what to correct."""
+
+    secret: str = ""
+    source: str = ""
+
+
+def token_for(host: str, variable: str = "") -> Token:
+    """The token of one host: from KRM_MERGE_TOKEN_HOST, from a `variable` that is for this host, or from git."""
+    own = f"KRM_MERGE_TOKEN_{re.sub('[^A-Za-z0-9]', '_', host).upper()}"
+    for name in filter(None, (own, variable)):
+        if secret := os.environ.get(name, "").strip():
+            return Token(secret, name)
+    if secret := _password(host):
+        return Token(secret, "the password in git's credential helper")
+    return Token("", variable or own)
+
+
+def _password(host: str) -> str:
+    """What git's credential helpers have for a host, '' where they have nothing. Nobody is asked."""
+    asked = f"protocol=https\nhost={host}\n\n".encode()
+    try:
+        done = run(["-c", "credential.interactive=false", "credential", "fill"], data=asked, environment=_NO_QUESTIONS)
+    except GitError:
+        return ""
+    lines = done.stdout.decode(errors="replace").splitlines() if done.returncode == 0 else []
+    return next((line.removeprefix("password=") for line in lines if line.startswith("password=")), "")

@@ -1,0 +1,79 @@
+"""A git repository somewhere else, and the store in which commits for it are made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from krm_merge.git.credentials import NO_CREDENTIALS, Credentials
+from krm_merge.git.program import GitError, complaint, output, run
+from krm_merge.git.store import Store
+
+_HEADS = "refs/heads/"
+# Pull requests of forks have no branch here: GitHub and Forgejo keep them below refs/pull, GitLab below merge-requests.
+_EVERYTHING = (
+    "+refs/heads/*:refs/remote/heads/*",
+    "+refs/pull/*/head:refs/remote/pull/*",
+    "+refs/merge-requests/*/head:refs/remote/pull/*",
+)
+_REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
+
+
+@dataclass(slots=True)
+class Remote:
+    """A remote repository with its branches as they were seen last. Everything raises GitError."""
+
+    url: str
+    store: Store
+    credentials: Credentials = NO_CREDENTIALS
+    branches: Mapping[str, str] = field(default_factory=dict)
+    """The commits of all branches."""
+    default_branch: str = "main"
+    """The branch that the repository itself calls its own."""
+
+    @classmethod
+    def opened(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
+        """The repository with its branches as they are now."""
+        if url.startswith("-"):
+            raise GitError(f"{url} is no address of a git repository")
+        opened = cls(url, store, credentials)
+        opened.refresh()
+        return opened
+
+    def refresh(self) -> None:
+        """Looks again which branches there are."""
+        asked = ["ls-remote", "--quiet", "--symref", "--end-of-options", self.url, "HEAD", f"{_HEADS}*"]
+        answer = output([*self.credentials.options, *asked], environment=self.credentials.environment)
+        found = [(what, name) for what, _, name in (line.partition("\t") for line in answer.decode().splitlines())]
+        self.branches = {name.removeprefix(_HEADS): what for what, name in found if name.startswith(_HEADS)}
+        heads = [what.removeprefix(f"ref: {_HEADS}") for what, name in found if name == "HEAD" and " " in what]
+        self.default_branch = heads[0] if heads else "main"
+
+    def fetch(self, *commits: str, depth: int = 0) -> None:
+        """Fetches the commits that are missing, with their history, or so many commits of it."""
+        missing = [commit for commit in dict.fromkeys(commits) if commit and not self.store.has(commit)]
+        if not missing:
+            return
+        shallow = [f"--depth={depth}"] if depth else []
+        options = ["-c", "gc.auto=0", *self.credentials.options]
+        fetch = [*options, "fetch", "--progress", "--no-tags", *shallow, "--end-of-options", self.url]
+        if run([*fetch, *missing], self.store.directory, environment=self.credentials.environment).returncode != 0:
+            # Not every server gives commits by their ids.
+            output([*fetch, *_EVERYTHING], self.store.directory, environment=self.credentials.environment)
+        for commit in missing:
+            if not self.store.has(commit):
+                raise GitError(f"{self.url} has no commit {commit}")
+
+    def push(self, commit: str, branch: str) -> None:
+        """Makes a branch this commit, if it is still as it was seen: what somebody else pushed is never lost."""
+        seen = self.branches.get(branch, "")
+        lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
+        push = ["push", "--progress", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"]
+        done = run([*self.credentials.options, *push], self.store.directory, environment=self.credentials.environment)
+        if done.returncode != 0:
+            refused = _REFUSED.search(done.stderr)
+            why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)
+            why = "somebody pushed to it meanwhile; observe and plan again" if why == "stale info" else why
+            raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
+        self.branches = {**self.branches, branch: commit}

@@ -1,0 +1,240 @@
+"""A bare git repository in which trees and commits are made. Nothing is checked out.
+
+The same parents, contents, people and dates give the same commits: the user's settings of git do not count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from krm_merge.git.objects import GitObjects, TreeEntry
+from krm_merge.git.program import GitError, complaint, run
+
+_PERSON = re.compile(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
+_USAGE = 129
+_NO_RENAMES = ("-c", "merge.renames=false")
+_SIGNATURE = re.compile(rb"^gpgsig(?:-sha256)? .*\n(?: .*\n)*", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An author or committer."""
+
+    name: str
+    mail: str
+
+    @classmethod
+    def parsed(cls, text: str) -> Person:
+        """From `Name <mail>`. Raises GitError."""
+        found = _PERSON.fullmatch(text.strip())
+        if found is None:
+            raise GitError(f"the author {text!r} is not like: Name <mail@example.com>")
+        return cls(found[1], found[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who made a commit and when; `date` as git writes it: seconds since 1970 and the offset, `1700000000 +0000`."""
+
+    person: Person
+    date: str
+
+
+class Conflict(GitError):
+    """Changes that cannot be merged: the paths are those of the files in conflict."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        """Takes the paths, of which there is at least one."""
+        was = "were" if len(paths) > 1 else "was"
+        super().__init__(f"{', '.join(paths)} {was} changed on both sides")
+        self.paths = tuple(paths)
+
+
+class Store:
+    """A bare repository. Everything raises GitError."""
+
+    def __init__(self, directory: Path) -> None:
+        """Takes the directory of a repository that exists."""
+        self.directory = directory
+        self._objects = GitObjects(directory)
+
+    @classmethod
+    def opened(cls, directory: Path) -> Store:
+        """The repository in a directory, which is made where it is missing."""
+        directory.mkdir(parents=True, exist_ok=True)
+        if not (directory / "HEAD").is_file():
+            cls(directory).output("init", "--quiet", "--bare", str(directory))
+        return cls(directory)
+
+    # ---- commits -----------------------------------------------------------------------------------------------
+
+    def has(self, commit: str) -> bool:
+        """Whether a commit is here."""
+        return self._objects.read([f"{commit}^{{commit}}"]) != [None]
+
+    def merge_base(self, first: str, second: str) -> str:
+        """The newest commit that both come from, '' where they have no history in common."""
+        done = self.run(["merge-base", first, second])
+        if done.returncode > 1:
+            raise GitError(f"{first[:12]} and {second[:12]}: {complaint(done.stderr)}")
+        return done.stdout.decode().strip()
+
+    def is_ancestor(self, first: str, second: str) -> bool:
+        """Whether the second commit comes from the first, or is it."""
+        return self.run(["merge-base", "--is-ancestor", first, second]).returncode == 0
+
+    def messages(self, since: str, commit: str) -> list[str]:
+        """The messages of the commits that are in one and not in the other, the oldest first."""
+        listed = self.output("log", "-z", "--reverse", "--topo-order", "--format=%B", f"{since}..{commit}")
+        return listed.split("\0")
+
+    def committers(self, since: str, commit: str) -> list[tuple[str, str]]:
+        """The committers' mail addresses and the messages of the commits that are in one and not in the other."""
+        listed = self.output("log", "-z", "--format=%ce%n%B", f"{since}..{commit}")
+        made = (one.partition("\n") for one in listed.split("\0") if one)
+        return [(mail, message) for mail, _, message in made]
+
+    def committed_at(self, commit: str) -> int:
+        """When a commit was made: seconds since 1970."""
+        return int(self.text("show", "--no-patch", "--format=%ct", commit))
+
+    def commit(
+        self,
+        tree: str,
+        parents: Sequence[str],
+        message: str,
+        author: Stamp,
+        committer: Stamp | None = None,
+        signing: Sequence[str] = (),
+    ) -> str:
+        """The id of a new commit, whose committer is the author where no other is given.
+
+        `signing` are settings of git with which it is signed (`signing_settings`), none for no signature.
+        """
+        environment = {
+            f"GIT_{role}_{name}": value
+            for role, stamp in (("AUTHOR", author), ("COMMITTER", committer or author))
+            for name, value in (("NAME", stamp.person.name), ("EMAIL", stamp.person.mail), ("DATE", stamp.date))
+        }
+        words = [word for parent in parents for word in ("-p", parent)]
+        sign = ["-S"] if signing else []
+        command = (*signing, "commit-tree", *sign, tree, *words, "-F", "-")
+        return self.text(*command, data=message.encode(errors="replace"), environment=environment)
+
+    def unsigned(self, since: str, commit: str) -> dict[str, str]:
+        """The signed commits in one and not in the other, by the ids that they would have without signature."""
+        names = self.text("rev-list", f"{since}..{commit}").split()
+        found: dict[str, str] = {}
+        for name, one in zip(names, self._objects.read(names), strict=True):
+            head, blank, message = (one.data if one is not None else b"").partition(b"\n\n")
+            stripped = _SIGNATURE.sub(b"", head + b"\n")
+            if stripped != head + b"\n":
+                found[self.text("hash-object", "-t", "commit", "--stdin", data=stripped[:-1] + blank + message)] = name
+        return found
+
+    # ---- trees -------------------------------------------------------------------------------------------------
+
+    def tree(self, commit: str) -> str:
+        """The tree of a commit."""
+        return self.text("rev-parse", f"{commit}^{{tree}}")
+
+    def entries(self, tree: str) -> dict[str, TreeEntry]:
+        """Everything in a tree or commit, by path: files, symbolic links and submodules."""
+        (root,) = self._objects.read([f"{tree}^{{tree}}"])
+        if root is None:
+            raise GitError(f"{self.directory} has no tree {tree}")
+        return {entry.path: entry for entry in self._objects.files(root)}
+
+    def contents(self, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
+        """What files hold, by the ids of their objects."""
+        names = list(dict.fromkeys(entry.name for entry in entries))
+        return {one.name: one.data for one in self._objects.read(names) if one is not None}
+
+    def stored(self, data: bytes) -> str:
+        """The id of a content, which is stored."""
+        return self.text("hash-object", "-w", "--stdin", data=data)
+
+    def changed(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
+        """The tree with other entries at some paths, None for those that are removed."""
+        if not changes:
+            return tree
+        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+            index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
+            self.output("read-tree", tree, environment=index)
+            nothing = TreeEntry("", "0", "0" * 40)
+            lines = b"".join(
+                f"{(entry or nothing).mode} {(entry or nothing).name}\t".encode() + os.fsencode(path) + b"\0"
+                for path, entry in changes.items()
+            )
+            self.output("update-index", "-z", "--index-info", data=lines, environment=index)
+            return self.text("write-tree", environment=index)
+
+    def changed_paths(self, since: str, commit: str) -> list[str]:
+        """The paths that differ between two commits; of a renamed file both."""
+        listed = self.run(["diff-tree", "-r", "-z", "--name-only", "--no-renames", since, commit])
+        return [os.fsdecode(path) for path in self._checked(listed).split(b"\0") if path]
+
+    # ---- merges ------------------------------------------------------------------------------------------------
+
+    def merged(self, ours: str, theirs: str, *, renames: bool = True) -> str:
+        """The tree of two commits merged. Raises Conflict.
+
+        Without `renames`, a file that one side renamed and the other changed is a conflict.
+        """
+        options = () if renames else _NO_RENAMES
+        command = [*options, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
+        done = self.run(command)
+        if done.returncode == _USAGE:
+            raise GitError("this git cannot merge without a working tree; install git 2.38 or later")
+        if done.returncode == 1:
+            paths = (os.fsdecode(path) for path in done.stdout.split(b"\0")[1:] if path)
+            # Where a file meets a link, git names each side's after its commit as well.
+            raise Conflict([path for path in paths if not path.endswith((f"~{ours}", f"~{theirs}"))])
+        return self._checked(done).decode().strip("\0\n")
+
+    def picked(self, onto: str, since: str, commit: str, paths: Iterable[str] | None = None) -> str:
+        """The tree of the commit `onto` with what changed between two commits, of it only these paths. Raises Conflict.
+
+        Renames are followed where all paths are taken.
+        """
+        theirs = commit
+        if paths is not None:
+            before, after = self.entries(since), self.entries(commit)
+            changes = {path: after.get(path) for path in paths if before.get(path) != after.get(path)}
+            theirs = self._beside(self.changed(self.tree(since), changes), since)
+        # As if `onto` and the change had parted at `since`, which git before 2.40 has no option for.
+        return self.merged(self._beside(self.tree(onto), since), theirs, renames=paths is None)
+
+    def _beside(self, tree: str, parent: str) -> str:
+        """A commit that is only for git to merge."""
+        nobody = Stamp(Person("krm-merge", "krm-merge@localhost"), "@0 +0000")
+        return self.commit(tree, [parent], "beside\n", nobody)
+
+    # ---- git ---------------------------------------------------------------------------------------------------
+
+    def text(self, *arguments: str, data: bytes | None = None, environment: Mapping[str, str] | None = None) -> str:
+        """What git writes, without line ends around it."""
+        return self.output(*arguments, data=data, environment=environment).strip()
+
+    def output(self, *arguments: str, data: bytes | None = None, environment: Mapping[str, str] | None = None) -> str:
+        """What git writes."""
+        return self._checked(self.run(arguments, data, environment)).decode(errors="replace")
+
+    def run(
+        self, arguments: Sequence[str], data: bytes | None = None, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Runs git here, whatever comes of it. Raises GitError where there is no git."""
+        # A merge is the same for everybody.
+        plain = ["-c", f"core.attributesFile={os.devnull}", *arguments]
+        return run(plain, self.directory, data, environment, alone=True)
+
+    def _checked(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
+        if done.returncode != 0:
+            raise GitError(complaint(done.stderr))
+        return done.stdout

@@ -1,1 +1,0 @@
-"""Versions of packages from git repositories."""

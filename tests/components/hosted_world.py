@@ -1,0 +1,127 @@
+"""A world for plans whose pull requests are on a forge over HTTP, its branches in real git repositories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from components.world import World, digest
+from e2e.hosts import git
+from forges.connected import Time as Clock
+from forges.connected import connected
+from forges.fake_forge import FakeForge, FakeRepository, Pull
+from forges.fake_github import FakeGitHub
+from krm_merge.forges.interface import ForgePullRequest
+from krm_merge.forges.local_merge import KRM_MERGE, How, Merge
+from krm_merge.forges.local_repository import BareRepository
+
+OWNER = "https://127.0.0.1/acme/"
+"""Where the API is, the repositories are: GitHub Enterprise has both at one host."""
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@dataclass
+class GitRepository(FakeRepository):
+    """One whose branches are those of a bare git repository; open pull requests follow theirs."""
+
+    bare: Path = Path()
+    listed: str = ""
+
+    def refresh(self) -> None:
+        listed = git(self.bare, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
+        before, self.listed = self.listed, listed
+        if self.listed == before:
+            return
+        self.branches = {}
+        for line in self.listed.splitlines():
+            branch, _, commit = line.partition(" ")
+            self.branches[branch] = commit, git(self.bare, "diff", "--name-only", f"main...{commit}").split()
+        for pull in self.pulls:
+            if pull.state == "open" and pull.fork is None:
+                pull.head, files = self.branches[pull.source]
+                pull.files = [(name, "") for name in files]
+
+
+@dataclass
+class HostedWorld(World):
+    """Its pull requests are in the server, its repositories are those of an owner there."""
+
+    server: FakeForge = field(default_factory=FakeGitHub)
+    kind: str = "github"
+
+    def address(self, name: str) -> str:
+        return f"{OWNER}{name}.git"
+
+    def on_server(self, name: str) -> FakeRepository:
+        found = self.server.repositories[f"acme/{name}"]
+        found.refresh()
+        return found
+
+    def repository(self, name: str, files: Mapping[str, str]) -> None:
+        super().repository(name, files)
+        self.server.repositories[f"acme/{name}"] = GitRepository(bare=Path(self.url(name)))
+
+    def open(self, name: str, branch: str, base: str = "main") -> int:
+        return self.on_server(name).opened(branch, base, branch, "by a person", draft=False).number
+
+    def open_from_fork(self, name: str, owner: str, branch: str, body: str = "") -> Pull:
+        """As on GitHub: the repository has the commit, below refs/pull, and no branch for it."""
+        commit = self.commit(name, "of-fork", {"README": f"by {owner}\n"})
+        git(Path(self.url(name)), "update-ref", "-d", "refs/heads/of-fork")
+        pull = self.on_server(name).opened(branch, "main", branch, body, draft=False, fork=owner)
+        folder = "merge-requests" if self.kind == "gitlab" else "pull"
+        git(Path(self.url(name)), "update-ref", f"refs/{folder}/{pull.number}/head", commit)
+        pull.head = commit
+        return pull
+
+    def merge(self, name: str, number: int, how: How = "merge") -> str:
+        place, pull = BareRepository(Path(self.url(name))), self.on_server(name).pulls[number - 1]
+        target = place.branches()["main"]
+        pull.merged = Merge(place.store, KRM_MERGE, AT).made(how, self.pull(name, number), target, pull.head)
+        pull.state = "closed"
+        place.move("main", target, pull.merged)
+        return pull.merged
+
+    def pulls(self, name: str) -> list[ForgePullRequest]:
+        client = connected(self.server, Clock(), kind=self.kind, host="127.0.0.1")
+        found: list[ForgePullRequest] = client.pull_requests(self.address(name))
+        return found
+
+    def writes(self) -> list[str]:
+        """What the commands asked of the server that changes something."""
+        return [f"{each.method} {each.path} {each.body}" for each in self.server.seen if each.method != "GET"]
+
+    def heads(self) -> dict[str, str]:
+        return {**super().heads(), "requests": str(self.writes())}
+
+
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of our own, no proxy, and git finds the owner's repositories on the disk."""
+    monkeypatch.setenv("KRM_MERGE_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("no_proxy", "*")
+    redirection = {"COUNT": "1", "KEY_0": f"url.{tmp_path}/.insteadOf", "VALUE_0": OWNER}
+    for name, value in redirection.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+
+
+def common_parent(world: HostedWorld) -> None:
+    """Use case 1, a common parent image; nobody has changed it yet."""
+    world.repository("parent", {"Dockerfile": "FROM scratch\n"})
+    world.repository("child", {"Dockerfile": dockerfile("0")})
+    world.component("parent", "parent")
+    world.component("child", "child", "parent", at="c")
+
+
+def change_parent(world: HostedWorld) -> None:
+    """A pull request of a person to the parent, which is built."""
+    world.commit("parent", "update", {"Dockerfile": "FROM scratch\nRUN new\n"})
+    assert world.open("parent", "update") == 1
+    world.build("parent", "parent", "1", 1)
+
+
+def dockerfile(letter: str) -> str:
+    return f"FROM quay.io/o/parent@{digest(letter)} AS base\nRUN true"

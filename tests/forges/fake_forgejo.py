@@ -1,0 +1,98 @@
+"""What Forgejo says of pull requests: drafts are titles, and lists have no filter for branches."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from forges.fake_forge import NOT_FOUND, TOKEN, Answer, FakeForge, FakeRepository, Json, Pull, Refusal, Seen
+
+_MARK = "WIP: "
+
+
+class FakeForgejo(FakeForge):
+    page_parameter: ClassVar = "limit"
+
+    def __init__(self, token: str = TOKEN, prefix: str = "/api/v1", page: int = 50) -> None:
+        super().__init__(token, prefix, page)
+
+    def _answer(self, seen: Seen) -> Answer:
+        found = re.fullmatch(
+            re.escape(self.prefix) + r"/repos/([^/]+/[^/]+)/(pulls|issues)(?:/(\d+)(?:/(\w+))?)?", seen.path
+        )
+        if found is None:
+            raise NOT_FOUND
+        name, number, what = found[1], found[3], found[4] or ""
+        if name in self.moved or self.elsewhere:
+            rest = seen.path.removeprefix(f"{self.prefix}/repos/{name}")
+            return self._redirected(seen, f"/repos/{self.moved.get(name, name)}{rest}")
+        if name not in self.repositories:
+            raise Refusal(404, {"message": "The target couldn't be found.", "errors": None})
+        repository = self.repositories[name]
+        repository.refresh()
+        if number is None:
+            return self._all(name, repository, seen)
+        pull = next((each for each in repository.pulls if each.number == int(number)), None)
+        if pull is None:
+            raise NOT_FOUND
+        return self._one(name, pull, what, seen)
+
+    def _all(self, name: str, repository: FakeRepository, seen: Seen) -> Answer:
+        if seen.method == "POST":
+            return 201, {}, _shown(name, _created(repository, seen.body))
+        wanted = [pull for pull in repository.pulls if seen.query.get("state", "open") in ("all", pull.state)]
+        newest_first = seen.query.get("sort", "") != "oldest"
+        return self._paged(seen, [_shown(name, pull) for pull in (reversed(wanted) if newest_first else wanted)])
+
+    def _one(self, name: str, pull: Pull, what: str, seen: Seen) -> Answer:
+        match seen.method, what:
+            case "GET", "":
+                return 200, {}, _shown(name, pull)
+            case "PATCH", "":
+                if "title" in seen.body:
+                    pull.title, pull.draft = seen.body["title"].removeprefix(_MARK), _is_draft(seen.body["title"])
+                pull.body, pull.state = seen.body.get("body", pull.body), seen.body.get("state", pull.state)
+                return 201, {}, _shown(name, pull)
+            case "GET", "files":
+                listed = [{"filename": new, **({"previous_filename": old} if old else {})} for new, old in pull.files]
+                return self._paged(seen, listed)
+            case "GET", "comments":
+                return 200, {}, [{"body": text} for text in pull.comments]
+            case "POST", "comments":
+                pull.comments.append(seen.body["body"])
+                return 201, {}, {"body": seen.body["body"]}
+        raise NOT_FOUND
+
+
+def _created(repository: FakeRepository, asked: Json) -> Pull:
+    source, target, title = asked["head"], asked["base"], asked["title"]
+    for branch in (source, target):
+        if branch not in repository.branches:
+            raise Refusal(404, {"message": "The target couldn't be found.", "errors": [f"{branch} does not exist"]})
+    if source == target:
+        raise Refusal(422, {"message": "Invalid PullRequest: There are no changes between the head and the base"})
+    if existing := repository.existing(source, target):
+        raise Refusal(409, {"message": f"pull request already exists for these targets [id: {existing.number}]"})
+    return repository.opened(source, target, title.removeprefix(_MARK), asked["body"], draft=_is_draft(title))
+
+
+def _is_draft(title: str) -> bool:
+    return title.startswith(_MARK)
+
+
+def _shown(name: str, pull: Pull) -> Json:
+    of_fork = None if pull.fork == "" else {"full_name": f"{pull.fork}/fork", "owner": {"login": pull.fork}}
+    repository = {"full_name": name, "owner": {"login": name.partition("/")[0]}}
+    return {
+        "number": pull.number,
+        "state": pull.state,
+        "draft": pull.draft,
+        "title": f"{_MARK if pull.draft else ''}{pull.title}",
+        "body": pull.body,
+        "user": None if pull.author is None else {"login": pull.author},
+        "merged": bool(pull.merged),
+        "merged_at": "2026-01-02T03:04:05Z" if pull.merged else None,
+        "merge_commit_sha": pull.merged or None,
+        "head": {"ref": pull.source, "sha": pull.head, "repo": repository if pull.fork is None else of_fork},
+        "base": {"ref": pull.target, "sha": "0" * 40, "repo": repository},
+    }

@@ -1,0 +1,112 @@
+"""What GitLab says of merge requests: drafts are titles, and numbers are called iid."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from forges.fake_forge import NOT_FOUND, TOKEN, Answer, FakeForge, FakeRepository, Json, Pull, Refusal, Seen
+
+_PROJECT = 42
+_MARK = "Draft: "
+
+
+class FakeGitLab(FakeForge):
+    def __init__(self, token: str = TOKEN, prefix: str = "/api/v4", page: int = 100) -> None:
+        super().__init__(token, prefix, page)
+
+    def _answer(self, seen: Seen) -> Answer:
+        found = re.fullmatch(
+            re.escape(self.prefix) + r"/projects/([^/]+)/merge_requests(?:/(\d+)(?:/(\w+))?)?", seen.path
+        )
+        if found is None:
+            raise NOT_FOUND
+        name, number, what = unquote(found[1]), found[2], found[3] or ""
+        if name in self.moved or self.elsewhere:
+            rest = seen.path.partition("/merge_requests")[2]
+            project = self.moved.get(name, name).replace("/", "%2F")
+            return self._redirected(seen, f"/projects/{project}/merge_requests{rest}")
+        if name not in self.repositories:
+            raise Refusal(404, {"message": "404 Project Not Found"})
+        repository = self.repositories[name]
+        repository.refresh()
+        if number is None:
+            return self._all(repository, seen)
+        pull = next((each for each in repository.pulls if each.number == int(number)), None)
+        if pull is None:
+            raise NOT_FOUND
+        return self._one(pull, what, seen)
+
+    def _all(self, repository: FakeRepository, seen: Seen) -> Answer:
+        if seen.method == "POST":
+            return 201, {}, _shown(_created(repository, seen.body))
+        wanted = [pull for pull in repository.pulls if _is_wanted(pull, seen.query)]
+        newest_first = seen.query.get("sort", "desc") == "desc"
+        return self._paged(seen, [_shown(pull) for pull in (reversed(wanted) if newest_first else wanted)])
+
+    def _one(self, pull: Pull, what: str, seen: Seen) -> Answer:
+        match seen.method, what:
+            case "GET", "":
+                return 200, {}, _shown(pull)
+            case "PUT", "":
+                if "title" in seen.body:
+                    pull.title, pull.draft = seen.body["title"].removeprefix(_MARK), _is_draft(seen.body["title"])
+                pull.body = seen.body.get("description", pull.body)
+                if seen.body.get("state_event") == "close":
+                    pull.state = "closed"
+                return 200, {}, _shown(pull)
+            case "GET", "diffs":
+                return self._paged(seen, [{"new_path": new, "old_path": old or new} for new, old in pull.files])
+            case "GET", "notes":
+                notes = [{"body": text, "system": False} for text in pull.comments]
+                # GitLab itself says there what was done.
+                notes.append({"body": "marked this merge request as draft", "system": True})
+                return self._paged(seen, list(reversed(notes)))
+            case "POST", "notes":
+                pull.comments.append(seen.body["body"])
+                return 201, {}, {"id": 1, "body": seen.body["body"], "system": False}
+        raise NOT_FOUND
+
+
+def _created(repository: FakeRepository, asked: Json) -> Pull:
+    source, target, title = asked["source_branch"], asked["target_branch"], asked["title"]
+    if source == target:
+        raise Refusal(422, {"message": ["You can't use same project/branch for source and target"]})
+    for place, branch in (("source_branch", source), ("target_branch", target)):
+        if branch not in repository.branches:
+            raise Refusal(400, {"message": {place: [f'"{branch}" does not exist']}})
+    if existing := repository.existing(source, target):
+        problem = f"Another open merge request already exists for this source branch: !{existing.number}"
+        raise Refusal(409, {"message": [problem]})
+    return repository.opened(source, target, title.removeprefix(_MARK), asked["description"], draft=_is_draft(title))
+
+
+def _is_draft(title: str) -> bool:
+    return title.startswith(_MARK)
+
+
+def _is_wanted(pull: Pull, query: dict[str, str]) -> bool:
+    state = {"opened": "open"}.get(query.get("state", "all"), query.get("state", "all"))
+    branches = query.get("source_branch", pull.source), query.get("target_branch", pull.target)
+    return state in ("all", pull.state) and branches == (pull.source, pull.target)
+
+
+def _shown(pull: Pull) -> Json:
+    fork = None if pull.fork == "" else 7
+    return {
+        "id": 1000 + pull.number,
+        "iid": pull.number,
+        "state": "merged" if pull.merged else {"open": "opened"}.get(pull.state, pull.state),
+        "draft": pull.draft,
+        "title": f"{_MARK if pull.draft else ''}{pull.title}",
+        "description": pull.body,
+        "author": None if pull.author is None else {"username": pull.fork or pull.author},
+        "merged_at": "2026-01-02T03:04:05.678Z" if pull.merged else None,
+        "merge_commit_sha": pull.merged or None,
+        "squash_commit_sha": None,
+        "sha": pull.head,
+        "source_branch": pull.source,
+        "target_branch": pull.target,
+        "source_project_id": _PROJECT if pull.fork is None else fork,
+        "target_project_id": _PROJECT,
+    }

@@ -1,0 +1,160 @@
+"""Which forge a repository is on, and which token is for it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from krm_merge.forges.choice import Forges, ForgeSettings
+from krm_merge.forges.hosted.forgejo import Forgejo
+from krm_merge.forges.hosted.github import GitHub
+from krm_merge.forges.hosted.gitlab import GitLab
+from krm_merge.forges.hosted.pace import Pace
+from krm_merge.forges.interface import ForgeError
+from krm_merge.forges.local_forge import LocalForge
+
+VARIABLES = ("GITHUB_TOKEN", "GITLAB_TOKEN", "FORGEJO_TOKEN", "GITHUB_API_URL", "GITHUB_SERVER_URL", "CI_API_V4_URL")
+
+
+@pytest.fixture(autouse=True)
+def no_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+def forges(*options: str, apis: tuple[str, ...] = ()) -> Forges:
+    return Forges(ForgeSettings.parsed(options, apis, Pace()))
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("url", "kind"),
+        [
+            ("https://github.com/a/b", GitHub),
+            ("git@github.com:a/b.git", GitHub),
+            ("ssh://git@ssh.github.com:443/a/b", GitHub),
+            ("https://octo.ghe.com/a/b", GitHub),
+            ("https://github.example.com/a/b", GitHub),
+            ("https://gitlab.com/a/b/c", GitLab),
+            ("git@gitlab.example.com:a/b/c.git", GitLab),
+            ("https://codeberg.org/a/b", Forgejo),
+            ("https://gitea.example.com/a/b", Forgejo),
+            ("/srv/a.git", LocalForge),
+            ("file:///srv/a.git", LocalForge),
+        ],
+    )
+    def test_follow_from_the_host(self, url: str, kind: type) -> None:
+        assert type(forges().of(url)) is kind
+
+    def test_are_what_the_user_says(self) -> None:
+        chosen = forges("git.example.com=gitlab", "forgejo")
+        assert type(chosen.of("https://Git.example.com/a/b")) is GitLab
+        assert type(chosen.of("https://other.example.com/a/b")) is Forgejo
+        assert type(chosen.of("https://github.com/a/b")) is GitHub
+        assert type(forges("local").of("https://github.com/a/b")) is LocalForge
+
+    def test_share_one_client_a_host(self) -> None:
+        chosen = forges()
+        assert chosen.of("https://github.com/a/b") is chosen.of("git@github.com:c/d.git")
+        assert chosen.of("https://github.com/a/b") is not chosen.of("https://octo.ghe.com/a/b")
+
+    def test_that_cannot_be_told(self) -> None:
+        with pytest.raises(
+            ForgeError, match=r"^git\.example\.com: .* add --forge git\.example\.com=KIND, one of github"
+        ):
+            forges().of("https://me:hidden@git.example.com/a/b")
+
+    @pytest.mark.parametrize(
+        ("options", "apis", "message"),
+        [
+            (("bitbucket",), (), "--forge bitbucket: there is no forge bitbucket; name one of local, github, gitlab"),
+            (("x=y",), (), "--forge x=y: there is no forge y"),
+            ((), ("https://x/api/v4",), "--api https://x/api/v4: it must be like HOST=https://HOST/api/v4"),
+            ((), ("https://x?token=hidden",), "--api https://x: it must be like"),
+            ((), ("git.example.com=https://x/api/v4",), "add --forge git.example.com=KIND"),
+        ],
+    )
+    def test_that_are_none(self, options: tuple[str, ...], apis: tuple[str, ...], message: str) -> None:
+        with pytest.raises(ForgeError) as raised:
+            forges(*options, apis=apis)
+        assert message in str(raised.value)
+        assert "hidden" not in str(raised.value)
+
+    @pytest.mark.parametrize("kind", ["github", "gitlab", "forgejo"])
+    def test_an_unsafe_api_is_refused(self, kind: str) -> None:
+        chosen = forges(f"git.example.com={kind}", apis=("git.example.com=http://git.example.com/api",))
+        with pytest.raises(ForgeError, match="the address of the API must be like https://"):
+            chosen.of("https://git.example.com/a/b")
+
+    def test_without_their_libraries_say_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "krm_merge.forges.hosted.github", None)
+        with pytest.raises(
+            ForgeError, match=r"^github\.com needs the .*; install it with: pip install 'krm-merge\[forges\]'"
+        ):
+            forges().of("https://github.com/a/b")
+        assert type(forges().of("/srv/a.git")) is LocalForge
+
+
+class TestTokens:
+    def token(self, chosen: Forges, url: str) -> str:
+        return chosen.of(url).git_token(url)
+
+    def test_of_a_kind_are_for_its_public_host_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for kind in ("GITHUB", "GITLAB", "FORGEJO"):
+            monkeypatch.setenv(f"{kind}_TOKEN", kind.lower())
+        chosen = forges()
+        hosts = {"github": "github.com", "gitlab": "gitlab.com", "forgejo": "codeberg.org"}
+        assert {kind: self.token(chosen, f"https://{host}/a/b") for kind, host in hosts.items()} == {
+            kind: kind for kind in hosts
+        }
+        for host in ("github.evil.example", "gitlab.evil.example", "gitea.evil.example"):
+            assert self.token(chosen, f"https://{host}/a/b") == ""
+
+    def test_of_a_kind_are_for_the_one_host_that_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GITLAB_TOKEN", "secret")
+        chosen = forges("git.example.com=gitlab")
+        assert self.token(chosen, "https://git.example.com/a/b") == "secret"
+        assert self.token(chosen, "https://gitlab.com/a/b") == ""
+        two = forges("git.example.com=gitlab", "other.example.com=gitlab")
+        assert self.token(two, "https://git.example.com/a/b") == ""
+
+    def test_of_a_host_come_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GITHUB_TOKEN", "usual")
+        monkeypatch.setenv("KRM_MERGE_TOKEN_GITHUB_COM", "own\n")
+        monkeypatch.setenv("KRM_MERGE_TOKEN_MY_GIT_EXAMPLE_COM", "other")
+        chosen = forges("forgejo")
+        assert self.token(chosen, "https://github.com/a/b") == "own"
+        assert self.token(chosen, "https://my-git.example.com/a/b") == "other"
+
+    def test_are_in_gits_credential_helpers(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        answer = "echo username=me; echo password=from-$host"
+        helper = (
+            f"!f() {{ while read -r line; do case $line in host=*) host=${{line#host=}};; esac; done; {answer}; }}; f"
+        )
+        quoted = helper.replace('"', '\\"')
+        (tmp_path / "gitconfig").write_text(f'[credential]\n\thelper = "{quoted}"\n')
+        assert self.token(forges(), "https://gitlab.com/a/b") == "from-gitlab.com"
+        monkeypatch.setenv("GITLAB_TOKEN", "secret")
+        assert self.token(forges(), "https://gitlab.com/a/b") == "secret"
+
+    def test_are_asked_of_nobody(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked = tmp_path / "asked"
+        program = tmp_path / "askpass"
+        program.write_text(f"#!/bin/sh\ntouch {asked}\necho hidden\n")
+        program.chmod(0o755)
+        for name in ("GIT_ASKPASS", "SSH_ASKPASS"):
+            monkeypatch.setenv(name, str(program))
+        assert self.token(forges(), "https://github.com/a/b") == ""
+        assert not asked.exists()
+
+    def test_of_continuous_integration(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GITHUB_TOKEN", "secret")
+        monkeypatch.setenv("GITHUB_API_URL", "https://git.example.com/api/v3")
+        assert self.token(forges(), "https://git.example.com/a/b") == "secret"
+        assert self.token(forges(), "https://github.com/a/b") == ""
+        monkeypatch.setenv("GITHUB_API_URL", "https://api.github.com")
+        assert self.token(forges(), "https://github.com/a/b") == "secret"

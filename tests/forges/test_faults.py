@@ -1,0 +1,178 @@
+"""Faults of forges and of the way to them: what is waited for, what is reported, and that nothing is done twice."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import pytest
+
+from forges.connected import FEW, HOSTED, LIMITED, NOW, Time, connected, opened
+from forges.fake_forge import Broken, FakeForge, FakeRepository, Fault
+from krm_merge.forges.interface import Forge, ForgeError, UnavailableForgeError
+
+
+@pytest.fixture(params=[*HOSTED])
+def kind(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+def of(kind: str, fault: Fault, **more: object) -> Fault:
+    """A fault as the forge of this kind has it: its headers about limits, and PUT where others have PATCH."""
+    headers = {name.replace("X-RateLimit-", HOSTED[kind].limits): text for name, text in fault.headers.items()}
+    made = Fault(**{**vars(fault), "headers": headers, **more})
+    made.method = "PUT" if (kind, made.method) == ("gitlab", "PATCH") else made.method
+    return made
+
+
+class TestFaults:
+    @pytest.mark.parametrize("method", ["GET", "POST", "PATCH"])
+    @pytest.mark.parametrize(
+        ("fault", "waits"),
+        [
+            (Fault(500, body={"message": "oops"}), [1, 2]),
+            (Fault(503, {"Retry-After": "7"}), [7, 7]),
+            (Fault(broken="reset"), [1, 2]),
+            (Fault(broken="cut"), [1, 2]),
+            (Fault(403, {"Retry-After": "30"}, {"message": "You have exceeded a secondary rate limit"}), [30, 30]),
+            (Fault(403, {}, {"message": "You have exceeded a secondary rate limit"}), [60, 120]),
+            (Fault(429, {}, "<html>"), [60, 120]),
+            (Fault(403, LIMITED, {"message": "API rate limit exceeded"}), [121, 1]),
+            (Fault(429, LIMITED, {"message": "API rate limit exceeded"}), [121, 1]),
+        ],
+    )
+    def test_are_waited_for(
+        self,
+        forge: Forge,
+        server: FakeForge,
+        app: FakeRepository,
+        time: Time,
+        method: str,
+        fault: Fault,
+        waits: list[int],
+        kind: str,
+        url: str,
+    ) -> None:
+        app.push("x")
+        app.push("y")
+        opened(forge, "y", url)
+        server.faults += [of(kind, fault, method=method) for _ in range(FEW - 1)]
+        asked: dict[str, Callable[[], object]] = {
+            "GET": lambda: forge.pull_requests(url),
+            "POST": lambda: opened(forge, url=url),
+            "PATCH": lambda: forge.edit(url, 1, "Other", ""),
+        }
+        asked[method]()
+        assert time.slept == waits
+        assert len(forge.pull_requests(url)) == (2 if method == "POST" else 1)
+
+    @pytest.mark.parametrize(
+        ("fault", "message"),
+        [
+            (Fault(502), "NAME fails with 502, 3 times; try again later"),
+            (Fault(broken="reset"), r"no answer from 127\.0\.0\.1 \(.+\), 3 times; try again later"),
+            (Fault(broken="cut"), "the answer was cut off, 3 times; try again later"),
+            (Fault(429, {"Retry-After": "1"}), "the rate limit of NAME is reached, 3 times; try again then"),
+        ],
+    )
+    def test_that_stay_are_reported(
+        self, forge: Forge, server: FakeForge, kind: str, url: str, fault: Fault, message: str
+    ) -> None:
+        server.faults += [fault] * FEW
+        expected = f"^acme/app: listing the pull requests: {message.replace('NAME', HOSTED[kind].name)}"
+        with pytest.raises(UnavailableForgeError, match=expected):
+            forge.pull_requests(url)
+        assert len(server.seen) == FEW
+
+    @pytest.mark.parametrize(
+        "headers", [{"Retry-After": "3600"}, {**LIMITED, "X-RateLimit-Reset": str(int(NOW) + 3599)}]
+    )
+    def test_that_last_too_long_are_reported_at_once(
+        self, server: FakeForge, time: Time, kind: str, url: str, headers: dict[str, str]
+    ) -> None:
+        server.faults += [of(kind, Fault(403, headers, {"message": "API rate limit exceeded"}))] * 2
+        with pytest.raises(UnavailableForgeError, match="reached and may work at 2026-01-02 04:04:05Z; try") as raised:
+            connected(server, time, kind=kind).pull_requests(url)
+        assert raised.value.until == NOW + 3600
+        remedy = f"set {HOSTED[kind].variable}, with which the limit is higher"
+        with pytest.raises(UnavailableForgeError, match=f"04:04:05Z; {remedy}"):
+            connected(server, time, token="", kind=kind).pull_requests(url)
+        assert time.slept == []
+
+    @pytest.mark.parametrize("told", ["9" * 400, "-1", "soon", "Fri, 02 Jan 2026 03:04:05 GMT"])
+    def test_with_nonsense_in_the_headers(
+        self, forge: Forge, server: FakeForge, time: Time, kind: str, url: str, told: str
+    ) -> None:
+        headers = {"Retry-After": told, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": told}
+        server.faults.append(of(kind, Fault(429, headers)))
+        forge.pull_requests(url)
+        assert time.slept == [60]
+
+    def test_nobody_there(self, server: FakeForge, time: Time, kind: str, url: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+        forge = connected(server, time, kind=kind, api=f"http://127.0.0.1:{port}{server.prefix}")
+        with pytest.raises(UnavailableForgeError, match=r"no answer from 127\.0\.0\.1 \(.*refused\), 3 times"):
+            forge.pull_requests(url)
+
+    def test_no_answer_in_time(self, server: FakeForge, time: Time, kind: str, url: str) -> None:
+        server.faults.append(Fault(broken="hang"))
+        assert connected(server, time, timeout=0.1, kind=kind).pull_requests(url) == []
+        assert time.slept == [1]
+
+    @pytest.mark.parametrize(
+        ("broken", "message"),
+        [
+            ("garbage", "the answer is no JSON"),
+            ("deep", "the answer is no JSON"),
+            ("large", "the answer is larger than 33554432 bytes"),
+        ],
+    )
+    def test_answers_that_are_none(
+        self, forge: Forge, server: FakeForge, url: str, broken: Broken, message: str
+    ) -> None:
+        server.faults.append(Fault(broken=broken))
+        with pytest.raises(ForgeError, match=f"^acme/app: listing the pull requests: {message}.*; correct the"):
+            forge.pull_requests(url)
+        assert len(server.seen) == 1
+
+
+class TestDoneOnce:
+    """What was lost on the way back is not done a second time."""
+
+    @pytest.mark.parametrize("lost", [Fault(502), Fault(broken="reset"), Fault(broken="cut")])
+    def test_opening(self, forge: Forge, server: FakeForge, app: FakeRepository, url: str, lost: Fault) -> None:
+        app.push("x")
+        server.faults.append(Fault(**{**vars(lost), "method": "POST", "done": True}))
+        assert opened(forge, url=url).number == 1
+        assert len(app.pulls) == len(server.asked("POST")) == 1
+
+    @pytest.mark.parametrize("lost", [Fault(502), Fault(broken="reset"), Fault(broken="cut")])
+    @pytest.mark.parametrize("is_done", [True, False])
+    def test_commenting(
+        self, forge: Forge, server: FakeForge, app: FakeRepository, url: str, lost: Fault, *, is_done: bool
+    ) -> None:
+        server.page = 1
+        app.opened("x", "main", "", None, draft=False).comments += ["Again", "Other"]
+        server.faults.append(Fault(**{**vars(lost), "method": "POST", "done": is_done}))
+        forge.comment(url, 1, "Again")
+        assert app.pulls[0].comments == ["Again", "Other", "Again"]
+
+    @pytest.mark.parametrize("is_done", [True, False])
+    @pytest.mark.parametrize("draft", [True, False])
+    def test_drafting(
+        self, forge: Forge, server: FakeForge, app: FakeRepository, kind: str, url: str, *, draft: bool, is_done: bool
+    ) -> None:
+        app.opened("x", "main", "Title", None, draft=not draft)
+        method = {"github": "POST", "gitlab": "PUT", "forgejo": "PATCH"}[kind]
+        server.faults.append(Fault(broken="reset", method=method, done=is_done))
+        forge.set_draft(url, 1, draft=draft)
+        assert (app.pulls[0].draft, app.pulls[0].title) == (draft, "Title")
+        # Only GitHub has drafts that are asked for apart; the same title twice is the same title.
+        assert len(server.asked(method)) == (1 if is_done and kind == "github" else 2)
+
+    def test_drafting_what_is_one(self, forge: Forge, server: FakeForge, app: FakeRepository, url: str) -> None:
+        app.opened("x", "main", "", None, draft=True)
+        forge.set_draft(url, 1, draft=True)
+        assert [seen.method for seen in server.seen] == ["GET"]
