@@ -13,7 +13,8 @@ r"""krm-merge: merges what several people and programs changed in Kubernetes con
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+# As typing has it, which takes longer to import than all else until signals are handled.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from krm_merge.errors import KrmMergeError

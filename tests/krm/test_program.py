@@ -357,7 +357,7 @@ def test_an_interrupted_function_says_so(number: signal.Signals) -> None:
         running.stdin.write(b"x" * 1_000_000)  # it has begun to read
         running.send_signal(number)
         out, err = running.communicate(timeout=SECONDS)
-    assert (running.returncode, out, err) == (130, b"", b"interrupted; nothing was written\n")
+    assert (running.returncode, out, err) == (130, b"", b"interrupted; no file was changed\n")
 
 
 def test_text_that_the_locale_cannot_write() -> None:

@@ -97,6 +97,7 @@ def main(arguments: list[str]) -> int:
     with noted() as notes, interrupts.as_exceptions():
         try:
             app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
+            interrupts.over()
         except click.ClickException as error:
             shown = io.StringIO()
             error.show(shown)
@@ -121,6 +122,8 @@ def main(arguments: list[str]) -> int:
         except Exception as error:
             click.echo(internal_error(error, _so_far(notes)), err=True)
             return UNAVAILABLE
+        finally:
+            interrupts.over()
     return 0
 
 
