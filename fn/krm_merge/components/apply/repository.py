@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from krm_merge.components.apply.credentials import NO_CREDENTIALS, Credentials
 from krm_merge.git_program import GitError, blobs, complaint, output, run
+from krm_merge.temporary import temporary_directory
 
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
@@ -178,7 +178,7 @@ class Repository:
         """The tree with other files in some places, None for those that go."""
         if not changes:
             return tree
-        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+        with temporary_directory() as directory:
             index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
             self._local(["read-tree", tree], environment=index)
             lines = b"".join(
@@ -232,7 +232,7 @@ class Repository:
         if not (old.is_file and new.is_file and mine.is_file):
             raise Conflict(f"{path} was changed on both sides, and is a symbolic link or submodule on one")
         contents = self.contents((mine, old, new))
-        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+        with temporary_directory() as directory:
             places = [Path(directory, name) for name in ("mine", "old", "new")]
             for place, entry in zip(places, (mine, old, new), strict=True):
                 place.write_bytes(contents[entry.blob])
