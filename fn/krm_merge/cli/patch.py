@@ -17,7 +17,7 @@ from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
 from krm_merge.merge.member import Member, subject_of
 from krm_merge.merge.schemas import CRD, Schemas
-from krm_merge.packages.directory import PackageError, read_file
+from krm_merge.packages.directory import PackageError, RefusedError, read_file
 from krm_merge.packages.tree import File
 from krm_merge.packages.write import write_file
 from krm_merge.patch import (
@@ -113,7 +113,7 @@ def apply_command(
     after = File(documents.edited(patcher), before.mode)
     if any(map(is_list, documents.resources)) and not all(tally.matched for tally in patcher.tallies):
         # What it is for may be in there.
-        raise PackageError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
+        raise RefusedError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     for at, job in enumerate(jobs):
         report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
     show_results(patcher.results, quiet=quiet)
@@ -211,7 +211,7 @@ def create_command(
                 merge_keys=merge_keys,
             )
     except PatchError as error:
-        raise PackageError(f"{_named(live or new)}: {error}") from None
+        raise RefusedError(f"{_named(live or new)}: {error}") from None
     click.echo(_as_yaml(patch), nl=False)
 
 

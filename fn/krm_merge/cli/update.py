@@ -16,7 +16,7 @@ from krm_merge.cli.merging import MergeChoices, OnConflictOrMarkers
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.merge.package import PackageMerger
-from krm_merge.packages.directory import Directory, PackageError
+from krm_merge.packages.directory import Directory, PackageError, RefusedError
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
@@ -60,7 +60,7 @@ def command(
     upstream of their own are updated too.
 
     The package changes as a whole or not at all. The exit code is 1 where conflicts are refused, or are left between
-    markers, or something cannot be read.
+    markers, and 3 where something cannot be read, reached or written.
     """
     directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
     place = Path(directory or ".")
@@ -73,7 +73,7 @@ def command(
         careful = not allow_dirty and not dry_run and journal.recovered != "completed"
         if careful and (dirty := uncommitted(place)):
             more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
-            raise PackageError(
+            raise RefusedError(
                 f"{place} has uncommitted changes: {', '.join(dirty[:_SHOWN])}{more}; commit them first, or use "
                 "--allow-dirty"
             )
