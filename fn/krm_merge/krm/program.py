@@ -41,9 +41,10 @@ def process(function: Function, data: bytes) -> Outcome:
     try:
         function(resource_list)
     except ResourceError as error:
-        resource_list.results.error(str(error), file=error.file, path=error.path)
+        resource_list.results.error(line(str(error)), file=error.file, path=error.path)
     except InputError as error:
-        resource_list.results.error(str(error))
+        resource_list.results.error(line(str(error)))
+    resource_list.results.escape(as_lines=False)
     errors = resource_list.results.errors
     # W4: refused means untouched.
     output = resource_list.serialize(as_it_came=bool(errors))
