@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test fuzz demo lint format image lock docs bench bench-shapes bench-update clean
+.PHONY: help setup test fuzz fuzz-lists kills demo lint format image lock docs bench bench-shapes bench-update clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,18 @@ FUZZ_SECONDS ?= 14400
 
 fuzz: $(STAMP) ## Try texts made of testdata/fuzz/ for FUZZ_SECONDS (4 hours)
 	PYTHONPATH=tests $(BIN)/python tools/run_fuzzing.py $(FUZZ_SECONDS) $(TARGETS) $(addprefix --seed ,$(FUZZ_SEED))
+
+LISTS ?= 20000
+
+fuzz-lists: $(STAMP) ## Run the function on LISTS changed ResourceLists (20000), and the program on 500 more
+	PYTHONPATH=tests $(BIN)/python tools/run_hostile_lists.py $(LISTS)
+	PYTHONPATH=tests $(BIN)/python tools/run_hostile_lists.py 500 --processes
+
+KILLS      ?= 400
+INTERRUPTS ?= 100
+
+kills: $(STAMP) ## Kill commands KILLS times (400) and interrupt them INTERRUPTS times (100), and look what is left
+	PYTHONPATH=tests $(BIN)/python tools/run_kills.py $(KILLS) $(INTERRUPTS) $(SCENES)
 
 demo: $(STAMP) ## Merge an example package and show the result
 	@$(WITH_PATH) ./examples/demo.sh

@@ -13,9 +13,8 @@ r"""krm-merge: merges what several people and programs changed in Kubernetes con
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from krm_merge.startup import lazy_face
+# As typing has it, which takes longer to import than all else until signals are handled.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from krm_merge.errors import KrmMergeError
@@ -24,18 +23,20 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DecisionRecord",
-    "KrmMergeError",
-    "MergedPackage",
-    "merge_packages",
-]
+__all__ = ["DecisionRecord", "KrmMergeError", "MergedPackage", "merge_packages"]
 
-__getattr__, __dir__ = lazy_face(
-    __name__,
-    {
-        "krm_merge.errors": "KrmMergeError",
-        "krm_merge.merging": "MergedPackage merge_packages",
-        "krm_merge.report.record": "DecisionRecord",
-    },
-)
+_MODULES = {
+    "DecisionRecord": "krm_merge.report.record",
+    "KrmMergeError": "krm_merge.errors",
+    "MergedPackage": "krm_merge.merging",
+    "merge_packages": "krm_merge.merging",
+}
+
+
+def __getattr__(name: str) -> object:
+    # The function runs at every render and needs none of these.
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_MODULES[name]), name)

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import gc
+import signal
 import sys
-from typing import TYPE_CHECKING
 
-from krm_merge import standard_output
-from krm_merge.interrupts import EXIT_CODE, Interrupted, as_exceptions
+from krm_merge import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krm_merge.krm.docs import Docs
+
+
+def program() -> int:
+    """Runs the program to the end of its process, and returns its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # While modules are imported it ends the process as SIGTERM does, without a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from krm_merge import interrupts
+
+    try:
+        with interrupts.as_exceptions_to_the_end():
+            return main()
+    except interrupts.Interrupted:
+        # Before anything was done.
+        return interrupts.EXIT_CODE
 
 
 def main() -> int:
@@ -24,17 +38,20 @@ def main() -> int:
 
 
 def _run(argv: list[str]) -> int:
+    from krm_merge import interrupts, standard_output
+
     if standard_output.is_missing():
         print("stdout is closed; nothing was done", file=sys.stderr)
         return standard_output.EXIT_CODE
     try:
-        with as_exceptions():
+        with interrupts.as_exceptions():
             code = _command(argv) if argv and not argv[0].startswith("-") else _function(argv)
             sys.stdout.flush()
+            interrupts.over()
             return code
-    except Interrupted:
-        print("interrupted; nothing was written", file=sys.stderr)
-        return EXIT_CODE
+    except interrupts.Interrupted:
+        print("interrupted; no file was changed", file=sys.stderr)
+        return interrupts.EXIT_CODE
     except OSError as error:
         standard_output.give_up()
         print(standard_output.problem(error), file=sys.stderr)
@@ -74,4 +91,4 @@ def _docs() -> Docs:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

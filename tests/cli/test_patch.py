@@ -245,18 +245,20 @@ REFUSED = [
     # what web.yaml and patch.yaml hold, what is said; None: as it is
     (None, "spec: {ports: [{name: dns}]}", ["Service dns: patch.yaml: spec.ports: ", "declared merge key: port"]),
     (None, "- {op: remove, path: /none}", ["Deployment web: patch.yaml: operation 1", "Service dns: patch.yaml"]),
-    (None, "text", ["error patch.yaml: a patch is a map or a list of operations"]),
-    (None, "", ["error patch.yaml: the patch is empty"]),
-    (None, f"{PORT}---\n- text\n", ["error patch.yaml: document 2: operation 1 is"]),
-    (None, f"{PORT}---\ntext\n", ["error patch.yaml: document 2: a patch is a map or a list of operations"]),
     (
         None,
         f"{IMAGE}---\n{PORT.replace('port: 53, ', '')}",
         ["Service dns: patch.yaml document 2 (Service dns): spec.ports"],
     ),
+    ("apiVersion: v1\nkind: List\nitems: []\n", None, ["error web.yaml holds a List: ", "a document of its own"]),
+]
+UNREADABLE = [
+    (None, "text", ["error patch.yaml: a patch is a map or a list of operations"]),
+    (None, "", ["error patch.yaml: the patch is empty"]),
+    (None, f"{PORT}---\n- text\n", ["error patch.yaml: document 2: operation 1 is"]),
+    (None, f"{PORT}---\ntext\n", ["error patch.yaml: document 2: a patch is a map or a list of operations"]),
     (None, "a: [", ["error patch.yaml: ", "not valid YAML"]),
     (None, "- {op: jump, path: /a}", ["error patch.yaml: operation 1, "]),
-    ("apiVersion: v1\nkind: List\nitems: []\n", None, ["error web.yaml holds a List: ", "a document of its own"]),
     ("a: [", None, ["error web.yaml: ", "not valid YAML"]),
     ("a: 1\na: 2\n", None, ["error web.yaml: ", "the key a is there twice"]),
     ("text", None, ["error web.yaml"]),
@@ -264,12 +266,15 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("web", "patch", "says"), REFUSED)
-def test_refused_input(place: Place, web: str | None, patch: str | None, says: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("web", "patch", "says", "code"),
+    [(*case, code) for cases, code in ((REFUSED, 1), (UNREADABLE, 3)) for case in cases],
+)
+def test_refused_input(place: Place, web: str | None, patch: str | None, says: list[str], code: int) -> None:
     given = {"web.yaml": web, "patch.yaml": patch}
     place.write(**{name: text for name, text in given.items() if text is not None})
     before = place.read("web.yaml")
-    _, err = place.run("apply", "web.yaml", "patch.yaml", "--in-place", code=1)
+    _, err = place.run("apply", "web.yaml", "patch.yaml", "--in-place", code=code)
     assert [text for text in says if text not in err] == [], err
     assert place.read("web.yaml") == before
 
@@ -350,17 +355,17 @@ def test_of_what_is_refused_nothing_is_written(place: Place, how: list[str]) -> 
 
 @pytest.mark.parametrize("arguments", [("none.yaml", "patch.yaml"), ("web.yaml", "none.yaml"), (".", "patch.yaml")])
 def test_files_that_are_none(place: Place, arguments: tuple[str, ...]) -> None:
-    _, err = place.run("apply", *arguments, code=1)
+    _, err = place.run("apply", *arguments, code=3)
     assert err.startswith("error ")
     assert next(name for name in arguments if name in ("none.yaml", ".")) in err
 
 
 def test_bytes_that_are_no_text(place: Place) -> None:
     (place.directory / "patch.yaml").write_bytes(b"a: \xff\n")
-    assert place.run("apply", "web.yaml", "patch.yaml", code=1)[1].startswith("error patch.yaml: ")
+    assert place.run("apply", "web.yaml", "patch.yaml", code=3)[1].startswith("error patch.yaml: ")
     (place.directory / "web.yaml").write_bytes(b"a: \xff\n")
     place.write(**{"patch.yaml": IMAGE})
-    assert place.run("apply", "web.yaml", "patch.yaml", code=1)[1].startswith("error web.yaml: ")
+    assert place.run("apply", "web.yaml", "patch.yaml", code=3)[1].startswith("error web.yaml: ")
 
 
 @pytest.mark.parametrize(
@@ -465,7 +470,7 @@ def test_definitions_beside_the_object(place: Place) -> None:
     written(place, old=CRD, new=CRD.replace("Zone", "Area"))
     assert yaml.safe_load(place.run("create", "old.yaml", "new.yaml")[0]) == {"spec": {"names": {"kind": "Area"}}}
     written(place, old=f"{old}---\n{old}")
-    assert "old.yaml: one object is expected" in place.run("create", "old.yaml", "new.yaml", code=1)[1]
+    assert "old.yaml: one object is expected" in place.run("create", "old.yaml", "new.yaml", code=3)[1]
 
 
 def objects(place: Place, old: Any, new: Any, live: Any) -> None:
@@ -508,7 +513,7 @@ def test_the_live_object_is_another_one(place: Place, kind: str, old: str, new: 
     changed = (OBJECT % '{"a": "2"}').replace(old, new)
     assert changed != OBJECT % '{"a": "2"}'
     written(place, new=changed)
-    _, err = place.run("create", "old.yaml", "new.yaml", "--live", "live.yaml", "--type", kind, code=1)
+    _, err = place.run("create", "old.yaml", "new.yaml", "--live", "live.yaml", "--type", kind, code=3)
     assert err.startswith("error live.yaml: ")
     assert says in err
     # Without a live object it is a patch that makes another object of this one.
@@ -557,7 +562,7 @@ def test_kubectl_applies_what_was_created(place: Place) -> None:
 def test_objects_that_are_none(place: Place, text: str, says: str, name: str) -> None:
     objects(place, {"a": "1"}, {"a": "2"}, {"a": "1"})
     written(place, **{name: text})
-    _, err = place.run("create", "old.yaml", "new.yaml", "--live", "live.yaml", code=1)
+    _, err = place.run("create", "old.yaml", "new.yaml", "--live", "live.yaml", code=3)
     assert err.startswith(f"error {name}.yaml: ")
     assert says in err
 

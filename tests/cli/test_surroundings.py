@@ -69,7 +69,7 @@ def test_a_name_that_is_no_utf_8_is_printed_escaped(sides: list[Path], options: 
 
 def test_errors_show_what_a_terminal_would_obey(tmp_path: Path) -> None:
     done = called("merge", tmp_path, tmp_path, f"{tmp_path}/{ESCAPES}\nerror forged\u2028\u202e")
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "\\x1b]0;owned\\x07\\nerror forged\\u2028\\u202e" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     for wrong in (f"no{ESCAPES}", f"--no{ESCAPES}"):
@@ -298,7 +298,7 @@ def test_credentials_in_addresses_are_not_printed(tmp_path: Path, program: str, 
     package = write(tmp_path / "pkg", {"Kptfile": kptfile(url, "v1", "0" * 40)})
     arguments = ["update", f"{package}@v2"] if program == "update" else ["components", "observe", url]
     done = called(*arguments, no_proxy="*", KRM_MERGE_CACHE_DIR=str(tmp_path / "cache"))
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert "http://***@127.0.0.1:1/owner/x.git" in done.stderr
     assert TOKEN not in done.stdout + done.stderr
 

@@ -343,6 +343,14 @@ def test_a_conflict_is_saved_with_place_and_values(package: Package) -> None:
     }
 
 
+def test_kpt_prints_results_that_a_terminal_only_shows(make: Make) -> None:
+    about = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  x: "
+    package = make({"Kptfile": HEAD + "metadata:\n  name: a\n", "a.yaml": about + '"\\e]0;owned\\a"\n'})
+    done = succeed(package.eval(function_config=config(about + "one\n", about + '"two\\e[2J\\nerror forged"\n')))
+    assert "upstream two\\x1b[2J\\nerror forged, local \\x1b]0;owned\\x07)" in done.stderr
+    assert all(char.isprintable() or char == "\n" for char in done.stdout + done.stderr)
+
+
 def test_a_conflict_under_fail_stops_and_leaves_every_file(package: Package) -> None:
     before = contents(package.folder)
     done = package.eval(function_config=config(more="onConflict: fail\n"))

@@ -16,6 +16,7 @@ import yaml
 from krm_merge import __version__
 from krm_merge.krm import InputError, ResourceList, process, run
 from krm_merge.krm.docs import Docs
+from krm_merge.krm.result import ResourceRef
 
 SOURCES = Path(__file__).resolve().parents[2] / "fn"
 DATA = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n  spec: {a: 1}\n- kind: B\n"
@@ -357,7 +358,7 @@ def test_an_interrupted_function_says_so(number: signal.Signals) -> None:
         running.stdin.write(b"x" * 1_000_000)  # it has begun to read
         running.send_signal(number)
         out, err = running.communicate(timeout=SECONDS)
-    assert (running.returncode, out, err) == (130, b"", b"interrupted; nothing was written\n")
+    assert (running.returncode, out, err) == (130, b"", b"interrupted; no file was changed\n")
 
 
 def test_text_that_the_locale_cannot_write() -> None:
@@ -369,3 +370,26 @@ def test_text_that_the_locale_cannot_write() -> None:
     assert done.stdout.startswith(DATA + config)
     assert b"Traceback" not in done.stderr
     assert done.stderr.startswith(b"functionConfig: kind is ")
+
+
+def test_what_a_host_prints_of_results_a_terminal_only_shows() -> None:
+    odd, shown = "\x1b]0;owned\x07\u2028\u202e\x9b", "\\x1b]0;owned\\x07\\u2028\\u202e\\x9b"
+
+    def function(resource_list: ResourceList) -> None:
+        about = ResourceRef("v1", f"Kind{odd}", f"name{odd}", f"space{odd}")
+        resource_list.results.info(
+            f"said\n{odd}", resource=about, path=f"data.{odd}", file=f"file{odd}", current=odd, tags={"local": odd}
+        )
+
+    outcome = process(function, DATA)
+    [result] = yaml.safe_load(outcome.output)["results"]
+    assert result["message"] == f"said\n{shown}"
+    assert result["resourceRef"] == {
+        "apiVersion": "v1",
+        "kind": f"Kind{shown}",
+        "name": f"name{shown}",
+        "namespace": f"space{shown}",
+    }
+    # Programs read these, and kpt does not print them.
+    assert result["field"] == {"path": f"data.{shown}", "currentValue": odd}
+    assert (result["file"], result["tags"]) == ({"path": f"file{odd}"}, {"local": odd})

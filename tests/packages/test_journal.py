@@ -587,22 +587,21 @@ def test_what_was_edited_after_it_was_written_stays_and_all_else_is_completed(
     assert beside(folder) == []
 
 
-def test_edits_of_which_one_needs_the_old_and_one_the_new_version_are_left_to_the_user(tmp_path: Path) -> None:
+def test_edits_of_which_one_needs_the_old_and_one_the_new_version_are_both_kept(tmp_path: Path) -> None:
     folder = half_done(package(tmp_path / "main"))
-    write(folder, {"Kptfile": "edited\n", "changed.yaml": "edited\n"})
-    now = snapshot(folder)
-    with pytest.raises(PackageError) as refused:
-        recover(folder)
-    for part in (folder / "changed.yaml", folder / "Kptfile", f"remove {folder.parent / '.pkg.krm-merge'}"):
-        assert str(part) in str(refused.value)
-    assert snapshot(folder) == now
-    # Both remedies that the message names.
-    shutil.copytree(folder.parent, tmp_path / "other", symlinks=True)
-    shutil.rmtree(tmp_path / "other" / ".pkg.krm-merge")
-    assert recover(tmp_path / "other" / "pkg") == "nothing"
-    write(folder, {"Kptfile": "old\n"})
-    assert recover(folder) == "completed"
-    assert (folder / "changed.yaml").read_text() == "edited\n"
+    write(folder, {"Kptfile": "edited\n", "changed.yaml": "edited anew\n"})
+    with Journal.opened(folder) as journal:
+        assert journal.recovered == "rolled back"
+        assert journal.because == (
+            f"{folder / 'Kptfile'} was changed since; {folder / 'changed.yaml'} was changed after it was written, and "
+            f"stays, its old version is {folder / 'changed.yaml.before-update'}"
+        )
+    assert (folder / "Kptfile").read_text() == "edited\n"
+    assert (folder / "changed.yaml").read_text() == "edited anew\n"
+    assert (folder / "changed.yaml.before-update").read_text() == config_map("a", a="old")
+    assert (folder / "gone.yaml").exists()
+    assert not (folder / "new").exists()
+    assert beside(folder) == []
 
 
 @pytest.mark.parametrize("damaged", [None, b"", b"other\n"])
@@ -634,7 +633,54 @@ def test_an_old_file_that_is_damaged_does_not_come_back(tmp_path: Path) -> None:
         if place.read_text() == config_map("a", a="old"):
             place.write_text("other\n")
     assert recover(folder) == "completed"
-    assert snapshot(folder) == new
+    # It may as well be somebody's edit.
+    assert difference(folder, new) == ["changed.yaml.before-update"]
+
+
+def opened_before(folder: Path) -> tuple[Callable[[], object], Snapshot]:
+    """An edit by a program that has opened a file before an update begins, and the package with it."""
+    handle = os.open(folder / "changed.yaml", os.O_WRONLY | os.O_APPEND)
+    now = snapshot(folder)
+    mode, data = now["changed.yaml"]
+    return lambda: os.write(handle, b"# edited\n"), {**now, "changed.yaml": (mode, data + b"# edited\n")}
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["alone", "and an error"])
+def test_an_edit_through_a_file_that_was_opened_before_is_not_lost(tmp_path: Path, full: bool) -> None:
+    folder = package(tmp_path / "main")
+    edit, edited = opened_before(folder)
+
+    def strike(name: str, arguments: tuple[Any, ...]) -> None:
+        edit()
+        if full:
+            no_space(name, arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        watch(patch, Nth(2, strike, "exchange"))
+        with pytest.raises(PackageError, match=r"the package is as it was$"):
+            commit(folder, FEW)
+    assert snapshot(folder) == edited
+    assert beside(folder) == []
+
+
+def test_an_edit_through_a_file_that_was_opened_before_a_kill_is_not_lost(tmp_path: Path) -> None:
+    folder = package(tmp_path / "main")
+    (folder / "changed.yaml.before-update").write_text("somebody's\n")
+    new = changed(folder, FEW)
+    edit, edited = opened_before(folder)
+
+    def strike(name: str, arguments: tuple[Any, ...]) -> None:
+        edit()
+        kill(name, arguments)
+
+    assert killed(partial(commit, folder, FEW), Nth(2, strike, "exchange"))
+    kept = folder / "changed.yaml.before-update.2"
+    with Journal.opened(folder) as journal:
+        assert journal.recovered == "completed"
+        assert journal.because == f"what was written to {folder / 'changed.yaml'} meanwhile is {kept}"
+    assert difference(folder, new) == [kept.name]
+    assert kept.read_bytes() == edited["changed.yaml"][1]
+    assert beside(folder) == []
 
 
 def in_place(place: Path) -> None:

@@ -99,10 +99,10 @@ def krm_merge(tmp_path: Path) -> Callable[..., Run]:
     return run
 
 
-def refused(done: Run, *phrases: str) -> None:
+def refused(done: Run, *phrases: str, code: int = 3) -> None:
     """It failed with one line on stderr, which holds the phrases."""
     assert "Traceback" not in done.stderr
-    assert done.returncode == 1, done.stderr + done.stdout
+    assert done.returncode == code, done.stderr + done.stdout
     assert done.stdout == ""
     [line] = done.stderr.splitlines()
     assert line.startswith("error ")
@@ -224,6 +224,7 @@ class TestUpdate:
         refused(
             krm_merge("update", f"{package}@v2"),
             f"{package} has uncommitted changes: a.yaml, own.yaml; commit them first, or use --allow-dirty",
+            code=1,
         )
         untouched(package, before)
         assert krm_merge("update", f"{package}@v2", "--dry-run").returncode == 0
@@ -235,7 +236,7 @@ class TestUpdate:
     def test_many_changes_are_not_all_listed(self, package: Path, krm_merge: Callable[..., Run]) -> None:
         git(package, "init", "--quiet")
         write(package, {f"own/{number}.yaml": config_map(f"own{number}") for number in range(20)})
-        refused(krm_merge("update", f"{package}@v2"), "folder/d.yaml, notes.txt and 20 more; commit them first")
+        refused(krm_merge("update", f"{package}@v2"), "folder/d.yaml, notes.txt and 20 more; commit them first", code=1)
 
     def test_another_process_at_work_is_waited_for_by_the_user(
         self, package: Path, krm_merge: Callable[..., Run]

@@ -95,14 +95,14 @@ def test_choices_of_upstream_never_come_in(sides: Path) -> None:
 
 def test_a_wrong_policy_is_refused(sides: Path) -> None:
     (sides / "l" / "merge-policy.yaml").write_text(POLICY.replace("local   # ours", "me"))
-    assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "merge", "o", "u", "l", code=1)
+    assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "merge", "o", "u", "l", code=3)
     assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "policy", "check", "l", code=1)
 
 
 def test_two_policies_are_refused(sides: Path) -> None:
     (sides / "l" / "merge-policy.yaml").write_text(POLICY)
     (sides / "l" / "other.yaml").write_text(POLICY)
-    assert "other.yaml: a second MergePolicy" in run(sides, "merge", "o", "u", "l", code=1)
+    assert "other.yaml: a second MergePolicy" in run(sides, "merge", "o", "u", "l", code=3)
 
 
 def test_the_merge_driver_obeys_the_package_around_a_file(sides: Path) -> None:

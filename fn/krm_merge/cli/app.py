@@ -16,10 +16,11 @@ from krm_merge.cli.show import say
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line, lines
 from krm_merge.internal_error import internal_error
-from krm_merge.packages.files.directory import UnavailableError
+from krm_merge.packages.files.directory import RefusedError
 from krm_merge.packages.files.written import noted
 
-UNAVAILABLE = 3
+REFUSED = 1
+FAILED = 3
 
 COMMANDS = {
     "merge": "Merge three versions of a package or of a file.",
@@ -93,12 +94,14 @@ def app() -> None:
 def main(arguments: list[str]) -> int:
     """Runs a command and returns its exit code.
 
-    0 done, 1 conflicts or refused input, 2 wrong usage, 3 what does not work as things are now, 130 interrupted.
+    0 done, 1 conflicts that are left or refused, 2 wrong usage, 3 something cannot be read, reached or written, 130
+    interrupted.
     """
     color = False if os.environ.get("NO_COLOR") else None
     with noted() as notes, interrupts.as_exceptions():
         try:
             app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
+            interrupts.over()
         except click.ClickException as error:
             shown = io.StringIO()
             error.show(shown)
@@ -112,17 +115,19 @@ def main(arguments: list[str]) -> int:
         except KrmMergeError as error:
             label = click.style("error", fg="red", bold=True)
             click.echo(f"{label} {line(str(error))}", err=True, color=color)
-            return UNAVAILABLE if isinstance(error, UnavailableError) else 1
+            return REFUSED if isinstance(error, RefusedError) else FAILED
         except (OSError, _BrokenPipeSeenError) as error:
             # What is read and written by name is caught where that is done.
             standard_output.give_up()
             cause = error.__cause__ if isinstance(error, _BrokenPipeSeenError) else error
             assert isinstance(cause, OSError)
             say(f"{standard_output.problem(cause)}; {_so_far(notes)}")
-            return UNAVAILABLE
+            return FAILED
         except Exception as error:
             click.echo(internal_error(error, _so_far(notes)), err=True)
-            return UNAVAILABLE
+            return FAILED
+        finally:
+            interrupts.over()
     return 0
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -14,11 +13,12 @@ from krm_merge.harmless import terminal_line
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.packages.files.write import write_new
+from krm_merge.temporary import temporary_directory
 
 
 def show_diff(local: Tree, changes: Changes) -> None:
     """Prints the difference on stdout: as a patch, or escaped and in colour on a terminal."""
-    with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+    with temporary_directory() as directory:
         for path, file in changes.items():
             if path in local:
                 write_new(Path(directory, "a", path), local[path])

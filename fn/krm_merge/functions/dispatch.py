@@ -23,6 +23,12 @@ CONFIG_MAP = "ConfigMap"
 
 def dispatch(resource_list: ResourceList) -> None:
     """Runs the function that the functionConfig names; without one, what MergePackage does then."""
+    _run(resource_list)
+    # Names and values in messages come from packages of strangers.
+    resource_list.results.escape(as_lines=True)
+
+
+def _run(resource_list: ResourceList) -> None:
     config = resource_list.function_config
     kind = _text(config, "kind") if config is not None else CONFIG_MAP
     if kind == CONFIG_MAP:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from krm_merge.git.objects import GitObjects, TreeEntry
 from krm_merge.git.program import GitError, complaint, run
+from krm_merge.temporary import temporary_directory
 
 _PERSON = re.compile(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
 _USAGE = 129
@@ -164,7 +164,7 @@ class Store:
         """The tree with other entries at some paths, None for those that are removed."""
         if not changes:
             return tree
-        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+        with temporary_directory() as directory:
             index = {"GIT_INDEX_FILE": str(Path(directory, "index"))}
             self.output("read-tree", tree, environment=index)
             nothing = TreeEntry("", "0", "0" * 40)

@@ -11,7 +11,7 @@ from krm_merge.harmless import line
 from krm_merge.internal_error import internal_error
 from krm_merge.krm.docs import Docs
 from krm_merge.krm.resource import ResourceError
-from krm_merge.krm.resource_list import InputError, ResourceList
+from krm_merge.krm.resource_list import ResourceList
 from krm_merge.startup import frozen
 
 Function: TypeAlias = Callable[[ResourceList], None]
@@ -35,16 +35,17 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     """
     try:
         resource_list = ResourceList.parse(data)
-    except (InputError, KrmMergeError) as error:
+    except KrmMergeError as error:
         return ProgramOutcome(b"", 1, str(error))
     # The list has all of it; of a large package one copy less is worth something.
     del data
     try:
         function(resource_list)
     except ResourceError as error:
-        resource_list.results.error(str(error), file=error.file, path=error.path)
-    except (InputError, KrmMergeError) as error:
-        resource_list.results.error(str(error))
+        resource_list.results.error(line(str(error)), file=error.file, path=error.path)
+    except KrmMergeError as error:
+        resource_list.results.error(line(str(error)))
+    resource_list.results.escape(as_lines=False)
     errors = resource_list.results.errors
     # W4: refused means untouched.
     output = resource_list.serialize(as_it_came=bool(errors))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from krm_merge.harmless import without_credentials
-from krm_merge.startup import fresh, frozen
+from krm_merge.harmless import line, lines, without_credentials
+from krm_merge.startup import fresh, frozen, replace
 from krm_merge.text.reading.values import Value
 
 if TYPE_CHECKING:
@@ -90,6 +90,21 @@ class Result:
         return value
 
 
+def _for_terminals(result: Result, shown: Callable[[str], str]) -> Result:
+    """The result with what kpt prints as it is so that a terminal only shows it: message, resource and path."""
+    resource = result.resource
+    texts = [result.message, result.path or ""]
+    if resource is not None:
+        texts += [resource.api_version, resource.kind, resource.name, resource.namespace or ""]
+    if all(text.isprintable() for text in texts):
+        return result
+    if resource is not None:
+        namespace = resource.namespace and line(resource.namespace)
+        resource = ResourceRef(line(resource.api_version), line(resource.kind), line(resource.name), namespace)
+    path = None if result.path is None else line(result.path)
+    return replace(result, message=shown(result.message), resource=resource, path=path)
+
+
 class Results:
     """The results of one run, in the order in which they were reported."""
 
@@ -120,6 +135,14 @@ class Results:
     def info(self, message: str, **about: Unpack[About]) -> None:
         """Reports a fact; takes the other fields of Result by name."""
         self.add(Result("info", message, **about))
+
+    def escape(self, *, as_lines: bool) -> None:
+        """Escapes what a terminal would obey where a host prints results. Values, tags and files stay exact.
+
+        `as_lines` makes each message one line; otherwise line ends are the writer's own.
+        """
+        shown = line if as_lines else lines
+        self._results = [_for_terminals(result, shown) for result in self._results]
 
     @property
     def errors(self) -> list[Result]:

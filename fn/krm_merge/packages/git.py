@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from krm_merge.git.program import GitError, GitTimeoutError, complaint
 from krm_merge.harmless import quoted, without_credentials
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.files.tree import File, Mode, Tree, leads_out
+from krm_merge.temporary import temporary_directory
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
@@ -134,7 +134,7 @@ class GitRepositories:
 
     def _converted(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
         """The files as a checkout writes them, by .gitattributes."""
-        with tempfile.TemporaryDirectory(prefix="krm-merge-") as directory:
+        with temporary_directory() as directory:
             tree = Path(directory, "tree")
             tree.mkdir()
             checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_DIR": str(store), "GIT_WORK_TREE": str(tree)}

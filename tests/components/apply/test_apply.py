@@ -63,7 +63,7 @@ OPTION = "--upload-pack=touch {}; git-upload-pack"
         ("targetBranch", 7, "spec.targetBranch: a text is expected; put the number in quotes"),
         ("repository", "", "spec.repository: a text is expected"),
         ("repository", "--upload-pack=touch {}", "spec.repository: the URL of a git repository is expected"),
-        ("repository", "ext::sh -c 'touch {}'", "transport 'ext' not allowed"),
+        ("repository", "ext::sh -c 'touch {}'", "its name does not say which forge it runs"),
         ("draft", "true", "spec.draft: true or false is expected, without quotes"),
         ("state", "merged", "spec.state: open or closed is expected"),
         ("actions", "create", "spec.actions: a list of texts is expected"),
@@ -252,5 +252,5 @@ def test_commits_have_the_author_that_is_asked_for(
     assert world.heads() == before
     assert "userCommits: true" not in "".join(one.read_text() for one in (world.package / "observed").iterdir())
     monkeypatch.setenv("KRM_MERGE_AUTHOR", "nobody")
-    assert world.apply() == 1
+    assert world.apply() == 3
     assert "the author 'nobody' is not like: Name <mail@example.com>" in capsys.readouterr().err

@@ -94,7 +94,7 @@ def test_signed_once(world: World, settings: Path) -> None:
 
 def test_without_a_key(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.plan("parent", "child")
-    assert main(["components", "apply", str(world.package / "plans"), "--sign"]) == 1
+    assert main(["components", "apply", str(world.package / "plans"), "--sign"]) == 3
     assert "name one with: git config --global user.signingKey" in capsys.readouterr().err
 
 

@@ -34,7 +34,7 @@ def test_nothing_is_planned(world: World, capsys: pytest.CaptureFixture[str]) ->
     assert world.plan("parent", "child") == []
     assert run("apply", "package") == 0
     assert capsys.readouterr().err == "there is no PullRequestPlan: nothing to do\n"
-    assert run("apply", "package/plans") == 1
+    assert run("apply", "package/plans") == 3
     assert "package/plans: there is no such file or directory" in capsys.readouterr().err
 
 
@@ -86,7 +86,7 @@ def test_wrong_configurations(
     world: World, command: str, content: bytes, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("config.yaml").write_bytes(content)
-    assert run(command, "package", "--config", "config.yaml") == 1
+    assert run(command, "package", "--config", "config.yaml") == 3
     assert message in capsys.readouterr().err
 
 
@@ -105,9 +105,9 @@ def test_a_page_of_a_part(world: World, capsys: pytest.CaptureFixture[str]) -> N
     """C6."""
     assert run("graph", "package", "--format", "html", "--focus", "child", "--depth", "1", "-o", "graph.html") == 0
     assert '"name":"child"' in Path("graph.html").read_text()
-    assert run("graph", "package", "--focus", "nobody") == 1
+    assert run("graph", "package", "--focus", "nobody") == 3
     assert "--focus: there is no Component nobody" in capsys.readouterr().err
-    assert run("graph", "package", "--depth", "1") == 1
+    assert run("graph", "package", "--depth", "1") == 2
     assert "name one with --focus" in capsys.readouterr().err
 
 
@@ -125,7 +125,7 @@ def test_graphviz_draws_svg(world: World, capsys: pytest.CaptureFixture[str], mo
     programs = world.root / "programs"
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
-    assert run("graph", "package", "--format", "svg") == 1
+    assert run("graph", "package", "--format", "svg") == 3
     assert "dot is not on PATH; install Graphviz, or take --format html" in capsys.readouterr().err
     program = programs / "dot"
     program.write_text('#!/bin/sh\necho "<svg>$1 $(/usr/bin/head -n 1)</svg>"\n')
@@ -133,13 +133,13 @@ def test_graphviz_draws_svg(world: World, capsys: pytest.CaptureFixture[str], mo
     assert run("graph", "package", "--format", "svg") == 0
     assert capsys.readouterr().out == "<svg>-Tsvg digraph components {</svg>\n"
     program.write_text("#!/bin/sh\necho no fonts >&2\nexit 3\n")
-    assert run("graph", "package", "--format", "svg") == 1
+    assert run("graph", "package", "--format", "svg") == 3
     assert "dot cannot draw it: no fonts" in capsys.readouterr().err
 
 
 def test_observe_writes_to_directories(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").write_text("")
-    assert run("observe", world.url("child"), "-o", "file") == 1
+    assert run("observe", world.url("child"), "-o", "file") == 3
     assert "file: " in capsys.readouterr().err
     assert Path("file").read_text() == ""
 
@@ -169,7 +169,7 @@ def test_pull_requests_have_names_of_their_own(world: World) -> None:
 @pytest.mark.parametrize("url", ["..", "."])
 def test_what_is_no_repository(world: World, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(world.root.iterdir())
-    assert run("observe", url) == 1
+    assert run("observe", url) == 3
     assert f"{url}: " in capsys.readouterr().err
     assert sorted(one for one in world.root.iterdir() if one.name != "cache") == before
     assert not (world.root / "HEAD").exists()

@@ -164,7 +164,7 @@ def test_without_a_token(
     monkeypatch.setenv("GITHUB_TOKEN", token)
     capsys.readouterr()
     observed = world.root / "observed"
-    assert main(["components", "observe", world.address("child"), "-o", str(observed), *world.forge_options]) == 1
+    assert main(["components", "observe", world.address("child"), "-o", str(observed), *world.forge_options]) == 3
     told = capsys.readouterr().err
     assert f"acme/child: listing the pull requests: GitHub says: Bad credentials (401); {remedy}" in told
     assert not observed.exists()

@@ -28,7 +28,7 @@ def test_from_open_to_merged(world: World, capsys: pytest.CaptureFixture[str]) -
     assert called(capsys, "list", url) == ""
     assert called(capsys, "open", url, "x", "--title", "A change", "--draft") == "#1\n"
     assert called(capsys, "list", url) == "#1 x -> main (open, draft): A change\n"
-    assert main(["components", "pull-request", "merge", url, "1"]) == 1
+    assert main(["components", "pull-request", "merge", url, "1"]) == 3
     assert "#1 is a draft; take it out of draft first" in capsys.readouterr().err
     commit = called(capsys, "merge", url, "1", "--how", "squash", "--force").strip()
     assert world.git("--git-dir", url, "rev-parse", "main") == commit
@@ -60,5 +60,5 @@ def test_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(world.root)
-    assert main(["components", "pull-request", *arguments]) == 1
+    assert main(["components", "pull-request", *arguments]) == 3
     assert message in capsys.readouterr().err

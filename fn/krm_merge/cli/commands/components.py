@@ -124,7 +124,7 @@ def graph_command(directory: Path, config: Path | None, form: str, focus: str, d
     """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for."""
     _check(directory)
     if depth and not focus:
-        raise PackageError("--depth: it counts from a Component; name one with --focus")
+        raise click.UsageError("--depth: it counts from a Component; name one with --focus")
     results = Results()
     drawing: Drawing | None = None
 

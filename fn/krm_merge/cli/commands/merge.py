@@ -34,8 +34,8 @@ def command(
     One of three files may be - for stdin, and -o - is stdout. Without -o and --in-place the difference to LOCAL is
     printed. What was decided goes to stderr.
 
-    The exit code is 1 where conflicts are refused or something cannot be read (then nothing is written), and where
-    conflicts are left between markers.
+    The exit code is 1 where conflicts are refused (then nothing is written) or left between markers, and 3 where
+    something cannot be read or written.
     """
     if target is not None and in_place:
         raise click.UsageError("give -o or --in-place, not both")

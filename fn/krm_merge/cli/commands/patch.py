@@ -20,7 +20,7 @@ from krm_merge.krm.result import Results
 from krm_merge.krm.selector import Target
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.package.schemas import CRD, Schemas
-from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.files.directory import PackageError, RefusedError, read_file
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.patch import (
@@ -117,7 +117,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     after = File(documents.edited(patcher), before.mode)
     if any(map(is_list, documents.resources)) and not all(tally.matched for tally in patcher.tallies):
         # What it is for may be in there.
-        raise PackageError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
+        raise RefusedError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     for at, job in enumerate(jobs):
         report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
     show_results(patcher.results, quiet=options.quiet)
@@ -216,7 +216,7 @@ def create_command(
                 merge_keys=merge_keys,
             )
     except PatchError as error:
-        raise PackageError(f"{_named(live or new)}: {error}") from None
+        raise RefusedError(f"{_named(live or new)}: {error}") from None
     click.echo(_as_yaml(patch), nl=False)
 
 

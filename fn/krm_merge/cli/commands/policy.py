@@ -13,12 +13,12 @@ from krm_merge.cli import options
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.reports import errors_as_json
 from krm_merge.cli.show import opened_journal
-from krm_merge.functions.policy.merge_policy import KIND, PackagePolicy, stale
+from krm_merge.functions.policy.merge_policy import KIND, PackagePolicy, PolicyError, stale
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.package.reach import reaches
-from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.merge.side import PackageVersion
@@ -70,8 +70,11 @@ def check(package: Path, form: str) -> None:
 
     The exit code is 1 where something is found.
     """
-    with errors_as_json(form, str(package)):
-        tree, policy = _policy(package)
+    try:
+        with errors_as_json(form, str(package)):
+            tree, policy = _policy(package)
+    except PolicyError as error:
+        raise RefusedError(str(error)) from None
     found = _problems(tree, policy)
     if form == "json":
         click.echo(json.dumps({"file": policy.file, "problems": found}, indent=2))

@@ -236,12 +236,15 @@ def _of_flags(
     try:
         flags = options_of_crane(optional_flags)
         own = options_by_plugin(plugin_flags)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    try:
         plugins = all_plugins(directory)
-    except (ValueError, PluginError) as error:
+    except PluginError as error:
         raise PackageError(str(error)) from None
     names = [plugin.name for plugin in plugins]
     if unknown := [name for name in own if name not in names]:
-        raise PackageError(
+        raise click.UsageError(
             f"--plugin-flags names {unknown[0]}, but no plugin has that name; known are {', '.join(names)}"
         )
     with_options = [WithOptions(p, own[p.name]) if p.name in own else p for p in plugins]

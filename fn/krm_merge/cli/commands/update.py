@@ -16,7 +16,7 @@ from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
@@ -42,7 +42,7 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
     upstream of their own are updated too.
 
     The package changes as a whole or not at all. The exit code is 1 where conflicts are refused, or are left between
-    markers, or something cannot be read.
+    markers, and 3 where something cannot be read, reached or written.
     """
     directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
     place = Path(directory or ".")
@@ -99,7 +99,7 @@ def refuse_uncommitted(place: Path) -> None:
     if dirty := uncommitted(place):
         more = f" and {len(dirty) - _SHOWN} more" if len(dirty) > _SHOWN else ""
         names = f"{', '.join(dirty[:_SHOWN])}{more}"
-        raise PackageError(f"{place} has uncommitted changes: {names}; commit them first, or use --allow-dirty")
+        raise RefusedError(f"{place} has uncommitted changes: {names}; commit them first, or use --allow-dirty")
 
 
 def sides_of(done: Update, place: Path) -> dict[str, RecordedSide]:

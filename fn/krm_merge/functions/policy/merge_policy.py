@@ -23,6 +23,10 @@ FILE = "merge-policy.yaml"
 _MAY_BE_POLICY = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?MergePolicy\b""")
 
 
+class PolicyError(KrmMergeError):
+    """What is wrong with a MergePolicy."""
+
+
 @dataclass(frozen=True, slots=True)
 class PackagePolicy:
     """What a MergePolicy says. `file` is where it is, `root` its document."""
@@ -52,10 +56,10 @@ def may_be_policy(data: bytes) -> bool:
 
 
 def policy_in(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
-    """The MergePolicy among files of a package's own folder. Raises KrmMergeError naming all that is wrong."""
+    """The MergePolicy among files of a package's own folder. Raises PolicyError naming all that is wrong."""
     found = [(file, root) for file, data in files if may_be_policy(data) for root in _policies(file, data)]
     if len(found) > 1:
-        raise KrmMergeError(f"{found[1][0]}: a second {KIND}; the package has one in {found[0][0]}, keep one of them")
+        raise PolicyError(f"{found[1][0]}: a second {KIND}; the package has one in {found[0][0]}, keep one of them")
     return read_policy(*found[0]) if found else NO_POLICY
 
 
@@ -64,7 +68,7 @@ def _policies(file: str, data: bytes) -> list[nodes.Mapping]:
         roots = list(read_all(data.decode("utf-8")))
     except (UnicodeDecodeError, TextError) as error:
         if file == FILE:
-            raise KrmMergeError(f"{file}: {error}") from None
+            raise PolicyError(f"{file}: {error}") from None
         return []
     return [root for root in roots if isinstance(root, nodes.Mapping) and is_policy(root)]
 
@@ -75,7 +79,7 @@ def is_policy(root: nodes.Mapping) -> bool:
 
 
 def read_policy(file: str, root: nodes.Mapping) -> PackagePolicy:
-    """Reads a MergePolicy. Raises KrmMergeError naming every field that is wrong."""
+    """Reads a MergePolicy. Raises PolicyError naming every field that is wrong."""
     value = to_value(root)
     assert isinstance(value, dict)
     policy = policy_of(value, file)
@@ -90,7 +94,7 @@ def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
 
     model, problems = check(MergePolicy, value)
     if model is None:
-        raise KrmMergeError("; ".join(f"{file}: {path}{problem}" for path, problem in problems))
+        raise PolicyError("; ".join(f"{file}: {path}{problem}" for path, problem in problems))
     resolutions = [
         Resolution(
             nature=given.nature,

@@ -23,6 +23,10 @@ class UnavailableError(PackageError):
     """What does not work as things are now, and may work later: a file that somebody else changes, a silent server."""
 
 
+class RefusedError(PackageError):
+    """What could be done, but would put at risk what somebody changed; the user decides."""
+
+
 class Directory(Mapping[str, File]):
     """The files below a directory, each read at the first look; git's own and journals are left out."""
 

@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 
@@ -97,7 +98,7 @@ class Journal:
     recovered: Recovery = "nothing"
     """What was done about an interrupted update."""
     because: str = ""
-    """Why it was rolled back although all of it was planned."""
+    """Why it was rolled back although all of it was planned, and what became of files that somebody changed."""
 
     def commit(self, changes: Changes, before: Tree) -> None:
         """Makes the changes, if the files are still as they were `before`.
@@ -236,17 +237,10 @@ class Journal:
             self._settle(step)
         cannot_go_on = [step for step in steps if not self._can(step, back=False)]
         if plan != undo and not cannot_go_on:
-            self._carry_out(steps, created)
+            self.because = "; ".join(self._carry_out(steps, created))
             return "completed"
-        if stuck := [step for step in steps if not self._can(step, back=True)]:
-            old, new = (cannot_go_on or steps)[0], stuck[0]
-            raise PackageError(
-                f"{self.package / new.path} was changed after an interrupted update had written it, and the update of "
-                f"{self.package / old.path} cannot be completed; remove {self.directory} to keep the package as it is, "
-                "or undo one of the changes"
-            )
-        self.because = self._obstacle(cannot_go_on[0]) if cannot_go_on else ""
-        self._roll_back(steps, created)
+        why = self._obstacle(cannot_go_on[0]) if cannot_go_on else ""
+        self.because = "; ".join(filter(None, (why, *self._roll_back(steps, created))))
         return "rolled back"
 
     def _settle(self, step: _Step) -> None:
@@ -276,9 +270,12 @@ class Journal:
         # Deleted by somebody, before we could.
         return held is None and kept is None and back
 
-    def _carry_out(self, steps: list[_Step], created: set[str]) -> None:
+    def _carry_out(self, steps: list[_Step], created: set[str]) -> list[str]:
+        """Does what is still to do; says what became of files that somebody wrote to before a kill."""
+        here: list[_Step] = []
+        edited = []
         try:
-            here = [step for step in steps if _digest_at(self._places(step)[1]) == step.after]
+            here += (step for step in steps if _digest_at(self._places(step)[1]) == step.after)
             for step in steps:
                 if not self._turn(step, back=False):
                     raise _ObstacleError(step)
@@ -286,6 +283,10 @@ class Journal:
                 # A program that had opened a file before it was exchanged may have written to it since.
                 if self._was_written_to(step):
                     raise _ObstacleError(step)
+            for step in steps:
+                # The same before a kill. It may as well be damaged, and is not put in place.
+                if self._was_written_to(step):
+                    edited.append(f"what was written to {self._places(step)[0]} meanwhile is {self._kept(step)}")
             for step in steps:
                 if step.after is None:
                     self._remove_empty((self.package / step.path).parent)
@@ -295,14 +296,23 @@ class Journal:
             # Whoever comes after a kill goes on with this, and does not begin again.
             try:
                 os.replace(self.directory / _PLAN, self.directory / _UNDO)
+                for step in here:
+                    self._give_back(step)
                 edited = self._roll_back(steps, created)
             except OSError as second:
                 what = f"{second.filename or self.package}: {reason(second)}"
                 raise PackageError(f"{what}; the old files are in {self.directory}, and the next run goes on") from None
             kind = UnavailableError if isinstance(error, _ObstacleError) else PackageError
-            raise kind(f"{why}; the package is as it was{edited}") from None
+            raise kind("; ".join([why, "the package is as it was", *edited])) from None
         with suppress(OSError):  # all is done; what is left is cleared up by whoever comes next
             self._finish()
+        return edited
+
+    def _give_back(self, step: _Step) -> None:
+        """Puts a file back in its place that was exchanged just now, and written to since."""
+        target, slot = self._places(step)
+        if self._was_written_to(step) and _digest_at(target) == step.after:
+            self._swap(target, slot)
 
     def _why(self, error: OSError | _ObstacleError) -> str:
         if isinstance(error, OSError):
@@ -347,21 +357,28 @@ class Journal:
             target.parent.mkdir(parents=True, exist_ok=True)
             disk.move_to_free(slot, target)
 
-    def _roll_back(self, steps: list[_Step], created: set[str]) -> str:
+    def _roll_back(self, steps: list[_Step], created: set[str]) -> list[str]:
         """Undoes what was done; says what could not be, because somebody has changed it since."""
-        edited = ""
+        edited = []
         for step in reversed(steps):
             target, slot = self._places(step)
             if not self._turn(step, back=True):
-                edited += f"; {target} was changed after it was written, and stays"
-                if os.path.lexists(slot):
-                    kept = target.with_name(f"{target.name}{_OLD_VERSION}")
-                    disk.move_to_free(slot, kept)
-                    edited += f", its old version is {kept}"
+                old = f", its old version is {self._kept(step)}" if os.path.lexists(slot) else ""
+                edited.append(f"{target} was changed after it was written, and stays{old}")
             elif step.before is None:
                 self._remove_empty(target.parent, created)
         self._finish()
         return edited
+
+    def _kept(self, step: _Step) -> Path:
+        """Puts the old version of a file beside it, and gives the place."""
+        target, slot = self._places(step)
+        for number in count(1):
+            kept = target.with_name(f"{target.name}{_OLD_VERSION}{f'.{number}' if number > 1 else ''}")
+            with suppress(FileExistsError):
+                disk.move_to_free(slot, kept)
+                return kept
+        raise AssertionError("there is always a free name")
 
     def _identity(self) -> list[int]:
         """What no plan can know that came with a package: where the journal stands on the disk."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from krm_merge import interrupts
@@ -13,6 +15,9 @@ from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.files.written import note
+
+STAGED = ".krm-merge"
+"""The ending of the name under which a new content is prepared beside its file; no package has such files."""
 
 
 def write_file(place: Path, file: File, before: File | None = None) -> None:
@@ -26,9 +31,8 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
             note(f"{place} was written")
             return
         place = place.resolve()  # a link stays one
-        handle, staged = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-        try:
-            with os.fdopen(handle, "wb") as out:
+        with _staged(place) as (staged, handle):
+            with os.fdopen(handle, "wb", closefd=False) as out:
                 out.write(file.data)
             if place.exists():
                 shutil.copymode(place, staged)
@@ -38,23 +42,53 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
                 if before is None:
                     os.replace(staged, place)
                 else:
-                    _exchange(place, Path(staged), before)
+                    _exchange(place, staged, before)
                 note(f"{place} was written")
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(staged)
-            raise
     except OSError as error:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
 
 
+@contextmanager
+def _staged(place: Path) -> Iterator[tuple[Path, int]]:
+    """An empty file beside another, locked, which is gone afterwards; the next process takes one that a kill left."""
+    staged = place.with_name(f".{place.name}{STAGED}")
+    while True:
+        handle = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # Another process may have moved or removed it before we had the lock.
+            if _is_at(handle, staged):
+                os.fchmod(handle, 0o600)
+                os.ftruncate(handle, 0)
+                try:
+                    yield staged, handle
+                finally:
+                    if _is_at(handle, staged):
+                        staged.unlink()
+                return
+        finally:
+            os.close(handle)
+
+
+def _is_at(handle: int, place: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), place.lstat())
+    return False
+
+
 def _exchange(place: Path, staged: Path, before: File) -> None:
     """Puts a file in the place of another that still is as it was; an edit of somebody else stays."""
-    disk.exchange(place, staged)
-    if staged.read_bytes() != before.data:
+    old = os.open(place, os.O_RDONLY)
+    try:
+        # It is the staged one for a moment, which no other process may take.
+        fcntl.flock(old, fcntl.LOCK_EX)
         disk.exchange(place, staged)
-        raise UnavailableError(f"{place} was changed meanwhile; that change is kept, and nothing was written")
-    staged.unlink()
+        if staged.read_bytes() != before.data:
+            disk.exchange(place, staged)
+            raise UnavailableError(f"{place} was changed meanwhile; that change is kept, and nothing was written")
+        staged.unlink()
+    finally:
+        os.close(old)
 
 
 def write_tree(place: Path, tree: Tree) -> None:

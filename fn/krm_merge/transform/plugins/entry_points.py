@@ -10,6 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final, TypeAlias
 
 from krm_merge.text.reading.values import Object, Value
+from krm_merge.transform.plugins.own_limits import LimitError, limited
 from krm_merge.transform.protocol.plugin import Metadata, Options, Plugin, PluginError, Response, metadata_of
 
 GROUP: Final = "krm_merge.transform_plugins"
@@ -18,19 +19,29 @@ GROUP: Final = "krm_merge.transform_plugins"
 PluginFunction: TypeAlias = Callable[[Object, Options], "Response | dict[str, Value]"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Installed:
     """A plugin of an installed package, under the name that the configuration gives it."""
 
     name: str
     run_function: PluginFunction
     metadata: Metadata
+    _broken: LimitError | None = None
 
     def run(self, resource: Object, options: Options) -> Response:
-        """Runs it; what it answers may be a Response or its JSON form. Raises PluginError."""
+        """Runs it; what it answers may be a Response or its JSON form. Raises PluginError.
+
+        After it once exceeded a limit it is not asked again.
+        """
+        if self._broken is not None:
+            raise self._broken
         # On stdout it would stand before the ResourceList.
-        with redirect_stdout(sys.stderr):
-            answer = self.run_function(resource, options)
+        try:
+            with redirect_stdout(sys.stderr), limited():
+                answer = self.run_function(resource, options)
+        except LimitError as error:
+            self._broken = error
+            raise
         return answer if isinstance(answer, Response) else Response.read(answer)
 
 
@@ -53,7 +64,7 @@ def all_installed() -> list[str]:
 
 def _loaded(point: EntryPoint, name: str) -> Plugin:
     try:
-        with redirect_stdout(sys.stderr):
+        with redirect_stdout(sys.stderr), limited():
             value = point.load()
             if isinstance(value, type):
                 value = value()

@@ -1,0 +1,51 @@
+"""Directories for a moment. One that was left by a process that was killed is removed by whoever needs the next one."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PREFIX = ".krm-merge-temporary-"
+
+
+@contextmanager
+def temporary_directory() -> Iterator[Path]:
+    """A new directory for us alone, which is gone afterwards. Raises OSError."""
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    directory, lock = _locked()
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked() -> tuple[Path, int]:
+    """A new directory, and the handle that holds its lock: a directory without lock is nobody's."""
+    while True:
+        directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        lock = os.open(directory, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock), directory.lstat()):
+                return directory, lock
+        # Somebody removed it before it was locked.
+        os.close(lock)
+
+
+def _remove_abandoned(around: Path) -> None:
+    """Removes our user's directories whose process has ended: its locks ended with it."""
+    for directory in around.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                if os.fstat(lock).st_uid == os.geteuid():
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(directory, ignore_errors=True)
+            finally:
+                os.close(lock)

@@ -1,0 +1,101 @@
+"""Limits for plugins that run in our own process: time, memory, and what they start (T6). The edge to the system."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, usage_of
+from krm_merge.transform.plugins.watch import children, sessions
+from krm_merge.transform.protocol.plugin import PluginError
+
+TIME_LIMIT = 10.0
+_LOOK_EVERY = 0.1
+"""Seconds between two looks at what a plugin uses."""
+
+
+class LimitError(PluginError):
+    """A plugin exceeded a limit; the rest of the package would cost as much for each resource."""
+
+
+class _Exceeded(BaseException):
+    """A limit was exceeded. No error of the plugin's: what it handles itself lets this pass."""
+
+
+@contextmanager
+def limited(
+    time_limit: float = TIME_LIMIT, memory_limit: int = MEMORY_LIMIT, process_limit: int = PROCESS_LIMIT
+) -> Iterator[None]:
+    """Ends what runs meanwhile when it exceeds a limit: seconds, bytes more than now, processes. Raises LimitError.
+
+    Only the main thread can be interrupted, between two steps of Python; in another one only memory has a limit.
+    """
+    others = children() | sessions
+    deadline = time.monotonic() + time_limit
+
+    def look(number: int, frame: FrameType | None) -> None:
+        if time.monotonic() > deadline:
+            raise _Exceeded(f"did not finish within {time_limit:g} s and was stopped")
+        usage = usage_of(0, others)
+        if usage.processes >= process_limit:
+            raise _Exceeded(f"started more than {process_limit - 1} processes, which were killed")
+        if usage.memory > memory_limit:
+            raise _Exceeded(f"started processes that used more than {memory_limit >> 20:,} MiB of memory")
+
+    try:
+        with _less_memory(memory_limit), _regularly(look):
+            yield
+    except _Exceeded as error:
+        raise LimitError(str(error)) from None
+    except MemoryError:
+        raise LimitError(f"used more than {memory_limit >> 20:,} MiB of memory") from None
+    finally:
+        _end(children() - others)
+
+
+@contextmanager
+def _regularly(look: signal._HANDLER) -> Iterator[None]:
+    try:
+        before = signal.signal(signal.SIGALRM, look)
+    except ValueError:  # not the main thread
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_EVERY, _LOOK_EVERY)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def _less_memory(limit: int) -> Iterator[None]:
+    """Meanwhile we and our new children can each have only so much more memory of our own."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    try:
+        # Source: proc_pid_statm(5); the sixth field is data and stack, in pages.
+        now = int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_DATA, (now + limit, before[1]))
+    except (OSError, ValueError):  # another system, or a harder limit
+        yield
+        return
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+def _end(left: set[int]) -> None:
+    """Kills processes that a plugin left, which must not outlive it."""
+    for child in left:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(child, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(child, 0)

@@ -1,0 +1,98 @@
+"""Signals at the moments at which Python itself would answer them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import pytest
+
+from krm_merge import interrupts
+
+SOURCES = Path(__file__).resolve().parents[1] / "fn"
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+@pytest.fixture(autouse=True)
+def not_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever started the tests may have them ignored."""
+    monkeypatch.setattr(signal, "getsignal", lambda _: signal.SIG_DFL)
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    begin = "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    command = [sys.executable, "-c", begin + code]
+    return subprocess.run(
+        command, env={"PYTHONPATH": str(SOURCES)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+def test_only_the_first_signal_counts() -> None:
+    with interrupts.as_exceptions():
+        with pytest.raises(interrupts.Interrupted):
+            os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_what_is_over_is_not_interrupted() -> None:
+    with interrupts.as_exceptions():
+        interrupts.over()
+        os.kill(os.getpid(), signal.SIGINT)
+        with interrupts.held():
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_signal_while_python_tidies_up_an_object_comes_again(capsys: pytest.CaptureFixture[str]) -> None:
+    class Thing:
+        pass
+
+    def tidy_up() -> None:
+        weakref.finalize(Thing(), os.kill, os.getpid(), signal.SIGTERM)
+        signal.pause()
+
+    with interrupts.as_exceptions(), pytest.raises(interrupts.Interrupted, match="SIGTERM"):
+        tidy_up()
+    assert capsys.readouterr().err == ""
+
+
+@SIGNALS
+def test_while_modules_are_imported_it_ends_without_a_traceback(number: signal.Signals) -> None:
+    code = f"""
+class Finder:
+    def find_spec(self, name, *rest):
+        if name == "krm_merge.interrupts":
+            os.kill(os.getpid(), {int(number)})
+
+sys.meta_path.insert(0, Finder())
+from krm_merge.__main__ import program
+sys.exit(program())
+"""
+    done = run(code)
+    assert (done.returncode, done.stdout, done.stderr) == (-number, "", "")
+
+
+@SIGNALS
+def test_when_all_is_said_it_changes_nothing(number: signal.Signals) -> None:
+    code = f"""
+import atexit
+from krm_merge.__main__ import program
+
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), {int(number)})
+
+sys.last = Last()
+atexit.register(os.kill, os.getpid(), {int(number)})
+sys.argv = ["krm-merge", "--version"]
+code = program()
+os.kill(os.getpid(), {int(number)})
+sys.exit(code)
+"""
+    done = run(code)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("krm-merge ")

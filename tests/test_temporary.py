@@ -1,0 +1,49 @@
+"""Temporary directories, those of killed processes too."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from krm_merge.temporary import temporary_directory
+
+
+@pytest.fixture(autouse=True)
+def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_it_is_for_us_alone_and_then_gone(around: Path) -> None:
+    with temporary_directory() as directory:
+        assert directory.stat().st_mode & 0o777 == 0o700
+        (directory / "file").write_text("text\n")
+        assert list(around.iterdir()) == [directory]
+    assert list(around.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_one(around: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        with temporary_directory() as directory:
+            (directory / "file").write_text("text\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    [left] = around.iterdir()
+    with temporary_directory():
+        assert not left.exists()
+
+
+def test_those_of_others_stay(around: Path) -> None:
+    (around / "krm-merge-of-somebody").mkdir()
+    (around / "target").mkdir()
+    (around / "target" / "file").write_text("text\n")
+    (around / ".krm-merge-temporary-link").symlink_to(around / "target")
+    with temporary_directory() as first, temporary_directory() as second:
+        assert first.is_dir()
+        assert first != second
+    assert (around / "krm-merge-of-somebody").is_dir()
+    assert (around / "target" / "file").is_file()

@@ -1,0 +1,79 @@
+"""T6: limits of plugins that run in our own process."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import time
+from contextlib import suppress
+
+import pytest
+
+from krm_merge.text.reading.values import Object
+from krm_merge.transform.plugins.entry_points import Installed
+from krm_merge.transform.plugins.own_limits import limited
+from krm_merge.transform.plugins.watch import children
+from krm_merge.transform.protocol.plugin import Metadata, Options, PluginError, Response
+
+MEBIBYTE = 1 << 20
+
+
+def test_what_keeps_the_limits_is_left_alone() -> None:
+    before = (signal.getsignal(signal.SIGALRM), resource.getrlimit(resource.RLIMIT_DATA))
+    with limited():
+        assert subprocess.run(["echo", "done"], capture_output=True, check=True).stdout == b"done\n"
+    assert (signal.getsignal(signal.SIGALRM), resource.getrlimit(resource.RLIMIT_DATA)) == before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
+@pytest.mark.parametrize("busy", [True, False], ids=["works", "sleeps"])
+def test_time_also_where_a_plugin_catches_every_error(busy: bool) -> None:
+    def run() -> None:
+        while True:
+            with suppress(Exception):
+                sum(range(1000)) if busy else time.sleep(60)
+
+    with pytest.raises(PluginError, match=r"^did not finish within 0\.2 s and was stopped$"), limited(0.2):
+        run()
+
+
+def test_memory() -> None:
+    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(memory_limit=64 * MEBIBYTE):
+        bytearray(256 * MEBIBYTE)
+    assert len(bytearray(256 * MEBIBYTE)) == 256 * MEBIBYTE
+
+
+def test_processes() -> None:
+    def run() -> None:
+        while True:
+            os.posix_spawnp("sleep", ["sleep", "60"], os.environ)
+
+    before = children()
+    with pytest.raises(PluginError, match="started more than 3 processes"), limited(process_limit=4):
+        run()
+    assert children() == before
+
+
+def test_processes_do_not_outlive_it() -> None:
+    before = children()
+    with limited():
+        left = subprocess.Popen(["sleep", "60"])
+    assert children() == before
+    left.wait()
+
+
+def test_a_plugin_that_exceeded_a_limit_is_not_asked_again() -> None:
+    asked = []
+
+    def run(resource: Object, options: Options) -> Response:
+        asked.append(resource)
+        bytearray(2 << 30)
+        return Response()
+
+    plugin = Installed("big", run, Metadata("big"))
+    for name in ("a", "b"):
+        with pytest.raises(PluginError, match="used more than 1,024 MiB of memory"):
+            plugin.run({"kind": name}, {})
+    assert asked == [{"kind": "a"}]

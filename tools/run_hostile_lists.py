@@ -1,0 +1,147 @@
+"""Runs the function on changed ResourceLists, and reports what breaks its promises: run_hostile_lists.py COUNT.
+
+Of each list the function must make a whole ResourceList, or refuse it with one line and the items as they came: without
+a traceback, in 5 s, with 500 MB. With --processes the program is started for each list, else all run in this process.
+What breaks a promise is kept in the directory of --keep; the exit code is 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+from types import FrameType
+
+from fuzz.lists import hostile, lists
+from krm_merge.functions import process
+from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.resource_list import ResourceList
+
+SECONDS = 5.0
+MEGABYTES = 500
+SHOWN = 50
+
+
+class Hang(BaseException):
+    """The time is over."""
+
+
+def main(count: int, number: int, keep: Path, *, processes: bool) -> int:
+    """Tries so many lists; the number of the first one names them all."""
+    sources = lists()
+    broken = 0
+    slowest = largest = 0.0
+    for at in range(number, number + count):
+        data = hostile(sources, Random(at))
+        problem, seconds, megabytes = in_process_of_its_own(data) if processes else in_this_process(data)
+        slowest, largest = max(slowest, seconds), max(largest, megabytes)
+        if problem:
+            broken += 1
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"{at}.yaml").write_bytes(data)
+            print(f"{keep / str(at)}.yaml: {problem}", flush=True)
+    print(f"{count} lists, {broken} broke a promise; slowest {slowest:.1f} s, largest {largest:.0f} MB")
+    return 1 if broken else 0
+
+
+def in_this_process(data: bytes) -> tuple[str, float, float]:
+    """What is wrong, '' if nothing is, with the seconds and the megabytes that it took."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Hang
+
+    signal.signal(signal.SIGALRM, stop)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now on
+    problem, began = "", time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        outcome = process(data)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        problem = flaw(data, outcome.output, outcome.exit_code, outcome.message)
+    except Hang:
+        problem = "hangs"
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"[:200]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return _measured(problem, time.monotonic() - began, _peak())
+
+
+def in_process_of_its_own(data: bytes) -> tuple[str, float, float]:
+    """The same with the program."""
+    program = Path(sys.executable).with_name("krm-merge")
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=out, stderr=err)
+        assert child.stdin is not None
+        try:
+            child.stdin.write(data)
+            child.stdin.close()
+        except BrokenPipeError:
+            pass
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        message = err.read().decode()
+        problem = flaw(data, out.read(), child.returncode, message)
+        problem = problem or ("more than one line on stderr" if message.count("\n") > 1 else "")
+    return _measured(problem, time.monotonic() - began, used.ru_maxrss / 1024)
+
+
+def flaw(data: bytes, output: bytes, exit_code: int, message: str) -> str:
+    """What is wrong with an answer."""
+    if "Traceback" in message or "internal error" in message:
+        return message[:200]
+    if exit_code not in (0, 1):
+        return f"exit code {exit_code}: {message[:200]}"
+    if exit_code and not message:
+        return "refused without a word"
+    if not output:
+        return "" if exit_code else "no output"
+    items = _items(output)
+    if exit_code and items != _items(data):
+        return "refused, and items changed"
+    return ""
+
+
+def _items(data: bytes) -> object:
+    return [_value(item) for item in ResourceList.parse(data).items]
+
+
+def _value(item: Resource) -> object:
+    """What an item holds; one that nobody had to read may be anything."""
+    try:
+        return item.value
+    except ResourceError as error:
+        return str(error)
+
+
+def _measured(problem: str, seconds: float, megabytes: float) -> tuple[str, float, float]:
+    if not problem and seconds > SECONDS:
+        problem = f"takes {seconds:.1f} s"
+    if not problem and megabytes > MEGABYTES:
+        problem = f"takes {megabytes:.0f} MB"
+    return problem, seconds, megabytes
+
+
+def _peak() -> float:
+    """The most memory that this process had, in megabytes. Source: proc_pid_status(5)."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seed", type=int, default=time.time_ns() // 1_000_000, help="the clock's by default")
+    parser.add_argument("--processes", action="store_true")
+    parser.add_argument("--keep", type=Path, default=Path("hostile-lists"))
+    options = parser.parse_args()
+    sys.exit(main(options.count, options.seed, options.keep, processes=options.processes))
