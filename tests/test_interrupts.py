@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def test_a_signal_while_python_tidies_up_an_object_comes_again(capsys: pytest.Ca
 
     def tidy_up() -> None:
         weakref.finalize(Thing(), os.kill, os.getpid(), signal.SIGTERM)
-        signal.pause()
+        time.sleep(10)
 
     with interrupts.as_exceptions(), pytest.raises(interrupts.Interrupted, match="SIGTERM"):
         tidy_up()
@@ -91,6 +92,7 @@ atexit.register(os.kill, os.getpid(), {int(number)})
 sys.argv = ["krm-merge", "--version"]
 code = program()
 os.kill(os.getpid(), {int(number)})
+assert signal.getsignal({int(number)}) is signal.SIG_IGN
 sys.exit(code)
 """
     done = run(code)

@@ -341,3 +341,11 @@ def test_a_lock_that_a_killed_git_left_in_the_cache_is_no_obstacle(tmp_path: Pat
     done = called("update", f"{package}@v2", **cache)
     assert done.returncode == 0, done.stderr
     assert File((package / "n.txt").read_bytes()) == File(b"n\n")
+
+
+def test_what_plugins_tell_of_themselves_is_escaped(tmp_path: Path) -> None:
+    told = '{"name": "a\\u001b]0;owned\\u0007", "version": "v1", "requestVersion": ["v1"], "responseVersion": ["v1"]}'
+    write(tmp_path / "plugins", {"a": File(f"#!/bin/sh\necho '{told}'\n".encode(), "executable")})
+    done = called("transform", "list-plugins", "--plugin-dir", tmp_path / "plugins")
+    assert "a\\x1b]0;owned\\x07 v1" in done.stdout
+    assert harmless(done.stdout + done.stderr)
