@@ -134,15 +134,35 @@ SHAPES = {
 }
 
 
-def growing(kind: str, size: int) -> Shape:
-    """One resource with a collection of this size, of which upstream changes a tenth, local another."""
+def growing(kind: str, size: int, *, conflict: bool = False) -> Shape:
+    """One resource with a collection of this size, of which upstream changes a tenth, local another.
+
+    In `conflict` both change every element.
+    """
 
     def written(number: int, state: State) -> str:
         values = [state.tag if at % 10 == 0 else str(state.replicas) if at % 10 == 5 else "0" for at in range(size)]
+        values = [state.tag] * size if conflict else values
         lines = "".join(GROWING[kind].format(at=at, value=value) for at, value in enumerate(values))
         return small(number, state) + f"{kind}:\n{lines}"
 
-    return Shape(written, percent=100)
+    return Shape(written, percent=100, conflict=conflict)
+
+
+def functions(size: int) -> Iterator[str]:
+    """A ResourceList with nothing but a Kptfile, of whose functions both sides change each; local lacks every third."""
+
+    def pipeline(version: int, *, lacks: bool = False) -> str:
+        numbers = [at for at in range(size) if not (lacks and at % 3 == 0)]
+        lines = "".join(f"  - image: example.com/fn-{at}:v{version}\n    configMap: {{at: '{at}'}}\n" for at in numbers)
+        return f"pipeline:\n  mutators:\n{lines}"
+
+    local = pipeline(3, lacks=True)
+    yield HEAD
+    yield as_item(KPTFILE + _indented(_annotations("Kptfile", 0), 2) + local)
+    yield CONFIG
+    for side, version in (("original", 1), ("upstream", 2)):
+        yield f"  {side}: |\n" + _indented(KPTFILE + pipeline(version), 4)
 
 
 GROWING = {

@@ -321,6 +321,17 @@ def test_names_and_kinds_change_only_where_that_is_allowed(place: Place) -> None
     assert yaml.safe_load(out) == yaml.safe_load(place.read("new.yaml"))
 
 
+def test_two_resources_of_one_identity_are_refused(place: Place) -> None:
+    both = OBJECT % "{x: y}" + "---\n" + (OBJECT % "{x: z}").replace("name: a", "name: b")
+    place.write(**{"maps.yaml": both, "patch.yaml": "[{op: replace, path: /metadata/name, value: b}]"})
+    _, err = place.run("apply", "maps.yaml", "patch.yaml", "--allow-name-change", "--in-place", code=1)
+    assert err.splitlines()[0] == (
+        "error   maps.yaml: ConfigMap a: patch.yaml makes it ConfigMap b, which would be there 2 times (in maps.yaml); "
+        "give it another name, or remove the other one first"
+    )
+    assert place.read("maps.yaml") == both
+
+
 @pytest.mark.parametrize(
     ("patch", "path"),
     [

@@ -246,6 +246,21 @@ def test_nothing_is_written_where_anything_is_refused(three: Place, how: list[st
     assert not (three.directory / "out").exists()
 
 
+@pytest.mark.parametrize("file", ["pkg/a.yaml", "pkg/b.yaml"])
+def test_two_resources_of_one_identity_are_refused(place: Place, file: str) -> None:
+    """T12: whether the other one is in a file that changes, too, or in one that does not."""
+    resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
+    a, b = resource.replace("NAME", "a"), resource.replace("NAME", "b")
+    place.write(**{"pkg/a.yaml": a, "pkg/b.yaml": ""} | {file: a + "---\n" + b if file == "pkg/a.yaml" else b})
+    config = "apiVersion: fn.kpt.dev/v1alpha1\nkind: TransformResources\nmetadata: {name: t}\nplugins:\n"
+    rename = "- name: renames\n  patches: [{target: {name: b}, ops: [{op: replace, path: /metadata/name, value: a}]}]\n"
+    place.write(**{"config.yaml": config + rename})
+    before = place.files("pkg")
+    _, err = place.run("pkg", "--config", "config.yaml", code=1)
+    assert "ConfigMap b: renames makes it ConfigMap a, which would be there 2 times" in err
+    assert place.files("pkg") == before
+
+
 DOCUMENTS = f"# licence\n\n{WEB}---\n# names\n{DNS}---\n# nothing\n---\n{CLAIM}"
 
 

@@ -182,3 +182,15 @@ def test_rules_that_do_not_decide_are_not_named() -> None:
     assert (record.settled_by, record.chosen) == ("policy", "upstream")
     (record,) = conflicts(merged_case("file", rules=[{"onConflict": "local"}]))
     assert (record.settled_by, record.chosen) == ("rule rules[0]", "local")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("file", ["c.yaml", "notes.txt"])
+def test_credentials_in_urls_are_in_no_report(form: str, file: str) -> None:
+    texts = [f"{HEAD}data:\n  url: https://me:hunter{at}@example.com/x?token=s3cret{at}\n" for at in range(3)]
+    original, upstream, local = ({file: text.encode()} for text in texts)
+    merged = merge_packages(original, upstream, local)
+    assert [record.file for record in merged.records] == [file]
+    report = rendered(MergeReport(records=merged.records), form)
+    assert "hunter" not in report
+    assert "s3cret" not in report

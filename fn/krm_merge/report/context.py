@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from itertools import accumulate
 
+from krm_merge.harmless import without_credentials
 from krm_merge.krm.fieldpath import FieldPath, parse_path
 from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.secrecy import is_secret
@@ -74,7 +75,9 @@ class _Document:
         top, bottom = self._line(self._root.start), self._line(max(self._root.start, self._root.end - 1))
         before, last = max(top, first - AROUND), min(last, first + _MOST_LINES)
         shown = self._lines[before : min(bottom, last + AROUND) + 1]
-        return Context(tuple(line.rstrip("\r") for line in shown), first - before, last - before + 1)
+        return Context(
+            tuple(without_credentials(line.rstrip("\r")) for line in shown), first - before, last - before + 1
+        )
 
     def _line(self, position: int) -> int:
         return bisect_right(self._starts, position) - 1

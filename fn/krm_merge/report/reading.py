@@ -9,6 +9,7 @@ from collections.abc import Sequence as Several
 from hashlib import sha256
 from posixpath import join
 
+from krm_merge.harmless import without_credentials
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.decision import Decision, FileDecision
@@ -88,8 +89,8 @@ class _Reader:
             nature=nature,
             status=status,
             settled_by=settled_by,
-            message=message,
-            values={} if secret else {name: content[0] for name, content in contents.items() if content},
+            message=without_credentials(message),
+            values={} if secret else {name: _shown(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_chosen(decision.resolution, status, contents, choices),
             fingerprint=fingerprint(nature, member.identity.kind, decision.path, None if secret else compared),
@@ -124,8 +125,8 @@ class _Reader:
             nature=nature,
             status=status,
             settled_by=settled_by,
-            message=decision.message,
-            values={} if secret else {name: content[0] for name, content in contents.items() if content},
+            message=without_credentials(decision.message),
+            values={} if secret else {name: _shown(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_chosen(decision.resolution, status, contents, choices),
             fingerprint=fingerprint(nature, "", (), None if secret else compared),
@@ -251,6 +252,15 @@ def _alike(contents: Mapping[SideName, Content]) -> dict[SideName, str]:
         if content:
             found[side] = letters.setdefault(json.dumps(content, sort_keys=True), "ABCD"[len(letters)])
     return found
+
+
+def _shown(value: Value) -> Value:
+    """A value as others may read it: without the credentials in its URLs."""
+    if isinstance(value, str):
+        return without_credentials(value)
+    if isinstance(value, dict):
+        return {name: _shown(inner) for name, inner in value.items()}
+    return [_shown(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _file_value(data: bytes) -> Value:

@@ -19,6 +19,7 @@ from krm_merge.cli.crane_files import crane_files
 from krm_merge.cli.documents import Documents, configured, with_document
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
+from krm_merge.functions.one_identity import report_doubles
 from krm_merge.functions.transform_resources.config import (
     Transformation,
     TransformSettings,
@@ -38,6 +39,7 @@ from krm_merge.functions.transform_resources.new_resources import (
 from krm_merge.functions.transform_resources.plugins import all_plugins
 from krm_merge.functions.transform_resources.transforming import Transformer, TransformSummary
 from krm_merge.harmless import quoted
+from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
@@ -152,9 +154,12 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
                     edited = {path: one.edited(transformer) for path, one in documents.items()}
                 else:
                     patches = crane_files(documents, transformer)
-            new = _new(transformer.finish(), run, documents, results)
+            told = transformer.finish()
+            new = _new(told, run, documents, results)
             if options.transform_dir is None:
                 changes = _changes(edited, new, tree)
+                if told.renamed and not results.errors:
+                    report_doubles(_resources_after(directory, documents, changes), told.renamed, results)
             elif not results.errors and not options.dry_run:
                 patches.add_new(new)
                 patches.write(options.transform_dir, options.ignored_patches_dir, journal)
@@ -308,6 +313,14 @@ def _new(
             tell_added(new, path, run.runner, results)
     run.runner.close()
     return added
+
+
+def _resources_after(directory: Path, documents: dict[str, Documents], changes: Changes) -> list[Resource]:
+    """The resources of the package as they will be written (T12)."""
+    written = {path: file for path, file in changes.items() if file is not None}
+    kept = {path: one for path, one in documents.items() if path not in changes}
+    after = kept | {path: Documents(str(directory / path), file, path) for path, file in written.items()}
+    return [resource for one in after.values() for resource in one.resources]
 
 
 def _changes(edited: dict[str, bytes], added: dict[str, list[New]], tree: Tree) -> Changes:

@@ -25,7 +25,7 @@ def cut(data: bytes) -> list[bytes]:
     """
     data = data.removeprefix(BOM)
     starts = [match.start() for match in _SEPARATOR.finditer(data)]
-    if len(starts) > DOCUMENTS.default and len(starts) > (most := DOCUMENTS.value()):
+    if len(starts) > (most := DOCUMENTS.value()):
         raise KrmMergeError(f"a file with more than {most} documents; divide it, or {DOCUMENTS.remedy}")
     if starts and not data[: starts[0]].strip():
         starts[0] = 0
