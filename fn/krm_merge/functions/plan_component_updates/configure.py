@@ -17,9 +17,10 @@ from krm_merge.components.configure.settings import (
     trigger_expression,
 )
 from krm_merge.components.graph.graph import Graph
+from krm_merge.components.graph.versions import VersionedGraph, with_versions
 from krm_merge.components.konflux.fields import items, text
 from krm_merge.components.konflux.model import Key
-from krm_merge.components.konflux.reading import OWN_GROUP, listed
+from krm_merge.components.konflux.reading import LABELS, OWN_GROUP, listed
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.plan_component_updates.items import ComponentItems
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
@@ -39,6 +40,7 @@ _RELEASE = "release.appstudio.openshift.io/auto-release"
 def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, config: PlanComponentUpdates) -> None:
     """Edits the items; reports what there is to tell."""
     emit, edits = config.emit, ValueEdits(resource_list.results, found.is_listed)
+    versions = with_versions(graph)
     take_out_deleted(found, graph, edits)
     if emit.buildNudgesRef:
         write_nudges(found, graph, edits)
@@ -47,12 +49,12 @@ def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, 
         # C10: where there is a NudgeConfig, Konflux obeys it alone.
         new = write_nudge_configs(found, graph, edits, emit.nudgeMode, missing=emit.nudgeConfig)
     if emit.contexts:
-        _repositories(found, graph, edits)
+        _repositories(found, versions.graph, edits)
         _scenarios(found, graph, edits)
     if emit.releasePlans:
         _release_plans(found, graph, edits)
     if emit.celGuards:
-        _triggers(found, graph, config.digest.files, edits)
+        _triggers(found, versions, config.digest.files, edits)
     edits.carry_out()
     write_items(resource_list, (), new, "konflux")
 
@@ -132,10 +134,19 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
             edits.tell(item, "info", "R6", f"its expression is {'its own again' if wanted else 'taken out'}")
 
 
-def _triggers(found: ComponentItems, graph: Graph, files: Collection[str], edits: ValueEdits) -> None:
+def _built_by(item: Resource, versions: VersionedGraph) -> Key:
+    """The Component that a PipelineRun builds, or the version of it."""
+    names = (text(item.value, "metadata", "labels", f"{group}/component") for group in LABELS)
+    key = Key(item.namespace, next(filter(None, names), ""))
+    label = text(item.value, "metadata", "labels", "build.konflux-ci.dev/version")
+    version = Key(item.namespace, f"{key.name}-{label}")
+    return version if versions.of.get(version) == key else key
+
+
+def _triggers(found: ComponentItems, versions: VersionedGraph, files: Collection[str], edits: ValueEdits) -> None:
+    graph = versions.graph
     for item in found.definitions:
-        name = text(edits.value(item), "metadata", "labels", "appstudio.openshift.io/component")
-        component = graph.components.get(Key(item.namespace, name))
+        component = graph.components.get(_built_by(item, versions))
         if component is None:
             continue
         now = item.annotations.get(_EXPRESSION, "").strip()

@@ -122,9 +122,6 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
                 raise UnreadableError(f"{places} are of one Component; take one of them out", "metadata.name")
             found.components[component.key] = component
             found.resources[component.key] = item
-            if len(versions := items(value, "spec", "source", "versions")) > 1:
-                message = f"the first of {len(versions)} versions is read; give each of the others a Component"
-                _warn(item, "spec.source.versions", message, "C10", component.key, results)
             for path, written in misspelt(value):
                 message = f"this is not read; what it depends on is written {written}"
                 _warn(item, path, message, "R1", component.key, results)
