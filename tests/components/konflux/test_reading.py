@@ -127,7 +127,7 @@ def test_nudge_config() -> None:
     """C1."""
     pairs = [{"from": "a", "to": "b", "mode": "validated"}, {"from": "b", "to": "c"}]
     value: dict[str, Any] = {"metadata": {"namespace": "team"}, "spec": {"nudges": pairs}}
-    assert read_nudges(value) == [Nudge("team", "a", "b"), Nudge("team", "b", "c")]
+    assert read_nudges(value) == [Nudge("team", "a", "b", validated=True), Nudge("team", "b", "c")]
     assert read_nudges({"spec": {}}) == []
 
 

@@ -43,8 +43,12 @@ def with_versions(graph: Graph) -> VersionedGraph:
             components[its_key] = _of_version(component, its_key, version)
             of[its_key] = key
             by_name.setdefault(key, {})[version.name] = its_key
-    edges = {edge for one in graph.edges for edge in _edges(one, graph, by_name)}
-    return VersionedGraph(replace(graph, components=components, edges=frozenset(edges)), of, tuple(findings))
+    edges, validated = (
+        frozenset(edge for one in some for edge in _edges(one, graph, by_name))
+        for some in (graph.edges, graph.validated)
+    )
+    versioned = replace(graph, components=components, edges=edges, validated=validated)
+    return VersionedGraph(versioned, of, tuple(findings))
 
 
 def _of_version(component: Component, key: Key, version: Version) -> Component:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,6 +23,8 @@ class History:
     builds: Sequence[Build] = ()
     pull_requests: Sequence[PullRequest] = ()
     components: Mapping[Key, Component] = field(default_factory=dict)
+    passed: Collection[tuple[str, str]] = ()
+    """The namespaces and digests of images whose tests have passed, as far as Snapshots were observed."""
 
     @cached_property
     def _in_order(self) -> list[Build]:

@@ -67,11 +67,17 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it."""
+    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it.
+
+    `validated` says that they do so only when their tests have passed; what is `derived` from another declaration
+    declares no edge itself.
+    """
 
     namespace: str
     source: str
     target: str
+    validated: bool = False
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,12 +109,24 @@ def read_nudges(value: Value) -> list[Nudge]:
     fields = Fields(value)
     namespace = fields.text("metadata", "namespace")
     derived = listed(fields.text("metadata", "annotations", DERIVED_NUDGES))
-    nudges = [
-        Nudge(namespace, fields.needed(*one, "from"), fields.needed(*one, "to"))
-        for one in fields.maps("spec", "nudges")
-    ]
+    nudges: list[Nudge] = []
+    for one in fields.maps("spec", "nudges"):
+        source, target = fields.needed(*one, "from"), fields.needed(*one, "to")
+        is_validated = fields.text(*one, "mode") == "validated"
+        nudges.append(Nudge(namespace, source, target, is_validated, f"{source}>{target}" in derived))
     fields.check()
-    return [one for one in nudges if f"{one.source}>{one.target}" not in derived]
+    return nudges
+
+
+def read_passed(value: Value) -> list[tuple[str, str]]:
+    """The namespaces and digests of the images in a Snapshot whose tests have passed. Raises UnreadableError."""
+    fields = Fields(value)
+    conditions = {fields.text(*one, "type"): fields.text(*one, "status") for one in fields.maps("status", "conditions")}
+    images = [fields.image(*one, "containerImage") for one in fields.maps("spec", "components")]
+    fields.check()
+    has_passed = conditions.get("AppStudioTestSucceeded") == "True"
+    digests = filter(None, map(digest_of, images)) if has_passed else ()
+    return [(fields.text("metadata", "namespace"), digest) for digest in digests]
 
 
 def read_build(value: Value) -> Build | None:

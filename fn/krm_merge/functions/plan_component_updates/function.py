@@ -78,7 +78,7 @@ def _tell_missing(resource_list: ResourceList, items: ComponentItems, config: Pl
 def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
     versioned = with_versions(graph)
     builds = versioned.builds(_history(items, graph))
-    history = History(builds, items.pull_requests, versioned.graph.components)
+    history = History(builds, items.pull_requests, versioned.graph.components, items.passed)
     plans, findings = plan(versioned.graph, history, choices_of(config))
     tell([*versioned.findings, *findings], items, results, versioned.of)
     return plans
