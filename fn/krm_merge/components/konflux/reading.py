@@ -141,7 +141,7 @@ def read_build(value: Value) -> Build | None:
         fields.check()
         return None
 
-    def told(name: str) -> str:
+    def pac_field(name: str) -> str:
         return annotated(name) or labelled(name)
 
     def annotated(name: str) -> str:
@@ -163,8 +163,8 @@ def read_build(value: Value) -> Build | None:
         return fields.text(*results[name]).strip() if name in results else ""
 
     digest = result("IMAGE_DIGEST") if is_digest(result("IMAGE_DIGEST")) else ""
-    source = told("source-branch").removeprefix(_HEADS)
-    event = _event(told("event-type"), source, bool(number))
+    source = pac_field("source-branch").removeprefix(_HEADS)
+    event = _event(pac_field("event-type"), source, bool(number))
     # A push goes to the branch that it comes from. Only annotations tell it as it is.
     is_push = event == "push"
     target = (
@@ -178,8 +178,8 @@ def read_build(value: Value) -> Build | None:
         Key(fields.text("metadata", "namespace"), component),
         event,
         _outcome(fields),
-        told("repo-url") or result("CHAINS-GIT_URL"),
-        told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
+        pac_field("repo-url") or result("CHAINS-GIT_URL"),
+        pac_field("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
         source,
         _branch(target),
         number,

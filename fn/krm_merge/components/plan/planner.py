@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from krm_merge.components.graph.graph import Edge, Finding, Graph
 from krm_merge.components.graph.groups import branch_for
-from krm_merge.components.graph.incomplete_components import incomplete
+from krm_merge.components.graph.incomplete_components import incomplete_components
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Key, PullRequest
@@ -35,7 +35,7 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     for key in graph.order:
         if graph.dependants(key):
             _tell_unused(planning, key)
-    planning.findings += incomplete(graph, history)
+    planning.findings += incomplete_components(graph, history)
     for target in planning.targets:
         if target.repository:
             planner.plan_target(target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from krm_merge.components.graph.graph import Finding, Graph, build_graph
-from krm_merge.components.graph.incomplete_components import incomplete
+from krm_merge.components.graph.incomplete_components import incomplete_components
 from krm_merge.components.graph.versions import with_versions
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Key
@@ -43,7 +43,7 @@ def plan_component_updates(resource_list: ResourceList) -> None:
 
         tell_ignored_nudges(items, results)
     if config.mode == "validate":
-        tell(incomplete(graph, _history(items, graph)), items, results)
+        tell(incomplete_components(graph, _history(items, graph)), items, results)
         return
     if config.mode == "configure":
         from krm_merge.functions.plan_component_updates.configure import configure
