@@ -108,7 +108,7 @@ PLAN_SCHEMA = {
             ("component", "until"),
             component=text("The dependency."),
             pullRequest=text("Its pull request."),
-            until=text("Its merge, or the build of that.", enum=["merged", "mergeBuild"]),
+            until=text("Its merge, the build of that, or tests of it.", enum=["merged", "mergeBuild", "validated"]),
         ),
         commits=listed(
             "What its branch holds, from below.",

@@ -242,7 +242,7 @@ def run(items: Iterable[str], mode: str, config: str = "") -> Answer:
     for line in body.splitlines(keepends=True):
         if line.startswith("- "):
             texts.append("")
-        elif not line.startswith(" "):
+        elif line.strip() and not line.startswith(" "):
             break
-        texts[-1] += line[2:]
+        texts[-1] += line[2:] or line
     return Answer(texts, found.get("results", []), outcome.exit_code)

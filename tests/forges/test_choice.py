@@ -68,6 +68,10 @@ class TestKinds:
         ):
             forges().of("https://me:hidden@git.example.com/a/b")
 
+    def test_a_path_that_is_not_there(self) -> None:
+        with pytest.raises(ForgeError, match=r"^child\.git: there is no such repository here; correct the path, or"):
+            forges().of("child.git")
+
     @pytest.mark.parametrize(
         ("options", "apis", "message"),
         [

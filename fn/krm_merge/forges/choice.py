@@ -85,6 +85,8 @@ class Forges:
     def of(self, url: str) -> Forge:
         """The forge that a repository is on. Raises ForgeError where that cannot be told."""
         host = "" if self._settings.others == "local" or is_local(url) else host_of(url)
+        if host and ":" not in url:
+            raise ForgeError(f"{url}: there is no such repository here; correct the path, or name a URL")
         if host not in self._clients:
             self._clients[host] = self._client(host) if host else LocalForge()
         return self._clients[host]

@@ -25,7 +25,7 @@ class LocalForge:
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All pull requests, by number.
 
-        The head of an open one is where its branch stands now; where git merged that into the target, it is merged.
+        The head of an open one is the present head of its branch; where git merged that into the target, it is merged.
         """
         place = BareRepository.at(repository)
         branches = place.branches()

@@ -17,7 +17,7 @@ KRM_MERGE = Person("krm-merge", "krm-merge@localhost")
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Merging by somebody at a time. Everything raises GitError, of it Conflict."""
+    """Merging by somebody at a time. Everything raises GitError, of it MergeConflictError."""
 
     store: Store
     person: Person

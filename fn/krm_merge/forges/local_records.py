@@ -1,4 +1,4 @@
-"""What is recorded of a pull request that is on no forge, as it stands in a file."""
+"""Records of pull requests that are on no forge, and how they are written to a file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Record:
         )
 
     def written(self) -> dict[str, Any]:
-        """As it stands in the file."""
+        """As it is written to the file."""
         pull = self.pull
         return {
             "number": pull.number,

@@ -17,7 +17,7 @@ from krm_merge.forges.addresses import same_repository
 from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.local_records import Record
 from krm_merge.git.program import GitError
-from krm_merge.git.store import Conflict, Store
+from krm_merge.git.store import MergeConflictError, Store
 from krm_merge.packages.files.directory import PackageError, reason
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
@@ -72,7 +72,7 @@ class BareRepository:
         """Its objects and branches; what git refuses raises ForgeError."""
         try:
             yield self.store
-        except Conflict as conflict:
+        except MergeConflictError as conflict:
             paths = ", ".join(conflict.paths)
             raise self.error(f"the merge conflicts in {paths}; rebase the branch on its target") from None
         except GitError as error:
@@ -158,7 +158,7 @@ class BareRepository:
         raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
 
     def current(self, record: Record, branches: Mapping[str, str]) -> Record:
-        """What is open as its branch stands now: merged, where git brought that into the target branch."""
+        """The record with the present head of its branch; merged, where git merged that into the target branch."""
         pull = record.pull
         if pull.state != "open":
             return record

@@ -76,7 +76,7 @@ def run(
 ) -> subprocess.CompletedProcess[bytes]:
     """Runs git, whatever comes of it; `alone` with no settings of the user.
 
-    Raises GitError where there is no git, GitTimeoutError where it makes no progress: nothing of it is left then, nor
+    Raises GitError where there is no git, GitTimeoutError where it makes no progress. Nothing of it is left then, nor
     when we are interrupted.
     """
     command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]

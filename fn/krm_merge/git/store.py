@@ -46,7 +46,7 @@ class Stamp:
     date: str
 
 
-class Conflict(GitError):
+class MergeConflictError(GitError):
     """Changes that cannot be merged: the paths are those of the files in conflict."""
 
     def __init__(self, paths: Sequence[str]) -> None:
@@ -183,7 +183,7 @@ class Store:
     # ---- merges ------------------------------------------------------------------------------------------------
 
     def merged(self, ours: str, theirs: str, *, renames: bool = True) -> str:
-        """The tree of two commits merged. Raises Conflict.
+        """The tree of two commits merged. Raises MergeConflictError.
 
         Without `renames`, a file that one side renamed and the other changed is a conflict.
         """
@@ -195,13 +195,13 @@ class Store:
         if done.returncode == 1:
             paths = (os.fsdecode(path) for path in done.stdout.split(b"\0")[1:] if path)
             # Where a file meets a link, git names each side's after its commit as well.
-            raise Conflict([path for path in paths if not path.endswith((f"~{ours}", f"~{theirs}"))])
+            raise MergeConflictError([path for path in paths if not path.endswith((f"~{ours}", f"~{theirs}"))])
         return self._checked(done).decode().strip("\0\n")
 
     def picked(self, onto: str, since: str, commit: str, paths: Iterable[str] | None = None) -> str:
-        """The tree of the commit `onto` with what changed between two commits, of it only these paths. Raises Conflict.
+        """The tree of the commit `onto` with what changed between two commits, of it only these paths.
 
-        Renames are followed where all paths are taken.
+        Renames are followed where all paths are taken. Raises MergeConflictError.
         """
         theirs = commit
         if paths is not None:

@@ -63,7 +63,7 @@ OPTION = "--upload-pack=touch {}; git-upload-pack"
         ("targetBranch", 7, "spec.targetBranch: a text is expected; put the number in quotes"),
         ("repository", "", "spec.repository: a text is expected"),
         ("repository", "--upload-pack=touch {}", "spec.repository: the URL of a git repository is expected"),
-        ("repository", "ext::sh -c 'touch {}'", "its name does not say which forge it runs"),
+        ("repository", "ext::sh -c 'touch {}'", "transport 'ext' not allowed"),
         ("draft", "true", "spec.draft: true or false is expected, without quotes"),
         ("state", "merged", "spec.state: open or closed is expected"),
         ("actions", "create", "spec.actions: a list of texts is expected"),
@@ -73,6 +73,8 @@ OPTION = "--upload-pack=touch {}; git-upload-pack"
 )
 def test_wrong_plans(world: World, field: str, value: Any, message: str, capsys: pytest.CaptureFixture[str]) -> None:
     """C4: nothing in a plan is taken on trust; git is given no name that it would take for something else."""
+    # Where addresses that are none were on a forge, git would get them.
+    world.forge_options = ("--forge", "github")
     mark = world.root / "executed"
     text = yaml.safe_dump(value).replace("{}", str(mark))
     spec: dict[str, Any] = {

@@ -100,12 +100,3 @@ def test_a_list_is_read_as_its_items() -> None:
     assert answer.items == [whole]
     assert all("it is in a List, which is not edited" in one for one in answer.messages("C10"))
     assert answer.messages("C10")
-
-
-def test_more_versions_than_one_are_reported() -> None:
-    """C10: the others are not planned for, and that is said."""
-    versions = "{url: https://x.example/o/a, versions: [{name: v1, revision: a}, {name: v2, revision: b}]}"
-    about = "apiVersion: appstudio.redhat.com/v1beta2\nkind: Component\nmetadata: {name: a}\n"
-    text = f"{about}spec: {{source: {versions}}}\n"
-    (message,) = run([text], "validate").messages("C10")
-    assert "spec.source.versions: the first of 2 versions is read" in message

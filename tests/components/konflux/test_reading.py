@@ -13,7 +13,7 @@ from components.observations import digest
 from krm_merge.components.konflux.fields import UnreadableError
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.images import digest_of, image_name
-from krm_merge.components.konflux.model import Build, Component, Key, Nudge
+from krm_merge.components.konflux.model import Build, Component, Key, Nudge, Version
 from krm_merge.components.konflux.reading import read_build, read_component, read_nudges, read_pull_request
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.plan_component_updates.items import read_items
@@ -57,7 +57,7 @@ spec:
 
 
 def test_both_models() -> None:
-    """The source as it was, and with versions, of which the first counts."""
+    """The source as it was, and with versions, of which the first is the Component itself."""
     old, new = read_component(yaml.safe_load(OLD)), read_component(yaml.safe_load(NEW))
     assert old == Component(
         Key("team", "op"),
@@ -71,7 +71,15 @@ def test_both_models() -> None:
         nudges=("bundle",),
     )
     assert new == Component(
-        old.key, "app", old.repository, "release-1", "op", "quay.io/acme/op", digest("1"), tags=("latest",)
+        old.key,
+        "app",
+        old.repository,
+        "release-1",
+        "op",
+        "quay.io/acme/op",
+        digest("1"),
+        tags=("latest",),
+        versions=(Version("v1", "release-1", "op"), Version("v2", "main", "other")),
     )
 
 
@@ -119,7 +127,7 @@ def test_nudge_config() -> None:
     """C1."""
     pairs = [{"from": "a", "to": "b", "mode": "validated"}, {"from": "b", "to": "c"}]
     value: dict[str, Any] = {"metadata": {"namespace": "team"}, "spec": {"nudges": pairs}}
-    assert read_nudges(value) == [Nudge("team", "a", "b"), Nudge("team", "b", "c")]
+    assert read_nudges(value) == [Nudge("team", "a", "b", validated=True), Nudge("team", "b", "c")]
     assert read_nudges({"spec": {}}) == []
 
 

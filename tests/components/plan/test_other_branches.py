@@ -138,7 +138,8 @@ def test_labels_hold_no_slash(branch: str, label: str, is_own: bool) -> None:
     """R15: a label alone may be of every branch that is written so."""
     build = yaml.safe_load(push("a", "1", 1))
     build["metadata"]["labels"][f"{PAC}/branch"] = label
-    items = [VERSIONS.replace("refs/heads/main", f"'{branch}'"), CHILD, yaml.safe_dump(build)]
+    one_version = VERSIONS.replace(", {name: r1, revision: release-1}", "")
+    items = [one_version.replace("refs/heads/main", f"'{branch}'"), CHILD, yaml.safe_dump(build)]
     answer = run(items, "plan")
     assert any("kind: PullRequestPlan" in one for one in answer.items) is is_own
     assert bool(answer.messages("R15")) is not is_own
@@ -203,8 +204,8 @@ spec:
 """
 
 
-def test_of_several_versions_the_first_counts() -> None:
-    """R15: as resources, in plan and in simulate."""
+def test_of_several_versions_the_first_is_promoted() -> None:
+    """R15: as resources, in plan and in simulate; a child without versions depends on the first."""
     items = [VERSIONS, CHILD, push("a", "2", 1, branch="main"), push("b", "1", 2, branch="release-1")]
     (plan,) = (yaml.safe_load(one) for one in run(items, "plan").items if "kind: PullRequestPlan" in one)
     assert [commit["to"] for commit in plan["spec"]["commits"]] == [digest("2")]

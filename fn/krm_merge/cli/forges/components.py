@@ -13,8 +13,8 @@ from krm_merge.cli import options
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.forges.options import Places, is_relative, with_places
 from krm_merge.cli.show import say, show_results
-from krm_merge.components.apply.execution import carry_out
-from krm_merge.components.apply.observation import observed
+from krm_merge.components.apply.execution import apply_plan
+from krm_merge.components.apply.observation import observe_pull_requests
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import Repository
 from krm_merge.components.konflux.fields import UnreadableError
@@ -62,7 +62,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
             continue
         repository, pull_requests = opened[url]
         note(f"{plan.name} was carried out at least in part, and the next run completes it")
-        for step in carry_out(plan, repository, pull_requests, ok_to_test=ok_to_test):
+        for step in apply_plan(plan, repository, pull_requests, ok_to_test=ok_to_test):
             getattr(results, step.severity)(step.message, tags={"rule": step.rule})
     show_results(results, quiet=quiet, done=True)
     if results.errors:
@@ -105,7 +105,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
         url = str(Path(given).resolve()) if is_relative(given) else given
         try:
             repository, forge = places.of(url)
-            for one in observed(bare_address(url), repository, forge):
+            for one in observe_pull_requests(bare_address(url), repository, forge):
                 name = pull_request_name(one)
                 root = from_value(pull_request_resource(one, name, namespace))
                 assert isinstance(root, Mapping)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import TRAILER, Repository
-from krm_merge.components.apply.synthetic_commits import NotCopied, copied_before, with_copy, without_copy
+from krm_merge.components.apply.synthetic_commits import CopyConflictError, copied_before, with_copy, without_copy
 from krm_merge.components.digests.replacement import (
     Policy,
     Problem,
@@ -33,7 +33,7 @@ from krm_merge.components.plan.records.plan_file import Edit, RecordedPlan
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git.objects import TreeEntry
 from krm_merge.git.program import GitError
-from krm_merge.git.store import Conflict
+from krm_merge.git.store import MergeConflictError
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
 _ANEW = frozenset(("create", "regenerate", "rebase"))
@@ -49,7 +49,7 @@ class Step:
     message: str
 
 
-class _Stopped(Exception):
+class _PlanStoppedError(Exception):
     """A plan that cannot be carried out further."""
 
     def __init__(self, rule: str, message: str, severity: Severity = "error") -> None:
@@ -58,7 +58,7 @@ class _Stopped(Exception):
         self.severity: Severity = severity
 
 
-def carry_out(
+def apply_plan(
     plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
 ) -> list[Step]:
     """Makes branch and pull request what the plan says; reports what it did, and what kept it from going on.
@@ -68,8 +68,8 @@ def carry_out(
     base = plan.base or repository.remote.default_branch
     run = _Run(replace(plan, base=base), repository, pull_requests, ok_to_test)
     try:
-        run.carry_out()
-    except _Stopped as stop:
+        run.apply()
+    except _PlanStoppedError as stop:
         run.report(stop.severity, stop.rule, str(stop))
     except (GitError, ForgeError) as error:
         run.report("error", "C4", str(error))
@@ -93,12 +93,12 @@ class _Run:
         """Whether there was a digest without a place to go to."""
 
     def report(self, severity: Severity, rule: str, message: str) -> None:
-        """Adds a step; what is found again is told once."""
+        """Records a step; duplicates are dropped."""
         step = Step(severity, rule, f"{self._plan.name}: {message}")
         if step not in self.steps:
             self.steps.append(step)
 
-    def carry_out(self) -> None:
+    def apply(self) -> None:
         """Does what there is to do."""
         plan = self._plan
         own = next((one for one in self._pulls.open if self._is_own(one)), None)
@@ -111,7 +111,7 @@ class _Run:
         base = self._git.branches.get(plan.base, "")
         if not base:
             remedy = "name the branch that the Component is built from in spec.source.git.revision"
-            raise _Stopped("C4", f"{plan.repository} has no branch {plan.base}; {remedy}")
+            raise _PlanStoppedError("C4", f"{plan.repository} has no branch {plan.base}; {remedy}")
         branch = own.source_branch if own is not None else self._free_branch(base)
         here = self._git.branches.get(branch, "")
         self._git.remote.fetch(base, here)
@@ -137,7 +137,7 @@ class _Run:
         self.report("info", "C5", f"there is nothing to update in {plan.repository}")
         if own is not None and self._is_missing:
             # The target does not have the digests: it may name them again.
-            self.report("info", "C5", f"#{own.number} is left as it is: {plan.base} does not have what it brings")
+            self.report("info", "C5", f"#{own.number} is left as it is: {plan.base} does not have what it carries")
         elif own is not None:
             reason = f"{NOTHING_LEFT} in {plan.base}"
             self._close(own, reason, closed_description(plan.description, reason))
@@ -175,7 +175,7 @@ class _Run:
 
     def _stop_for(self, one: ForgePullRequest) -> None:
         state = "changed" if one.state == "open" else one.state
-        raise _Stopped("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
+        raise _PlanStoppedError("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
 
     def _free_branch(self, base: str) -> str:
         """The branch to write: none of somebody else, and one that git can have beside the others."""
@@ -194,7 +194,9 @@ class _Run:
             if branch != plan.branch:
                 self.report("info", "I5", f"the branch is {branch}: {plan.branch} is taken, or in the way of others")
             return branch
-        raise _Stopped("C4", f"{plan.branch} is somebody else's branch in {plan.repository}; rename one of the two")
+        raise _PlanStoppedError(
+            "C4", f"{plan.branch} is somebody else's branch in {plan.repository}; rename one of the two"
+        )
 
     # ---- the branch --------------------------------------------------------------------------------------------
 
@@ -212,7 +214,7 @@ class _Run:
         if is_ours and conflict:
             try:
                 return self._with_copies(base, base)
-            except NotCopied as problem:
+            except CopyConflictError as problem:
                 # It is for the pull request to be rebased; until then its builds are brought as before.
                 message = f"{branch} conflicts with {self._plan.base}, and {problem}; rebase it on {self._plan.base}"
                 self.report("warning", "R28", message)
@@ -222,23 +224,23 @@ class _Run:
             self.report("warning", "R23", message)
         try:
             return self._with_copies(self._without_copies(here, base), base)
-        except NotCopied as problem:
+        except CopyConflictError as problem:
             if is_ours:
                 return self._made_anew(base)
             remedy = f"copy it by hand, in a commit with the line: {problem.trailer}"
-            raise _Stopped("R28", f"people added commits to {branch}, and {problem}; {remedy}") from None
+            raise _PlanStoppedError("R28", f"people added commits to {branch}, and {problem}; {remedy}") from None
 
     def _made_anew(self, base: str) -> str:
         try:
             return self._with_copies(base, base)
-        except NotCopied as problem:
-            raise _Stopped("R28", f"{problem}; rebase it on {self._plan.base}") from None
+        except CopyConflictError as problem:
+            raise _PlanStoppedError("R28", f"{problem}; rebase it on {self._plan.base}") from None
 
     def _changes_nothing(self, commit: str, base: str) -> bool:
         """Whether the target would be the same with it merged, wherever it started."""
         try:
             return self._git.store.merged(base, commit, renames=False) == self._git.store.tree(base)
-        except Conflict:
+        except MergeConflictError:
             return False
 
     def _for_target(self, commit: str, base: str, branch: str) -> str:
@@ -255,7 +257,7 @@ class _Run:
         return commit
 
     def _with_copies(self, commit: str, base: str) -> str:
-        """With a commit of what each pull request changes in the dependants' directories. Raises NotCopied."""
+        """With a commit of what each pull request changes in the dependants' directories. Raises CopyConflictError."""
         before = copied_before(self._git, self._git.merge_base(base, commit), commit)
         for copy in self._plan.copies:
             commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._plan.contexts)
@@ -275,7 +277,7 @@ class _Run:
             target = git.branches.get(one.target_branch) or base
             try:
                 commit = without_copy(git, commit, name, head, target, base, plan.contexts)
-            except NotCopied as problem:
+            except CopyConflictError as problem:
                 self._is_fit = False
                 remedy = f"take it out by hand, in a commit with the line: {problem.trailer}"
                 self.report("warning", "R28", f"{problem}; it stays a draft until you {remedy}")
@@ -333,7 +335,7 @@ class _Run:
     def _tell_problems(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
             if problem.severity == "error":
-                raise _Stopped(problem.rule, problem.message)
+                raise _PlanStoppedError(problem.rule, problem.message)
             if problem.severity == "warning":
                 self.report("warning", problem.rule, problem.message)
 

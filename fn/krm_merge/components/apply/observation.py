@@ -11,7 +11,7 @@ from krm_merge.components.plan.description import parse_description
 from krm_merge.forges.interface import Forge, ForgePullRequest
 
 
-def observed(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
+def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Iterator[PullRequest]:
     """The pull requests of a repository, by number. Raises GitError and ForgeError."""
     branches = tuple(sorted(repository.branches))
     for one in map(as_draft, forge.pull_requests(url)):

@@ -12,7 +12,7 @@ from pathlib import Path
 from krm_merge.git.credentials import NO_CREDENTIALS, Credentials
 from krm_merge.git.program import GitError
 from krm_merge.git.remote import Remote
-from krm_merge.git.store import Conflict, Person, Stamp, Store
+from krm_merge.git.store import MergeConflictError, Person, Stamp, Store
 
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
@@ -72,7 +72,7 @@ class Repository:
         """Why a commit cannot be merged into the target, '' if it can."""
         try:
             self.store.merged(target, commit, renames=False)
-        except Conflict as conflict:
+        except MergeConflictError as conflict:
             return str(conflict)
         return ""
 

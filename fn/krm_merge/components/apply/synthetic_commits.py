@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from krm_merge.components.apply.repository import TRAILER, Repository
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.plan.records.plan_file import Copy
-from krm_merge.git.store import Conflict
+from krm_merge.errors import KrmMergeError
+from krm_merge.git.store import MergeConflictError
 
 _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", re.MULTILINE)
 
 
-class NotCopied(Exception):
+class CopyConflictError(KrmMergeError):
     """Changes that do not go together with what is on the branch. `trailer` tells that it was done by hand."""
 
     def __init__(self, message: str, trailer: str) -> None:
@@ -33,7 +34,7 @@ def copied_before(git: Repository, since: str, commit: str) -> dict[str, str]:
 def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: Iterable[str]) -> str:
     """With a commit of what a pull request changes, since the head `before` where that was copied ('': none).
 
-    Raises NotCopied.
+    Raises CopyConflictError.
     """
     if copy.head == before:
         # C4: whatever was done to the branch since, also by our own digests, it has been copied.
@@ -48,8 +49,8 @@ def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: I
     trailer = _trailer(copy.pull_request, copy.head)
     try:
         tree = git.store.picked(commit, before or fork, copy.head, paths)
-    except Conflict as conflict:
-        raise NotCopied(f"what {copy.pull_request} changes cannot be copied: {conflict}", trailer) from None
+    except MergeConflictError as conflict:
+        raise CopyConflictError(f"what {copy.pull_request} changes cannot be copied: {conflict}", trailer) from None
     return _committed(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
 
 
@@ -58,18 +59,18 @@ def without_copy(
 ) -> str:
     """With a commit that takes out what was copied of a pull request at `head`, which was for the commit `target`.
 
-    What the target of the branch, the commit `base`, has as well stays. Raises NotCopied.
+    What the target of the branch, the commit `base`, has as well stays. Raises CopyConflictError.
     """
     git.remote.fetch(head, target)
-    # Nothing is changed where it was branched off: a copy of that is none.
+    # Empty diff against the merge base: nothing to copy.
     fork = git.merge_base(target, head)
     differing = set(git.store.changed_paths(base, commit))
     paths = [path for path in _copied_paths(git, target, head, contexts) if path in differing]
     trailer = _trailer(pull_request, fork)
     try:
         tree = git.store.picked(commit, head, fork, paths)
-    except Conflict as conflict:
-        raise NotCopied(f"what {pull_request} changes cannot be taken out: {conflict}", trailer) from None
+    except MergeConflictError as conflict:
+        raise CopyConflictError(f"what {pull_request} changes cannot be taken out: {conflict}", trailer) from None
     return _committed(git, commit, tree, f"Take out changes of {pull_request}", trailer)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from krm_merge.errors import KrmMergeError
 
-class CelError(ValueError):
+
+class CelError(KrmMergeError, ValueError):
     """An expression that cannot be read. `line` and `column` count from 1."""
 
     def __init__(self, text: str, position: int, problem: str) -> None:

@@ -7,7 +7,7 @@ build-nudges-ref of Components, expressions of Pipelines as Code (facts as of 20
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,12 +40,12 @@ class Application:
     untested: tuple[str, ...]
 
 
-def applications(graph: Graph) -> dict[tuple[str, str], Application]:
+def applications(graph: Graph, is_tested: Callable[[Key], bool]) -> dict[tuple[str, str], Application]:
     """The applications by namespace and name."""
     found: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for key, component in sorted(graph.components.items()):
         tested, untested = found.setdefault((key.namespace, component.application), ([], []))
-        (tested if graph.is_tested(key) else untested).append(key.name)
+        (tested if is_tested(key) else untested).append(key.name)
     return {at: Application(tuple(yes), tuple(no)) for at, (yes, no) in found.items()}
 
 

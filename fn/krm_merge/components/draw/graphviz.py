@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
+from krm_merge.errors import KrmMergeError
 
-class GraphvizError(Exception):
+
+class GraphvizError(KrmMergeError):
     """There is no Graphviz, or it refuses; says what to do about it."""
 
 

@@ -47,6 +47,8 @@ class Graph:
     edges: frozenset[Edge] = field(default_factory=frozenset)
     deleted: Mapping[Key, Component] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
+    validated: frozenset[Edge] = frozenset()
+    """The edges along which a digest goes only when tests of its build have passed (C10)."""
 
     @cached_property
     def _below(self) -> dict[Key, list[Key]]:
@@ -84,6 +86,14 @@ class Graph:
         """Whether builds of a Component are tested and released: those of a dependency never are (R14, I4)."""
         return key not in self._below
 
+    def is_validated(self, key: Key) -> bool:
+        """Whether builds of a Component are tested, be it because somebody waits for that: then it is not released."""
+        return self.is_tested(key) or key in self._validated_dependencies
+
+    @cached_property
+    def _validated_dependencies(self) -> set[Key]:
+        return {edge.dependency for edge in self.validated}
+
     @cached_property
     def circles(self) -> list[list[Key]]:
         """Components that depend on each other in a circle, each before what it depends on; none where all is well."""
@@ -109,6 +119,7 @@ def build_graph(
 
     `removed` names Components that are deleted, besides those that say so themselves (C9).
     """
+    nudges = list(nudges)
     all_of, names = {component.key: component for component in components}, frozenset(removed)
     gone = {key: one for key, one in sorted(all_of.items()) if one.deleted or key.name in names}
     living = {key: component for key, component in all_of.items() if key not in gone}
@@ -124,7 +135,10 @@ def build_graph(
             findings.append(problem)
         else:
             edges.add(edge)
-    graph = replace(without_edges, edges=frozenset(edges))
+    validated = {
+        Edge(Key(one.namespace, one.target), Key(one.namespace, one.source)) for one in nudges if one.validated
+    }
+    graph = replace(without_edges, edges=frozenset(edges), validated=frozenset(edges & validated))
     findings += map(_circle, graph.circles)
     return graph, sorted(set(findings), key=lambda one: (one.component or Key("", ""), one.rule, one.message))
 
@@ -142,7 +156,7 @@ def _declared(living: Mapping[Key, Component], nudges: Iterable[Nudge]) -> Itera
         for name in dict.fromkeys(component.nudges):
             target = Key(key.namespace, name)
             yield key, Edge(target, key) if target in living else None, name
-    for nudge in nudges:
+    for nudge in (one for one in nudges if not one.derived):
         source, target = Key(nudge.namespace, nudge.source), Key(nudge.namespace, nudge.target)
         missing = next((key for key in (source, target) if key not in living), None)
         yield source, None if missing else Edge(target, source), missing.name if missing else ""

@@ -11,7 +11,7 @@ _REPOSITORY = "spec.source.git.url"
 _IMAGE = "spec.containerImage"
 
 
-def incomplete(graph: Graph, history: History) -> Iterator[Finding]:
+def incomplete_components(graph: Graph, history: History) -> Iterator[Finding]:
     """Components of the graph without a repository, and dependencies without the name of an image.
 
     The graph must have no cycle.

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from krm_merge.components.konflux.contexts import normalised
 from krm_merge.components.konflux.images import digest_of, is_digest
+from krm_merge.errors import KrmMergeError
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.reading.values import Value
 
@@ -24,7 +25,7 @@ _NO_BRANCH = re.compile(r"[\x00-\x20\x7f~^?*\[\\]|\.\.|@\{|^-")
 EXPECTED_DIGEST = "sha256: and 64 hexadecimal digits are expected, 0 to 9 and a to f"
 
 
-class UnreadableError(ValueError):
+class UnreadableError(KrmMergeError, ValueError):
     """A resource whose fields are not what they should be.
 
     `problems` is all that is wrong, each a field and what is expected there; `field` is the first of these fields.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,11 +23,13 @@ class History:
     builds: Sequence[Build] = ()
     pull_requests: Sequence[PullRequest] = ()
     components: Mapping[Key, Component] = field(default_factory=dict)
+    passed: Collection[tuple[str, str]] = ()
+    """The namespaces and digests of images whose tests have passed, as far as Snapshots were observed."""
 
     @cached_property
     def _in_order(self) -> list[Build]:
         """From the oldest to the newest; of builds that started together the name decides."""
-        ours = {build for build in self.builds if self.is_built_from(build.component, self._branch(build))}
+        ours = {build for build in self.builds if self.is_built_from(build.component, self.branch_of(build))}
         return sorted(ours, key=lambda build: (build.started, build.name))
 
     def is_built_from(self, key: Key, branch: str) -> bool:
@@ -43,12 +45,12 @@ class History:
     def _other_branches(self) -> dict[Key, set[str]]:
         found: dict[Key, set[str]] = {}
         for build in self.builds:
-            branch = self._branch(build)
+            branch = self.branch_of(build)
             if not self.is_built_from(build.component, branch):
                 found.setdefault(build.component, set()).add(branch)
         return found
 
-    def _branch(self, build: Build) -> str:
+    def branch_of(self, build: Build) -> str:
         """The branch that a build is for, '' where that was not observed."""
         if build.event == "merge_queue":
             return ""  # it has branches of its own

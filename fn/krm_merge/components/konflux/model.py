@@ -27,6 +27,15 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """A version of a Component: the branch that it is built from, and its directory there."""
+
+    name: str
+    branch: str
+    context: str = "."
+
+
+@dataclass(frozen=True, slots=True)
 class Component:
     """A Component as declared.
 
@@ -34,7 +43,8 @@ class Component:
     its directory there ('.' for all). `image` is the name of its image without tag and digest, `digest` the one that
     was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `tags` are those that
     the Component itself gives its image, `released_as` names under which the image is released. `depends_on` and
-    `nudges` hold names of other Components, as written.
+    `nudges` hold names of other Components, as written. `simple_branch` says that those it nudges in one repository
+    share their pull requests. `versions` are those that it declares; branch and context are of the first.
     """
 
     key: Key
@@ -51,15 +61,23 @@ class Component:
     deleted: bool = False
     commit: str = ""
     tags: tuple[str, ...] = ()
+    simple_branch: bool = False
+    versions: tuple[Version, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it."""
+    """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it.
+
+    `validated` says that they do so only when their tests have passed; what is `derived` from another declaration
+    declares no edge itself.
+    """
 
     namespace: str
     source: str
     target: str
+    validated: bool = False
+    derived: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Final
 
 from krm_merge.components.konflux.fields import Fields, Place, at
 from krm_merge.components.konflux.images import digest_of, image_name, is_digest, tag_of
-from krm_merge.components.konflux.model import Build, Component, Event, Key, Nudge, Outcome, PullRequest
+from krm_merge.components.konflux.model import Build, Component, Event, Key, Nudge, Outcome, PullRequest, Version
 from krm_merge.forges.interface import State
 from krm_merge.harmless import bare_address
 from krm_merge.krm.fieldpath import format_path
@@ -26,13 +26,15 @@ DEPENDS_ON_ANNOTATION: Final = f"{OWN_GROUP}/depends-on"
 DERIVED_NUDGES: Final = f"{OWN_GROUP}/derived-nudges"
 """Who is nudged only because `configure` said so: that declares no edge, it follows from one (R6)."""
 
-_LABELS = ("appstudio.openshift.io", "build.konflux-ci.dev")
+LABELS: Final = ("appstudio.openshift.io", "build.konflux-ci.dev")
+"""The groups of the labels by which a PipelineRun names its Component."""
 _PAC = "pipelinesascode.tekton.dev"
 _BUILD = "build.appstudio.redhat.com"
 _HEADS = "refs/heads/"
 _TAG_IN_LABEL = "refs-tags-"
 _NO_REVISION = re.compile(r"HEAD\Z|(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _DIGEST = re.compile(r"@(sha256:[0-9a-f]{64})")
+_SIMPLE_BRANCH = "build.appstudio.openshift.io/build-nudge-simple-branch"
 _PROMOTED = "test.appstudio.openshift.io/lastbuilttime"
 
 
@@ -40,8 +42,9 @@ def read_component(value: Value) -> Component:
     """A Component. Raises UnreadableError."""
     fields = Fields(value)
     source: Place = ("spec", "source")
-    # The model as it was, and with versions, of which the first counts.
-    places = [(*source, "git"), *fields.maps(*source, "versions")[:1]]
+    # The model as it was, and with versions, of which the first is the Component itself.
+    versions = [_read_version(fields, place) for place in fields.maps(*source, "versions")]
+    git = (*source, "git")
     annotations: Place = ("metadata", "annotations")
     promoted, image = fields.image("status", "lastPromotedImage"), fields.image("spec", "containerImage")
     named = listed(fields.text(*annotations, DEPENDS_ON_ANNOTATION))
@@ -50,9 +53,9 @@ def read_component(value: Value) -> Component:
     component = Component(
         Key(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
         fields.text("spec", "application"),
-        _first([bare_address(fields.url(*place, "url")) for place in (places[0], source)]),
-        _revised(_first([fields.branch(*place, "revision") for place in places])),
-        _first([fields.directory(*place, "context") for place in places]) or ".",
+        _first([bare_address(fields.url(*place, "url")) for place in (git, source)]),
+        _revised(fields.branch(*git, "revision")) or _first([one.branch for one in versions[:1]]),
+        fields.directory(*git, "context") or _first([one.context for one in versions[:1]]) or ".",
         image_name(image or promoted),
         digest_of(promoted) or digest_of(image),
         fields.time(*annotations, _PROMOTED),
@@ -62,9 +65,16 @@ def read_component(value: Value) -> Component:
         bool(fields.text("metadata", "deletionTimestamp")),
         fields.text("status", "lastBuiltCommit"),
         tuple(dict.fromkeys(filter(None, (tag_of(image), tag_of(promoted))))),
+        fields.text(*annotations, _SIMPLE_BRANCH) == "true",
+        tuple(versions),
     )
     fields.check()
     return component
+
+
+def _read_version(fields: Fields, place: Place) -> Version:
+    branch = _revised(fields.branch(*place, "revision"))
+    return Version(fields.text(*place, "name") or branch, branch, fields.directory(*place, "context") or ".")
 
 
 def misspelt(value: Value) -> Iterator[tuple[str, str]]:
@@ -99,12 +109,24 @@ def read_nudges(value: Value) -> list[Nudge]:
     fields = Fields(value)
     namespace = fields.text("metadata", "namespace")
     derived = listed(fields.text("metadata", "annotations", DERIVED_NUDGES))
-    nudges = [
-        Nudge(namespace, fields.needed(*one, "from"), fields.needed(*one, "to"))
-        for one in fields.maps("spec", "nudges")
-    ]
+    nudges: list[Nudge] = []
+    for one in fields.maps("spec", "nudges"):
+        source, target = fields.needed(*one, "from"), fields.needed(*one, "to")
+        is_validated = fields.text(*one, "mode") == "validated"
+        nudges.append(Nudge(namespace, source, target, is_validated, f"{source}>{target}" in derived))
     fields.check()
-    return [one for one in nudges if f"{one.source}>{one.target}" not in derived]
+    return nudges
+
+
+def read_passed(value: Value) -> list[tuple[str, str]]:
+    """The namespaces and digests of the images in a Snapshot whose tests have passed. Raises UnreadableError."""
+    fields = Fields(value)
+    conditions = {fields.text(*one, "type"): fields.text(*one, "status") for one in fields.maps("status", "conditions")}
+    images = [fields.image(*one, "containerImage") for one in fields.maps("spec", "components")]
+    fields.check()
+    has_passed = conditions.get("AppStudioTestSucceeded") == "True"
+    digests = filter(None, map(digest_of, images)) if has_passed else ()
+    return [(fields.text("metadata", "namespace"), digest) for digest in digests]
 
 
 def read_build(value: Value) -> Build | None:
@@ -114,12 +136,12 @@ def read_build(value: Value) -> Build | None:
     """
     fields = Fields(value)
     labels, annotations = ("metadata", "labels"), ("metadata", "annotations")
-    component = next((name for group in _LABELS if (name := fields.text(*labels, f"{group}/component"))), "")
+    component = next((name for group in LABELS if (name := fields.text(*labels, f"{group}/component"))), "")
     if not component or fields.at("status") in (None, {}):
         fields.check()
         return None
 
-    def told(name: str) -> str:
+    def pac_field(name: str) -> str:
         return annotated(name) or labelled(name)
 
     def annotated(name: str) -> str:
@@ -141,8 +163,8 @@ def read_build(value: Value) -> Build | None:
         return fields.text(*results[name]).strip() if name in results else ""
 
     digest = result("IMAGE_DIGEST") if is_digest(result("IMAGE_DIGEST")) else ""
-    source = told("source-branch").removeprefix(_HEADS)
-    event = _event(told("event-type"), source, bool(number))
+    source = pac_field("source-branch").removeprefix(_HEADS)
+    event = _event(pac_field("event-type"), source, bool(number))
     # A push goes to the branch that it comes from. Only annotations tell it as it is.
     is_push = event == "push"
     target = (
@@ -156,8 +178,8 @@ def read_build(value: Value) -> Build | None:
         Key(fields.text("metadata", "namespace"), component),
         event,
         _outcome(fields),
-        told("repo-url") or result("CHAINS-GIT_URL"),
-        told("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
+        pac_field("repo-url") or result("CHAINS-GIT_URL"),
+        pac_field("sha") or fields.text(*annotations, f"{_BUILD}/commit_sha") or result("CHAINS-GIT_COMMIT"),
         source,
         _branch(target),
         number,

@@ -155,5 +155,8 @@ def _order(waiting: Sequence[Waiting], brings: bool, *, kept: bool) -> str:
     unmerged = dict.fromkeys(name for one, name in names.items() if one.until == "merged")
     if unmerged:
         return f"Merge it after {', '.join(unmerged)}: until then it names images that expire, and stays a draft."
+    if not names:
+        untested = ", ".join(one.component.name for one in waiting)
+        return f"Merge it when the tests of {untested} have passed: until then it stays a draft."
     unbuilt = ", ".join(dict.fromkeys(names.values()))
     return f"Merge it when the merge of {unbuilt} is built: until then it names images that expire, and stays a draft."

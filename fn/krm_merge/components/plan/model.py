@@ -103,11 +103,11 @@ class DigestEdit:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What keeps a plan a draft: a pull request to be merged, or the build that follows its merge (I10)."""
+    """What keeps a plan a draft: a pull request to be merged, the build that follows its merge (I10), or its tests."""
 
     component: Key
     pull_request: PullRequest | None
-    until: Literal["merged", "mergeBuild"]
+    until: Literal["merged", "mergeBuild", "validated"]
 
 
 @dataclass(frozen=True, slots=True)

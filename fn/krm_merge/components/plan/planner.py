@@ -5,12 +5,12 @@ All of it follows from what is observed now: nothing is remembered but what pull
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from krm_merge.components.graph.graph import Finding, Graph
+from krm_merge.components.graph.graph import Edge, Finding, Graph
 from krm_merge.components.graph.groups import branch_for
-from krm_merge.components.graph.incomplete_components import incomplete
+from krm_merge.components.graph.incomplete_components import incomplete_components
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Key, PullRequest
@@ -35,7 +35,7 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     for key in graph.order:
         if graph.dependants(key):
             _tell_unused(planning, key)
-    planning.findings += incomplete(graph, history)
+    planning.findings += incomplete_components(graph, history)
     for target in planning.targets:
         if target.repository:
             planner.plan_target(target)
@@ -179,6 +179,7 @@ class _Planner:
             for one in triggers
             if one.state in ("open", "waiting")
         )
+        waiting += tuple(self._untested(target, desired, {one.component for one in waiting}))
         synthetic = tuple(self._synthetic(target, triggers))
         digests = tuple(digest_edit(planning, target, key, desired, group, own) for key in desired)
         # Where it keeps what will not be merged, it names images that expire.
@@ -212,6 +213,14 @@ class _Planner:
         self.plans.append(
             replace(made, actions=tuple(actions(made, open_one.described if open_one is not None else None)))
         )
+
+    def _untested(self, target: Target, desired: Mapping[Key, str], waiting: Collection[Key]) -> Iterator[Waiting]:
+        """C10: the digests along validated edges whose tests have not passed, of what is merged and built."""
+        graph, history = self._planning.graph, self._planning.history
+        for key, digest in desired.items():
+            edges = {Edge(one.key, key) for one in target.dependants}
+            if key not in waiting and edges & graph.validated and (key.namespace, digest) not in history.passed:
+                yield Waiting(key, None, "validated")
 
     def _branch(self, target: Target, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)

@@ -83,16 +83,20 @@ class Planning:
         sharing: dict[tuple[str, ...], list[Component]] = {}
         for one in components:
             place = (one.key.namespace, one.application, same_repository(one.repository), one.branch)
-            together = choices.suffix == "repository" and one.repository
-            sharing.setdefault(place if together else (*place, one.key.name), []).append(one)
-        for ones in sharing.values():
+            is_shared = choices.suffix == "repository" or self._has_simple_branch(one)
+            sharing.setdefault((*place, "" if is_shared and one.repository else one.key.name), []).append(one)
+        for (*_, alone), ones in sharing.items():
             dependants = [one for one in ones if self.graph.dependencies(one.key)] or ones[:1]
-            if choices.suffix == "component" or self._is_chained(dependants):
+            if alone or self._is_chained(dependants):
                 yield from (Target((one,), one.key.name) for one in dependants)
             else:
                 name = same_repository(ones[0].repository).rpartition("/")[2] or ones[0].key.name
                 branch = ones[0].branch.replace("/", "-")
                 yield Target(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
+
+    def _has_simple_branch(self, one: Component) -> bool:
+        """Whether what nudges a dependant wants one pull request for a repository (C10)."""
+        return any(self.graph.components[key].simple_branch for key in self.graph.dependencies(one.key))
 
     def _is_chained(self, dependants: Sequence[Component]) -> bool:
         """Whether what one of them is built to goes to another: one branch cannot be on both sides of a merge."""

@@ -65,7 +65,7 @@ class _Trouble:
     remedy: str = "try again later"
 
 
-class _Lost(Exception):
+class _NoAnswerError(Exception):
     """No whole answer came."""
 
 
@@ -150,7 +150,7 @@ class Transport(HTTPAdapter):
                 if trouble is None:
                     self._check(request, reply)
                     return response
-            except _Lost as lost:
+            except _NoAnswerError as lost:
                 trouble = _Trouble(str(lost), _backoff(attempt), unsure=True)
             if trouble.unsure and request.method == "POST":
                 raise LostAnswerError(trouble.what, trouble.wait)
@@ -166,7 +166,7 @@ class Transport(HTTPAdapter):
     def _exchange(
         self, request: requests.PreparedRequest, settings: Mapping[str, Any]
     ) -> tuple[requests.Response, Reply]:
-        """One request, with the redirects of a repository that has another name now. Raises _Lost, ForgeError."""
+        """One request, with the redirects of a repository that has another name now. Raises ForgeError."""
         request = request.copy()
         for _ in range(_REDIRECTS):
             self._check_origin(request.url or "")
@@ -206,9 +206,9 @@ class Transport(HTTPAdapter):
                 why = f"the certificate of {host} is not trusted ({cause.verify_message})"
                 return ForgeError(f"{why}; add its issuer with SSL_CERT_FILE")
         if any(type(cause).__name__ == "IncompleteRead" for cause in causes):
-            return _Lost("the answer was cut off")
+            return _NoAnswerError("the answer was cut off")
         cause = causes[-1]
-        return _Lost(f"no answer from {host} ({self._clean(str(cause)) or type(cause).__name__})")
+        return _NoAnswerError(f"no answer from {host} ({self._clean(str(cause)) or type(cause).__name__})")
 
     def _trouble(self, reply: Reply, attempt: int) -> _Trouble | None:
         """What may be over after a while: faults of the server, and limits."""
@@ -315,7 +315,7 @@ def _checked_address(api: str, dialect: Dialect) -> SplitResult:
 
 
 def _joined(url: str, reference: str) -> str:
-    """What an address in an answer stands for; of one that is none, something that is no origin of ours."""
+    """The address that an answer refers to; for a malformed one, an address of no origin of ours."""
     try:
         return urljoin(url, reference)
     except ValueError:

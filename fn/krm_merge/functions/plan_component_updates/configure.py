@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 
 from krm_merge.components.configure.cel_tokens import CelError
 from krm_merge.components.configure.settings import (
@@ -17,9 +18,10 @@ from krm_merge.components.configure.settings import (
     trigger_expression,
 )
 from krm_merge.components.graph.graph import Graph
+from krm_merge.components.graph.versions import VersionedGraph, with_versions
 from krm_merge.components.konflux.fields import items, text
 from krm_merge.components.konflux.model import Key
-from krm_merge.components.konflux.reading import OWN_GROUP, listed
+from krm_merge.components.konflux.reading import LABELS, OWN_GROUP, listed
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.plan_component_updates.items import ComponentItems
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
@@ -39,6 +41,9 @@ _RELEASE = "release.appstudio.openshift.io/auto-release"
 def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, config: PlanComponentUpdates) -> None:
     """Edits the items; reports what there is to tell."""
     emit, edits = config.emit, ValueEdits(resource_list.results, found.is_listed)
+    if emit.nudgeMode == "validated":
+        graph = _with_new_edges_validated(found, graph, is_written=emit.nudgeConfig)
+    versions = with_versions(graph)
     take_out_deleted(found, graph, edits)
     if emit.buildNudgesRef:
         write_nudges(found, graph, edits)
@@ -47,14 +52,27 @@ def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, 
         # C10: where there is a NudgeConfig, Konflux obeys it alone.
         new = write_nudge_configs(found, graph, edits, emit.nudgeMode, missing=emit.nudgeConfig)
     if emit.contexts:
-        _repositories(found, graph, edits)
+        _repositories(found, versions.graph, edits)
         _scenarios(found, graph, edits)
     if emit.releasePlans:
         _release_plans(found, graph, edits)
     if emit.celGuards:
-        _triggers(found, graph, config.digest.files, edits)
+        _triggers(found, versions, config.digest.files, edits)
     edits.carry_out()
     write_items(resource_list, (), new, "konflux")
+
+
+def _with_new_edges_validated(found: ComponentItems, graph: Graph, *, is_written: bool) -> Graph:
+    """The graph as NudgeConfigs have it when this run has added its edges to them."""
+    namespaces = {item.namespace for item in found.others.get("NudgeConfig", ())}
+    known = {(one.namespace, one.source, one.target) for one in found.nudges}
+    new = {
+        edge
+        for edge in graph.edges
+        if (is_written or edge.dependant.namespace in namespaces)
+        and (edge.dependant.namespace, edge.dependency.name, edge.dependant.name) not in known
+    }
+    return replace(graph, validated=graph.validated | new)
 
 
 def _repositories(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -132,10 +150,19 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
             edits.tell(item, "info", "R6", f"its expression is {'its own again' if wanted else 'taken out'}")
 
 
-def _triggers(found: ComponentItems, graph: Graph, files: Collection[str], edits: ValueEdits) -> None:
+def _built_by(item: Resource, versions: VersionedGraph) -> Key:
+    """The Component that a PipelineRun builds, or the version of it."""
+    names = (text(item.value, "metadata", "labels", f"{group}/component") for group in LABELS)
+    key = Key(item.namespace, next(filter(None, names), ""))
+    label = text(item.value, "metadata", "labels", "build.konflux-ci.dev/version")
+    version = Key(item.namespace, f"{key.name}-{label}")
+    return version if versions.of.get(version) == key else key
+
+
+def _triggers(found: ComponentItems, versions: VersionedGraph, files: Collection[str], edits: ValueEdits) -> None:
+    graph = versions.graph
     for item in found.definitions:
-        name = text(edits.value(item), "metadata", "labels", "appstudio.openshift.io/component")
-        component = graph.components.get(Key(item.namespace, name))
+        component = graph.components.get(_built_by(item, versions))
         if component is None:
             continue
         now = item.annotations.get(_EXPRESSION, "").strip()
@@ -182,25 +209,29 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
 
 def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterator[tuple[Resource, Application]]:
     """The items of a kind whose application has Components here."""
-    known = applications(graph)
+    # R16: what is tested only because somebody waits for that is not released.
+    is_tested = graph.is_tested if kind == "ReleasePlan" else graph.is_validated
+    known = applications(graph, is_tested)
     for item in found.others.get(kind, ()):
         group = text(item.value, "spec", "componentGroup")
         if group:
-            application = _of_group(item.namespace, group, found, graph)
+            application = _of_group(item.namespace, group, found, graph, is_tested)
         else:
             application = known.get((item.namespace, text(item.value, "spec", "application")))
         if application is not None:
             yield item, application
 
 
-def _of_group(namespace: str, name: str, found: ComponentItems, graph: Graph) -> Application | None:
+def _of_group(
+    namespace: str, name: str, found: ComponentItems, graph: Graph, is_tested: Callable[[Key], bool]
+) -> Application | None:
     """The Components of a ComponentGroup, which need not be of one application; None where it is not in the package."""
     for group in found.others.get("ComponentGroup", ()):
         if (group.namespace, group.name) == (namespace, name):
             named = sorted({text(one, "name") for one in items(group.value, "spec", "components")})
             keys = [key for each in named if (key := Key(namespace, each)) in graph.components]
-            tested = tuple(key.name for key in keys if graph.is_tested(key))
-            return Application(tested, tuple(key.name for key in keys if not graph.is_tested(key)))
+            tested = tuple(key.name for key in keys if is_tested(key))
+            return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
     return None
 
 

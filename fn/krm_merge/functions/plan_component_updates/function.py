@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from krm_merge.components.graph.graph import Finding, Graph, build_graph
-from krm_merge.components.graph.incomplete_components import incomplete
+from krm_merge.components.graph.incomplete_components import incomplete_components
+from krm_merge.components.graph.versions import with_versions
 from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.model import Key
 from krm_merge.components.konflux.reading import GROUPS
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planner import plan
@@ -41,7 +43,7 @@ def plan_component_updates(resource_list: ResourceList) -> None:
 
         tell_ignored_nudges(items, results)
     if config.mode == "validate":
-        tell(incomplete(graph, _history(items, graph)), items, results)
+        tell(incomplete_components(graph, _history(items, graph)), items, results)
         return
     if config.mode == "configure":
         from krm_merge.functions.plan_component_updates.configure import configure
@@ -74,8 +76,11 @@ def _tell_missing(resource_list: ResourceList, items: ComponentItems, config: Pl
 
 
 def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
-    plans, findings = plan(graph, _history(items, graph), choices_of(config))
-    tell(findings, items, results)
+    versioned = with_versions(graph)
+    builds = versioned.builds(_history(items, graph))
+    history = History(builds, items.pull_requests, versioned.graph.components, items.passed)
+    plans, findings = plan(versioned.graph, history, choices_of(config))
+    tell([*versioned.findings, *findings], items, results, versioned.of)
     return plans
 
 
@@ -83,10 +88,13 @@ def _history(items: ComponentItems, graph: Graph) -> History:
     return History(items.builds, items.pull_requests, graph.components)
 
 
-def tell(findings: Iterable[Finding], items: ComponentItems, results: Results) -> None:
-    """Reports findings, each at its Component."""
+def tell(
+    findings: Iterable[Finding], items: ComponentItems, results: Results, versions: Mapping[Key, Key] | None = None
+) -> None:
+    """Reports findings, each at its Component; `versions` says which Component some are a version of."""
     for one in findings:
-        item = items.resources.get(one.component) if one.component is not None else None
+        key = one.component if one.component is None else (versions or {}).get(one.component, one.component)
+        item = items.resources.get(key) if key is not None else None
         results.add(
             Result(
                 one.severity,

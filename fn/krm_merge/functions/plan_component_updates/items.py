@@ -14,6 +14,7 @@ from krm_merge.components.konflux.reading import (
     read_build,
     read_component,
     read_nudges,
+    read_passed,
     read_pull_request,
     strange_digest,
 )
@@ -55,6 +56,7 @@ class ComponentItems:
     others: dict[str, list[Resource]] = field(default_factory=dict)
     admissions: list[Admission] = field(default_factory=list)
     listed: list[Resource] = field(default_factory=list)
+    passed: set[tuple[str, str]] = field(default_factory=set)
 
     def is_listed(self, item: Resource) -> bool:
         """Whether it is an item of a List, which is not edited."""
@@ -122,9 +124,6 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
                 raise UnreadableError(f"{places} are of one Component; take one of them out", "metadata.name")
             found.components[component.key] = component
             found.resources[component.key] = item
-            if len(versions := items(value, "spec", "source", "versions")) > 1:
-                message = f"the first of {len(versions)} versions is read; give each of the others a Component"
-                _warn(item, "spec.source.versions", message, "C10", component.key, results)
             for path, written in misspelt(value):
                 message = f"this is not read; what it depends on is written {written}"
                 _warn(item, path, message, "R1", component.key, results)
@@ -149,6 +148,8 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             found.admissions.append(read_admission(value))
         case kind if group == _GROUP_OF.get(kind) or (kind in _OF_KONFLUX and group in GROUPS):
             check_fields(kind, value)
+            if kind == "Snapshot":
+                found.passed |= set(read_passed(value))
             found.others.setdefault(kind, []).append(item)
 
 

@@ -150,6 +150,8 @@ def _edit(fields: Fields, at: Place) -> Edit:
 
 def _wait(fields: Fields, at: Place) -> str:
     what, component = fields.text(*at, "pullRequest"), fields.text(*at, "component")
+    if fields.text(*at, "until") == "validated":
+        return f"the tests of {component}"
     if fields.text(*at, "until") == "mergeBuild":
         return f"the build of {component} after {what or 'its push'}"
     return f"the merge of {what}"

@@ -1,0 +1,72 @@
+"""The versions of Components: each is planned for as a Component of its own (C10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from krm_merge.components.graph.graph import Edge, Finding, Graph
+from krm_merge.components.konflux.history import History
+from krm_merge.components.konflux.model import Build, Component, Key, Version
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedGraph:
+    """A graph in which each version is a Component; `of` says which one it is a version of."""
+
+    graph: Graph
+    of: Mapping[Key, Key]
+    findings: tuple[Finding, ...] = ()
+
+    def builds(self, history: History) -> list[Build]:
+        """All builds, those of a further version as of its Component."""
+        by_branch = {(self.of[key], self.graph.components[key].branch): key for key in self.of}
+        found = ((build, by_branch.get((build.component, history.branch_of(build)))) for build in history.builds)
+        return [build if key is None else replace(build, component=key) for build, key in found]
+
+
+def with_versions(graph: Graph) -> VersionedGraph:
+    """The graph with all versions of its Components; the first of each is the Component itself.
+
+    A version of a dependant depends on the version of the same name, else of the same branch, else on the first.
+    """
+    components, of = dict(graph.components), dict[Key, Key]()
+    by_name: dict[Key, dict[str, Key]] = {}
+    findings: list[Finding] = []
+    for key, component in sorted(graph.components.items()):
+        for version in component.versions[1:]:
+            its_key = Key(key.namespace, f"{key.name}-{version.name}")
+            if its_key in components:
+                message = f"{key}: its version {version.name} is not planned for: there is a Component {its_key}"
+                findings.append(Finding("warning", "C10", message, key, "spec.source.versions"))
+                continue
+            components[its_key] = _of_version(component, its_key, version)
+            of[its_key] = key
+            by_name.setdefault(key, {})[version.name] = its_key
+    edges, validated = (
+        frozenset(edge for one in some for edge in _edges(one, graph, by_name))
+        for some in (graph.edges, graph.validated)
+    )
+    versioned = replace(graph, components=components, edges=edges, validated=validated)
+    return VersionedGraph(versioned, of, tuple(findings))
+
+
+def _of_version(component: Component, key: Key, version: Version) -> Component:
+    # What was promoted is of the first.
+    plain = replace(component, digest="", promoted="", commit="", versions=())
+    return replace(plain, key=key, branch=version.branch, context=version.context)
+
+
+def _edges(edge: Edge, graph: Graph, by_name: Mapping[Key, Mapping[str, Key]]) -> Iterator[Edge]:
+    yield edge
+    dependencies = by_name.get(edge.dependency, {})
+    known = graph.components[edge.dependency].versions
+    for name, dependant in by_name.get(edge.dependant, {}).items():
+        version = next(one for one in graph.components[edge.dependant].versions if one.name == name)
+        yield Edge(dependant, dependencies.get(_same(version, known), edge.dependency))
+
+
+def _same(version: Version, known: Sequence[Version]) -> str:
+    """The name of the version that goes with another Component's, '' for none."""
+    by_name = next((one.name for one in known if one.name == version.name), "")
+    return by_name or next((one.name for one in known if one.branch == version.branch), "")
