@@ -76,7 +76,7 @@ lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of
 	$(COMPILE) --output-file constraints-build.txt --group build
 	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra forges --group dev
 
-docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
+docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 
 bench: $(STAMP) ## Measure start-up time, run time and memory

@@ -431,7 +431,7 @@ def test_rules_of_plugins_stand_once_and_in_order() -> None:
 LINKED = ["transform.md", "components.md", *(f"design/{f.name}" for f in sorted((ROOT / "docs" / "design").iterdir()))]
 
 
-@pytest.mark.parametrize("name", [*LINKED, "../CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", [*LINKED, "reference/README.md", "../CONTRIBUTING.md"])
 def test_every_link_in_the_page_leads_somewhere(name: str) -> None:
     page = (ROOT / "docs" / name).resolve()
     for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", CODE.sub("", page.read_text("utf-8"))):
