@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test fuzz fuzz-lists kills demo lint format image lock docs bench bench-shapes bench-update clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock docs bench bench-shapes bench-update clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,12 @@ $(STAMP): pyproject.toml constraints-dev.txt
 
 test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and a Docker engine are
 	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
+
+COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report
+
+coverage: $(STAMP) ## Measure the branches that tests take in the rooms that merge, patch and edit
+	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal --cov --cov-report= $(ARGS) $(COVERED)
+	$(BIN)/python tools/room_coverage.py
 
 FUZZ_SECONDS ?= 14400
 
@@ -51,12 +57,13 @@ kills: $(STAMP) ## Kill commands KILLS times (400) and interrupt them INTERRUPTS
 demo: $(STAMP) ## Merge an example package and show the result
 	@$(WITH_PATH) ./examples/demo.sh
 
-lint: $(STAMP) ## Check style, types, spelling and the direction of imports
+lint: $(STAMP) ## Check style, types, spelling, the direction of imports and workflows
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell
+	$(BIN)/zizmor --offline --no-progress --strict-collection --quiet .github
 
 format: $(STAMP) ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix
@@ -76,7 +83,7 @@ lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of
 	$(COMPILE) --output-file constraints-build.txt --group build
 	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra forges --group dev
 
-docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
+docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 
 bench: $(STAMP) ## Measure start-up time, run time and memory
@@ -92,4 +99,4 @@ bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some m
 	$(WITH_PATH) $(BIN)/python -m benchmarks.update
 
 clean: ## Remove what the other targets created
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .coverage build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

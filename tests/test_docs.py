@@ -428,16 +428,29 @@ def test_rules_of_plugins_stand_once_and_in_order() -> None:
     assert cited(TRANSFORM) <= set(HEADING.findall(RULES + TRANSFORM))
 
 
-@pytest.mark.parametrize("name", ["transform.md", "components.md"])
+LINKED = ["transform.md", "components.md", *(f"design/{f.name}" for f in sorted((ROOT / "docs" / "design").iterdir()))]
+
+
+@pytest.mark.parametrize("name", [*LINKED, "reference/README.md", "../CONTRIBUTING.md"])
 def test_every_link_in_the_page_leads_somewhere(name: str) -> None:
-    text = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    for page, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", CODE.sub("", text)):
-        target = (ROOT / "docs" / page).resolve() if page else ROOT / "docs" / name
-        assert target.exists(), page
+    page = (ROOT / "docs" / name).resolve()
+    for path, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", CODE.sub("", page.read_text("utf-8"))):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
         if anchor:
             titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
             anchors = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
-            assert anchor in anchors, f"{page}#{anchor}"
+            assert anchor in anchors, f"{path}#{anchor}"
+
+
+def test_every_rule_is_cited_where_the_code_decides_it() -> None:
+    index = (ROOT / "docs" / "design" / "finding-rules.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[([A-Z]\d*)\]\(\.\./([a-z]+\.md)#[^)]*\) \| .* \| (.*) \|$", index, re.MULTILINE)
+    assert [(number, page) for number, page, places in rows if "](../../fn/" not in places and len(number) > 1] == []
+    # Laws are held by tests where no single place decides them.
+    assert [number for number, _, places in rows if not places.strip()] == []
+    numbers = [number for number, page, _ in rows if page == "rules.md"]
+    assert numbers == HEADING.findall(RULES)
 
 
 def test_the_threshold_is_the_one_of_the_code() -> None:

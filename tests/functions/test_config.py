@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krm_merge.functions import process
 from krm_merge.functions.merge_package import config
 from krm_merge.functions.merge_package.config import MergeSettings, read_settings
 from krm_merge.krm import ResourceList, parse_path
@@ -246,3 +247,18 @@ def test_the_models_accept_what_the_table_of_likely_values_holds() -> None:
     values: Any = yaml.safe_load(key_text(settings.original))
     assert values == {"kind": "X", "a": "b"}
     assert to_value(settings.original) == "kind: X\na: b\n"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field"), [("text", "metadata"), ("[a]", "metadata"), ("{annotations: [a]}", "metadata.annotations")]
+)
+def test_an_object_whose_metadata_is_no_mapping_is_refused(metadata: str, field: str) -> None:
+    document = "apiVersion: v1\nkind: ConfigMap\nmetadata: %s\n"
+    sides = {"original": document % metadata, "upstream": document % "{name: a}"}
+    head = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
+    item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    config = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePackage", "metadata": {"name": "m"}, **sides}
+    outcome = process(yaml.safe_dump({**head, "items": [item], "functionConfig": config}).encode())
+    assert outcome.exit_code == 1
+    messages = [result["message"] for result in yaml.safe_load(outcome.output)["results"]]
+    assert f"functionConfig: original: document 1 has no mapping in {field}" in messages

@@ -117,3 +117,8 @@ def much(part: Sequence[int]) -> Part:
 def test_more_than_a_pipe_holds() -> None:
     parts = in_parallel(much, range(8))
     assert sum(len(items) for _, items in parts) == 8 * 200_000
+
+
+def test_where_no_process_can_be_made_the_work_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "fork")
+    assert in_parallel(list, range(1000)) == [list(range(1000))]

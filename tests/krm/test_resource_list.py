@@ -135,6 +135,12 @@ def test_a_resource_of_another_list_moves_to_the_column_of_this_one() -> None:
     assert parsed.serialize().endswith(b"items:\n- a: 0\n- a: 1\n  b:\n  - |\n    x\n")
 
 
+def test_an_item_behind_one_that_ends_without_a_newline_begins_its_own_line() -> None:
+    parsed = listed("- {apiVersion: v1, kind: A, metadata: {name: a}}")
+    parsed.items.append(NEW("apiVersion: v1\nkind: B\nmetadata: {name: b}\n"))
+    assert [item["kind"] for item in values(parsed.serialize())["items"]] == ["A", "B"]
+
+
 def test_all_items_removed() -> None:
     parsed = listed("  - a: 0\n  - b: 0\n", "extra: 1\n")
     parsed.items.clear()

@@ -49,6 +49,22 @@ def merged(original: str, upstream: str, local: str) -> tuple[str, list[str]]:
             [],
             id="elements",
         ),
+        pytest.param(
+            "  old:\n    a: [1, x]\n    b: 1\n    c: 1\n  l:\n  - name: x\n  - n: 1\n",
+            "  new:\n    a: [1, x]\n    b: 1\n    c: 1\n  l:\n  - name: x\n  - n: 1\n",
+            "  old:\n    a: [1, x]\n    b: 1\n    c: 2\n  l:\n  - name: x\n  - n: 1\n",
+            "  new:\n    a: [1, x]\n    b: 1\n    c: 2\n  l:\n  - name: x\n  - n: 1\n",
+            [],
+            id="a field renamed beside lists",
+        ),
+        pytest.param(
+            "  old:\n    a: 1\n    b: 1\n    c: 1\n  l:\n  - name: x\n  - name: x\n",
+            "  new:\n    a: 1\n    b: 1\n    c: 1\n  l:\n  - name: x\n  - name: x\n",
+            "  old:\n    a: 1\n    b: 1\n    c: 2\n  l:\n  - name: x\n  - name: x\n",
+            "  new:\n    a: 1\n    b: 1\n    c: 2\n  l:\n  - name: x\n  - name: x\n",
+            [],
+            id="names that were there twice before",
+        ),
     ],
 )
 def test_lines_settle(original: str, upstream: str, local: str, expected: str, conflicts: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What plugins decided, as the files that crane keeps beside its export."""
+"""What plugins decided, as the files that crane keeps beside its export (rule T9)."""
 
 from __future__ import annotations
 

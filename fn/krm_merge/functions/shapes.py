@@ -1,4 +1,4 @@
-"""The shapes of the types in a package: what identifies the elements of their lists."""
+"""The shapes of the types in a package: what identifies the elements of their lists (rule P7)."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from krm_merge.startup import pattern
 ElementKey: TypeAlias = tuple[tuple[str, str], ...]
 Step: TypeAlias = "str | int | ElementKey"
 FieldPath: TypeAlias = tuple[Step, ...]
+"""The steps to a field: names, positions in lists, and key fields with their values; () is the whole document."""
 
 ANY = "*"
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
+"""How grave a result is; with an error the function exits 1."""
 
 
 @frozen

@@ -1,4 +1,6 @@
-"""The built-in types of Kubernetes. Source: `builtin.table`, which tools/generate_schema.py makes and describes.
+"""The built-in types of Kubernetes (rules L1, P7).
+
+Source: `builtin.table`, which tools/generate_schema.py makes and describes.
 
 Loading takes no more than splitting the table into blocks; a block is read when a path leads there. The classes are no
 dataclasses because each of these takes a millisecond to make.

@@ -1,4 +1,4 @@
-"""`krm-merge transform DIR`, `krm-merge transform list-plugins`, `krm-merge transform optionals`."""
+"""`krm-merge transform DIR`, `krm-merge transform list-plugins`, `krm-merge transform optionals` (rule T9)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """A dependant and what it depends on."""
+    """A dependant, which declares it, and what it depends on (I1, I2)."""
 
     dependant: Key
     dependency: Key

@@ -51,9 +51,10 @@ def branch_names(group: str, suffix: str) -> tuple[str, str]:
 
 
 def branch_for(group: str, suffix: str, taken: Collection[str], separators: Collection[str] = ("/",)) -> str:
-    """The branch to write: git cannot hold `x/y` beside `x` (I5). `taken` are the branches of the repository.
+    """The branch to write, with the group as its prefix (I8): git cannot hold `x/y` beside `x` (I5).
 
-    Where `/` does not separate, it is not written: the group could not be told from the branch again.
+    `taken` are the branches of the repository. Where `/` does not separate, it is not written: the group could not be
+    read from the branch again.
     """
     preferred, other = branch_names(group, suffix)
     return preferred if "/" in separators and is_possible(preferred, taken) else other

@@ -156,7 +156,7 @@ class History:
         return tuple(filter(None, dict.fromkeys((self.image(key), *released))))
 
     def promoted(self, key: Key) -> Build | None:
-        """The build that is in the global candidate list: the newest successful push, never an older one (R15).
+        """The build that is in the global candidate list: the newest successful push, never an older one (R15, I3).
 
         None where only the Component itself tells what was promoted.
         """

@@ -1,6 +1,7 @@
 """Reads Components, builds and pull requests from the values of resources.
 
 Source of the fields: Konflux's API (appstudio.redhat.com, in future konflux-ci.dev), Tekton and Pipelines as Code.
+Neither Renovate's configuration (R33) nor `status.build-nudged-by`, which follows from the graph (I16), is read.
 """
 
 from __future__ import annotations

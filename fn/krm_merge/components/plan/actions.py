@@ -13,7 +13,7 @@ _STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done"
 
 
 def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
-    """What has to be done to the pull request as it is."""
+    """What has to be done to the pull request as it is; no comment asks for builds, leaving draft does (I18)."""
     own = made.own
     if own is None:
         yield "create"
@@ -32,6 +32,7 @@ def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
         yield "rebase"
     if own.title != made.title or not is_described(own.description, made.description):
         yield "describe"
+    # I9: what leaves draft is the planned pull request, not the one that triggered it.
     if own.draft != made.draft:
         yield "draft" if made.draft else "undraft"
 

@@ -1,4 +1,4 @@
-"""Whether a pull request is opened where none is open, and whether an open one has an end."""
+"""Whether a pull request is opened where none is open, and whether an open one has an end (I15)."""
 
 from __future__ import annotations
 

@@ -174,6 +174,7 @@ class _Planner:
     ) -> None:
         """What a pull request shall be, one that is open already or not."""
         planning = self._planning
+        # I11: it waits for what triggered it, not for the rest of its group.
         waiting = tuple(
             Waiting(one.component, one.pull_request, "merged" if one.state == "open" else "mergeBuild")
             for one in triggers

@@ -23,8 +23,9 @@ _WHY_UNBUILT: Mapping[Outcome, str] = {
 
 
 def triggers_by_group(planning: Planning, target: Target, own: OurPullRequests) -> dict[str, list[Trigger]]:
-    """What triggers pull requests of a target, by group."""
+    """What triggers pull requests of a target, by group: one for each group, whatever its dependencies (R31, R32)."""
     groups: dict[str, list[Trigger]] = {}
+    # R20: a build concerns direct dependants only.
     above = {key for one in target.dependants for key in planning.graph.dependencies(one.key)}
     for key in sorted(above):
         if not planning.history.image_names(key):

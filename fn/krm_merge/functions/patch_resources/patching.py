@@ -1,4 +1,4 @@
-"""Patches single resources, and tells what came of each patch."""
+"""Patches single resources as edits of their texts (rule P5), and reports the outcome of each patch."""
 
 from __future__ import annotations
 

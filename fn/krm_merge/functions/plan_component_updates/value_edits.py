@@ -1,4 +1,4 @@
-"""Edits of items as values, made in their texts at once: what stays the same in a list keeps its comments and style."""
+"""Edits of items as values, made in their texts at once (C8): what stays the same keeps its comments and style."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transforms single resources by plugins, and tells what came of it."""
+"""Transforms single resources by plugins as edits of their texts (rule T10), and reports the outcome."""
 
 from __future__ import annotations
 

@@ -287,6 +287,7 @@ def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) 
         at = position.get(id(item))
         if at is None:
             comments = merge.comments.of(sides.upstream, item) if sides.upstream is not None else NO_COMMENTS
+            # L5: with its order of fields, comments and style.
             edits[id(item)] = (Insert(base, item, previous, comments),)
         elif at not in steady:
             edits[id(item)] = (Move(base, item, previous),)

@@ -13,6 +13,7 @@ from krm_merge.schema.elements import element_key
 from krm_merge.text.reading.values import Object, Value
 
 MergeKeys: TypeAlias = Literal["multi", "single"]
+"""What identifies an element: all key fields of its list (P3), or the patch merge key alone, as in kubectl."""
 
 
 def is_one_value(field: Field, *lists: list[Value]) -> bool:

@@ -13,6 +13,7 @@ from krm_merge.patch.strategic.keys import ElementKeys
 from krm_merge.text.reading.values import Value
 
 ListOrder: TypeAlias = Literal["document", "kubernetes"]
+"""How a merged list is ordered: by rule P2, or exactly as kubectl does."""
 KeyOf: TypeAlias = Callable[[Value], Hashable]
 
 

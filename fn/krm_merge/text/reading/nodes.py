@@ -237,6 +237,7 @@ class Alias:
 
 
 Node: TypeAlias = "Scalar | Mapping | Sequence | Alias"
+"""A value in a text, with the place where it is written."""
 Collection: TypeAlias = "Mapping | Sequence"
 Child: TypeAlias = "Entry | Node"
 

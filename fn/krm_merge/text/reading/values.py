@@ -8,7 +8,9 @@ from krm_merge.text.reading.nodes import MERGE_KEY, Alias, Entry, Mapping, Node,
 from krm_merge.text.reading.scalars import python_value, resolve, scalar_text
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
+"""A plain value, as JSON has them."""
 Object: TypeAlias = "dict[str, Value]"
+"""A plain mapping, such as a Kubernetes object."""
 
 
 def to_value(node: Node | None) -> Value:

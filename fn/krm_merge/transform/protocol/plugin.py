@@ -13,6 +13,7 @@ from krm_merge.transform.protocol.json_value import flaw_of_value
 from krm_merge.transform.protocol.operation import Operation, OperationError
 
 Options: TypeAlias = Mapping[str, str]
+"""The options of a plugin by name, as the user gave them."""
 
 VERSION = "v1"
 """The only version of crane's protocol."""

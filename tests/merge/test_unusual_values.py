@@ -1,0 +1,139 @@
+"""Values that real packages rarely hold: elements without keys, long lists, alternatives, wrapped strings."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge import MergedPackage, merge_packages
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+LIST = "apiVersion: v1\nkind: List\n"
+SECRETS = "apiVersion: v1\nkind: SecretList\n"
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
+POLICY = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata: {name: p}\nonConflict: local\n"
+CONTAINERS = "spec:\n  template:\n    spec:\n      containers: [%s]\n"
+VOLUME = "spec:\n  template:\n    spec:\n      volumes:\n      - name: v\n%s"
+WRAPPED = "data:\n  a: one\n    two\n    three\n"
+
+
+def merged(head: str, *sides: str) -> tuple[str, MergedPackage]:
+    """The text of local after the merge; merging again changes nothing."""
+    original, upstream, local = ({"a.yaml": (head + text).encode()} for text in sides)
+    done = merge_packages(original, upstream, local)
+    assert merge_packages(original, upstream, done.files).changes == {}
+    return done.files["a.yaml"].decode().removeprefix(head), done
+
+
+@pytest.mark.parametrize(
+    ("head", "original", "upstream", "local", "expected", "conflicts"),
+    [
+        pytest.param(
+            DEPLOYMENT,
+            CONTAINERS % "a, b",
+            CONTAINERS % "a, c",
+            CONTAINERS % "d, b",
+            CONTAINERS % "d, c",
+            ["L1"],
+            id="containers that are no maps merge as a sequence",
+        ),
+        pytest.param(
+            LIST,
+            "items: [a, b]\n",
+            "items: [a, c]\n",
+            "items: [d, b]\n",
+            "items: [d, c]\n",
+            ["L1"],
+            id="items of a List that are no objects merge as a sequence",
+        ),
+        pytest.param(
+            SECRETS, "items: a\n", "items: b\n", "items: c\n", "items: b\n", ["V4"], id="a list of Secrets that is none"
+        ),
+        pytest.param(
+            CONFIG_MAP, "a: {b: 1}\nc: 1\n", "c: 1\n", "c: 2\n", "c: 2\n", [], id="a mapping that both sides removed"
+        ),
+        pytest.param(
+            DEPLOYMENT,
+            "spec: {template: {spec: {containers: [{name: a}]}}, replicas: 1}\n",
+            "spec: {template: {spec: {}}, replicas: 1}\n",
+            "spec: {template: {spec: {}}, replicas: 2}\n",
+            "spec: {template: {spec: {}}, replicas: 2}\n",
+            [],
+            id="a keyed list that both sides removed",
+        ),
+        pytest.param(
+            DEPLOYMENT,
+            VOLUME % "        configMap: {name: c, optional: true}\n",
+            VOLUME % "",
+            VOLUME % "        configMap: {name: c}\n",
+            VOLUME % "",
+            [],
+            id="an alternative that one side removed, and the other a field of it",
+        ),
+        pytest.param(
+            DEPLOYMENT,
+            VOLUME % "        configMap: {name: c}\n",
+            VOLUME % "",
+            VOLUME % "        configMap: {name: d}\n",
+            VOLUME % "",
+            ["V7"],
+            id="an alternative that one side removed, and the other changed",
+        ),
+        pytest.param(
+            CONFIG_MAP,
+            WRAPPED,
+            WRAPPED.replace("one", "ONE"),
+            WRAPPED.replace("three", "THREE"),
+            WRAPPED.replace("one", "ONE").replace("three", "THREE"),
+            [],
+            id="other lines of a wrapped string",
+        ),
+        pytest.param(
+            CONFIG_MAP,
+            WRAPPED,
+            WRAPPED.replace("two", "TWO"),
+            WRAPPED.replace("two", "zwei"),
+            WRAPPED.replace("two", "TWO"),
+            ["V4"],
+            id="one line of a wrapped string",
+        ),
+        pytest.param(
+            CONFIG_MAP,
+            WRAPPED,
+            WRAPPED.replace("one", "ONE"),
+            "data:\n  a: one two four\n",
+            WRAPPED.replace("one", "ONE"),
+            ["V4"],
+            id="a wrapped string that local wrote on one line",
+        ),
+    ],
+)
+def test_what_becomes_of_it(
+    head: str, original: str, upstream: str, local: str, expected: str, conflicts: list[str]
+) -> None:
+    text, done = merged(head, original, upstream, local)
+    assert text == expected
+    assert [record.rule for record in done.records if record.status != "automatic"] == conflicts
+
+
+@pytest.mark.parametrize(("count", "rules"), [(10, {"V4"}), (101, {"L3"})])
+def test_elements_that_are_too_many_to_compare_are_not_paired_by_likeness(count: int, rules: set[str]) -> None:
+    """Beyond 10,000 pairs of elements only equality, keys and positions count (L3)."""
+
+    def elements(own: str, count: int) -> str:
+        made = (f"- {{a: {at}, b: {at}, c: {at}, own: {own}}}\n" for at in range(count))
+        return f"spec:\n- {{first: 1}}\n{''.join(made)}- {{last: 1}}\n"
+
+    text, done = merged(CONFIG_MAP, elements("o", count), elements("u", count), elements("l", count - 1))
+    assert text.startswith(elements("u", count - 1).removesuffix("- {last: 1}\n"))
+    assert {record.rule for record in done.records if record.status != "automatic"} >= rules
+    assert ("V4" in rules) == any(record.path.endswith(".own") for record in done.records)
+
+
+@pytest.mark.parametrize(
+    "choices", ["", "resolutions:\n- {path: data, nature: value, fingerprint: f, choice: local}\n"]
+)
+def test_a_policy_that_upstream_adds_comes_without_its_choices(choices: str) -> None:
+    package = {"Kptfile": KPTFILE.encode()}
+    done = merge_packages(package, {**package, "p.yaml": (POLICY + choices).encode()}, package)
+    assert done.files["p.yaml"].decode() == POLICY

@@ -1,0 +1,99 @@
+"""Values that patches rarely meet: keys that are maps, unknown fields, lists without merge key, changes of others."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+
+from krm_merge.patch import (
+    AnyShape,
+    Field,
+    PatchConflictError,
+    PatchError,
+    apply,
+    create,
+    create_merge_three_way,
+    merge_patches,
+)
+from krm_merge.patch.model.values import text_of
+
+Data = dict[str, Any]
+
+
+class Known:
+    """A type with these fields, and no others."""
+
+    def __init__(self, **fields: Field) -> None:
+        self._fields = fields
+
+    def field(self, name: str) -> Field | None:
+        return self._fields.get(name)
+
+
+KEYED: Final = Known(items=Field(AnyShape(), ("merge",), "name", ("name",)), set=Field(AnyShape(), ("merge",)))
+WITHOUT_KEY: Final = Known(items=Field(AnyShape(), ("merge",)))
+
+
+@pytest.mark.parametrize("key", [{"a": 1}, ["a", 1], True, 1.5])
+def test_keys_may_be_any_values(key: Any) -> None:
+    live: Data = {"items": [{"name": "x", "value": 1}, {"name": key, "value": 1}]}
+    patch: Data = {"items": [{"name": key, "value": 2}]}
+    merged: Data = {"items": [{"name": "x", "value": 1}, {"name": key, "value": 2}]}
+    assert apply(live, patch, KEYED) == merged
+    assert apply(live, patch, KEYED, list_order="kubernetes") == merged
+    assert create(live, merged, KEYED) == {"$setElementOrder/items": [{"name": "x"}, {"name": key}], **patch}
+
+
+def test_maps_that_nothing_identifies_are_one_value_but_for_kubectl() -> None:
+    live: Data = {"items": [{"name": "a"}]}
+    patch: Data = {"items": [{"name": "b"}]}
+    assert apply(live, patch, WITHOUT_KEY) == create(live, patch, WITHOUT_KEY) == patch
+    for attempt in (apply, create):
+        with pytest.raises(PatchError, match=r"^items: cannot merge lists without merge key"):
+            attempt(live, patch, WITHOUT_KEY, list_order="kubernetes")
+    with pytest.raises(PatchError, match=r"^items: cannot merge lists without merge key"):
+        merge_patches(live, patch, WITHOUT_KEY)
+
+
+def test_an_empty_order_orders_nothing() -> None:
+    assert apply({"set": ["b", "a"]}, {"$setElementOrder/set": []}, KEYED) == {"set": ["b", "a"]}
+
+
+def test_patches_of_unknown_fields_do_not_combine() -> None:
+    with pytest.raises(PatchError, match=r"^other: unable to find api field other"):
+        merge_patches({"other": {"a": 1}}, {"other": {"b": 1}}, KEYED)
+
+
+@pytest.mark.parametrize("patches", [({"$retainKeys": "a"}, {}), ({}, {"$retainKeys": {"a": 1}})])
+def test_fields_to_retain_are_a_list_in_both_patches(patches: tuple[Data, Data]) -> None:
+    with pytest.raises(PatchError, match=r"^\$retainKeys: .* a list of fields is expected"):
+        merge_patches(*patches, KEYED)
+
+
+def test_a_live_object_that_somebody_changed_is_not_overwritten_unasked() -> None:
+    original: Data = {"a": 1, "b": 1}
+    modified: Data = {"a": 2, "b": 1}
+    assert create_merge_three_way(original, modified, {"a": 3, "b": 1}) == {"a": 2}
+    with pytest.raises(PatchConflictError, match="changed differently"):
+        create_merge_three_way(original, modified, {"a": 3, "b": 1}, overwrite=False)
+    # The change of another field is nobody's loss.
+    assert create_merge_three_way({"a": 1}, {"a": 2}, {"a": 1, "b": 2}, overwrite=False) == {"a": 2}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (True, "true"),
+        (False, "false"),
+        (None, "<nil>"),
+        (8080, "8080"),
+        (1.5, "1.5"),
+        (0.0001, "0.0001"),
+        (1e-7, "1e-07"),
+        (2.5e22, "2.5e+22"),
+        ("a", "a"),
+    ],
+)
+def test_scalars_as_kubectl_sorts_them(value: Any, text: str) -> None:
+    assert text_of(value) == text

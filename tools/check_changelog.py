@@ -1,0 +1,48 @@
+"""Checks that commits which change the program say so in CHANGELOG.md, under Unreleased.
+
+Usage: check_changelog.py BASE. The commits are those of HEAD that BASE does not have. A line `Changelog: none` in the
+message of one of them says that users notice nothing. Exits 1 where neither is there.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+PROGRAM = "fn/"
+CHANGELOG = "CHANGELOG.md"
+UNRELEASED = re.compile(r"^## \[Unreleased\]\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+NONE = re.compile(r"^Changelog: none$", re.MULTILINE)
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    base = git("merge-base", sys.argv[1], "HEAD").strip()
+    changed = git("diff", "--name-only", base, "HEAD").splitlines()
+    if not any(path.startswith(PROGRAM) for path in changed) or NONE.search(git("log", "--format=%B", f"{base}..HEAD")):
+        return 0
+    if unreleased("HEAD") - unreleased(base):
+        return 0
+    print(
+        f"{PROGRAM} changed, and {CHANGELOG} has no new line under Unreleased. Add what users notice, or the line "
+        "`Changelog: none` to a commit's message where they notice nothing.",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def unreleased(commit: str) -> set[str]:
+    """The lines under Unreleased in a commit."""
+    found = UNRELEASED.search(git("show", f"{commit}:{CHANGELOG}"))
+    return {line.strip() for line in found[1].splitlines() if line.strip()} if found is not None else set()
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
