@@ -99,7 +99,7 @@ def test_among_texts_it_is_a_text(given_text: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("given_text", "reason"),
     [
-        ("[1, 2", "not YAML"),
+        ("[1, 2", "not valid YAML"),
         ("a: b", "a mapping, and a text or number is expected"),
         ("- 1", "a list, and a text or number is expected"),
         ({"a": 1}, "a mapping, and a text or number is expected"),

@@ -236,12 +236,13 @@ class Session:
                 what = "a rule says upstream or local, for a field of a resource that no position in a list leads to"
                 raise Refused(f"this cannot hold always: {what}")
             return Step(rules=tuple(rule for rule in rules if rule is not None))
+        # P2: one choice for all alike, where it is made for all of them.
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
+        firsts = {record.fingerprint: record.id for record in records}
+        alike = {one for one, n in counts.items() if n > 1 and n == len(self.alike(firsts[one]))}
         new: dict[object, Made] = {}
         for record in records:
-            # P2: one choice for all alike, where it is made for all of them.
-            alike = counts[record.fingerprint]
-            anywhere = alike > 1 and alike == len(self.alike(record.id))
+            anywhere = record.fingerprint in alike
             meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
             one = made(record, choice, meant, anywhere=anywhere, place=file)
             new[one.key] = one

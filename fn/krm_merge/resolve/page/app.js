@@ -5,9 +5,9 @@ import { automatic } from "./automatic.js";
 import { Card, KEYS, cardAt } from "./card.js";
 import { byId, make } from "./dom.js";
 import { alike, conflicts, load, state, update } from "./state.js";
-import { drawTree } from "./tree.js";
+import { countAgain, drawTree } from "./tree.js";
 
-const FILLED_AT_ONCE = 60;
+const FILLED_AT_ONCE = 8;
 
 /** @type {Map<string, Card>} */
 const cards = new Map();
@@ -51,6 +51,7 @@ function drawAll() {
   drawTree();
   drawHead();
   main.setAttribute("aria-busy", "false");
+  performance.mark("ready");
 }
 
 function drawAutomatic() {
@@ -107,18 +108,20 @@ function take(answer, about) {
   update(answer, about || undefined);
   notice("");
   if (shape() === before) {
-    for (const one of answer.records) {
-      cards.get(one.id)?.draw();
-      for (const id of alike(one)) if (id !== one.id && !answer.words[id]) break;
-    }
-    drawTree();
+    for (const one of answer.records) cards.get(one.id)?.draw();
+    countAgain(answer.records);
     drawHead();
-    drawAutomatic();
+    if (answer.removed.length || answer.records.some((/** @type {any} */ one) => one.status === "automatic")) {
+      drawAutomatic();
+      drawTree();
+    }
   } else {
     drawAll();
   }
-  const card = cards.get(current) ?? cards.get(conflicts()[0]?.id ?? "");
-  if (card) point(card);
+  // What was chosen may have left another conflict in its place.
+  const next = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
+  const card = cards.get(current) ?? cards.get(next?.id ?? "");
+  if (card) show(card);
 }
 
 // ---- what is sent --------------------------------------------------------------------------------------------------
@@ -155,11 +158,13 @@ function choose(card, choice, value) {
   const ids = forAll ? alike(card.record) : [card.id];
   void busy(
     async () => {
+      performance.mark("choose");
       const body = { revision: state.revision, ids, choice, ...(value === undefined ? {} : { value }), ...(always ? { always } : {}) };
       const answer = await ask("/api/choose", body);
       card.forAll = card.always = false;
       point(card);
       take(answer, card.id);
+      requestAnimationFrame(() => setTimeout(() => performance.measure("choice", "choose")));
     },
     (text) => card.say(text),
   );
@@ -170,9 +175,10 @@ function step(what) {
   if (!(what === "undo" ? state.canUndo : state.canRedo)) return;
   void busy(async () => {
     const answer = await ask(`/api/${what}`, { revision: state.revision });
-    const first = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
-    if (first) current = first.id;
     take(answer, current);
+    const first = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
+    const card = cards.get(first?.id ?? "");
+    if (card) show(card);
   });
 }
 
@@ -291,7 +297,7 @@ function onKey(event) {
   else if (choice && card.record.choices.includes(choice)) choice === "value" ? card.edit() : choose(card, choice);
   else if (event.key === "a") card.switch("forAll");
   else if (event.key === "w") card.switch("always");
-  else if (event.key === "c" && card.record.path) card.toggleContext();
+  else if (event.key === "c" && card.record.status === "open") card.toggleContext();
   else return;
   event.preventDefault();
 }
@@ -320,7 +326,7 @@ async function begin() {
   });
   byId("tree").addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
-    const card = cardAt(document.querySelector(link?.getAttribute("href")?.replace("#", "#") ?? "#cards"));
+    const card = cardAt(document.querySelector(link?.getAttribute("href") ?? "#cards"));
     if (!card) return;
     event.preventDefault();
     byId("layout").classList.remove("with-tree");

@@ -22,6 +22,9 @@ const NATURES = { upstream: "up", local: "lo", original: "or" };
 
 const LONGEST = 4000;
 
+// There may be thousands of them: copies are made faster than elements one by one.
+const EMPTY = make("article", { tabindex: "-1" }, make("h3", {}, make("code"), make("span", { class: "res" }), make("span")));
+
 /** @type {WeakMap<HTMLElement, Card>} */
 const cards = new WeakMap();
 
@@ -47,7 +50,15 @@ export class Card {
     this.always = false;
     this.isFilled = false;
     this.showsContext = false;
-    this.element = make("article", { id: `c-${id}`, tabindex: "-1", "aria-labelledby": `t-${id}` });
+    this.element = /** @type {HTMLElement} */ (EMPTY.cloneNode(true));
+    this.element.id = `c-${id}`;
+    this.element.setAttribute("aria-labelledby", `t-${id}`);
+    const head = /** @type {Element} */ (this.element.firstElementChild);
+    head.id = `t-${id}`;
+    const [where, about, pill] = /** @type {HTMLElement[]} */ ([...head.children]);
+    this.where = where;
+    this.about = about;
+    this.pill = pill;
     cards.set(this.element, this);
     this.draw();
   }
@@ -62,15 +73,11 @@ export class Card {
     const isOpen = one.status === "open";
     this.element.className = isOpen ? "open" : "settled";
     const status = isOpen ? "open" : `settled: ${this.outcome()}`;
-    this.element.replaceChildren(
-      make(
-        "h3",
-        { id: `t-${this.id}` },
-        make("code", {}, one.path || resourceOf(one) || one.file),
-        make("span", { class: "res" }, one.path ? resourceOf(one) : ""),
-        make("span", { class: `pill ${isOpen ? "" : "done"}` }, status),
-      ),
-    );
+    if (!this.where || !this.about || !this.pill) return;
+    this.where.textContent = one.path || resourceOf(one) || one.file;
+    this.about.textContent = one.path ? resourceOf(one) : "";
+    this.pill.textContent = status;
+    this.pill.className = isOpen ? "pill" : "pill done";
     if (this.isFilled) this.fill();
   }
 
@@ -106,7 +113,7 @@ export class Card {
     return make(
       "div",
       { class: `side ${NATURES[side]}${picked ? " picked" : ""}` },
-      make("h4", {}, label, picked ? make("span", { class: "kept" }, " chosen") : ""),
+      make("h4", {}, label, picked ? make("span", { class: "kept" }, "chosen") : ""),
       this.value(side, marks),
     );
   }
@@ -158,7 +165,7 @@ export class Card {
     const count = alike(one).length;
     if (count > 1 && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
     if (this.mayBeRule()) more.append(this.toggle("always", "Always here", "w"));
-    if (one.path && !one.redacted) {
+    if (one.path && !one.redacted && one.status === "open") {
       const label = this.showsContext ? "Hide the lines around" : "Show the lines around";
       const made = button(label, "c", { class: "link", "aria-expanded": String(this.showsContext) });
       made.addEventListener("click", () => this.toggleContext());
