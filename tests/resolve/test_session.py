@@ -54,7 +54,7 @@ def said(session: Session) -> list[dict[str, Any]]:
     return [dict(record.to_value()) for record in session.records]
 
 
-def test_what_nobody_settled_is_open_and_keeps_locals_value() -> None:
+def test_what_nobody_settled_is_open() -> None:
     (record,) = replicas(1, 2, 5).records
     assert (record.status, record.values["local"]) == ("open", 5)
     assert "result" not in record.values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from krm_merge.functions.policy.merge_policy import FILE, NO_POLICY, PackagePoli
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Choice, Resolutions
 from krm_merge.packages.files.tree import Changed, Changes, Tree
 from krm_merge.report.record import Context, DecisionRecord, Files, MergeReport, RecordedSide, SideName
@@ -112,9 +112,7 @@ class Session:
     def _put(self, number: int, part: Part) -> None:
         """Takes a part in, and makes the ids of its records this session's own."""
         records = []
-        seen: Counter[str] = Counter()
-        for record in part.records:
-            seen[record.id] += 1
+        for record in _without_consequences(part.records):
             settled = _as_settled(record) if record.status == "open" and not record.choices else record
             while self._by_id.get(settled.id, (number,))[0] != number:
                 # Two documents of one file may name the same resource.
@@ -296,11 +294,12 @@ class Session:
         return Answer(after, sorted(before - {record.id for record in after}))
 
     def _policy(self, choices: Choices, made: Iterable[Made]) -> Policy:
-        """P3. What nothing settles stays open, with local's value meanwhile."""
+        """P3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
         package = self.task.package
         resolutions = [one.resolution for one in made]
         all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))
-        return Policy("local", (*self.task.rules, *choices.rules, *package.rules), resolutions=all_resolutions)
+        winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
+        return Policy(winner, (*self.task.rules, *choices.rules, *package.rules), resolutions=all_resolutions)
 
     # ---- the end -----------------------------------------------------------------------------------------------
 
@@ -330,6 +329,15 @@ class Session:
             for about in (str(record.resource), "None"):
                 order.setdefault((about, record.fingerprint), len(order))
         return sorted(made, key=lambda one: order.get((str(one.resource), one.resolution.fingerprint), len(order)))
+
+
+def _without_consequences(records: Sequence[DecisionRecord]) -> Iterator[DecisionRecord]:
+    """The records without those that only say what an open conflict would lead to if nobody settled it."""
+    asked = [record.path for record in records if record.status == "open" and record.choices]
+    for record in records:
+        is_told = record.status == "open" and not record.choices
+        if not (is_told and any(path and record.path.startswith(path) for path in asked)):
+            yield record
 
 
 def _as_settled(record: DecisionRecord) -> DecisionRecord:

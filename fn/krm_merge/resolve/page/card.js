@@ -264,7 +264,8 @@ export class Card {
     if (!found || !this.sides || asked !== state.revision || !state.records.has(this.id)) return;
     this.sides.replaceChildren(...SIDES.map((side) => this.side(side, found.marks[side])));
     const isShown = this.record.status === "settled" || this.showsContext;
-    if (this.result && isShown) this.drawResult(this.result, found.result);
+    const context = this.record.status === "open" ? (found.local ?? found.upstream) : found.result;
+    if (this.result && isShown) this.drawResult(this.result, context);
   }
 
   /**
@@ -274,7 +275,7 @@ export class Card {
   drawResult(place, context) {
     const one = this.record;
     place.hidden = false;
-    const heading = make("h4", {}, one.status === "open" ? "Now, until it is settled" : "Result");
+    const heading = make("h4", {}, one.status === "open" ? "The lines around" : "Result");
     if (!context) {
       const gone = !("result" in one) && !one.alike;
       place.replaceChildren(heading, gone ? make("p", { class: "gone" }, "nothing is left here") : this.value("result"));
