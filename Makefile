@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test fuzz fuzz-lists kills demo lint format image lock docs bench bench-shapes bench-update clean
+.PHONY: help setup test fuzz fuzz-lists kills demo lint format image lock check-page pictures docs bench bench-shapes bench-update clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,15 @@ lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of
 	$(COMPILE) --output-file constraints.txt pyproject.toml
 	$(COMPILE) --output-file constraints-build.txt --group build
 	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra forges --group dev
+
+# Dependabot does not know of it: a newer one is named here.
+TYPESCRIPT = typescript@5.9
+
+check-page: ## Check the types of the page's scripts
+	npx --yes --package $(TYPESCRIPT) tsc --project tools/page-types.json
+
+pictures: $(STAMP) ## Make the pictures of the README
+	$(WITH_PATH) $(BIN)/python tools/make_pictures.py
 
 docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py

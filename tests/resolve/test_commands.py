@@ -227,7 +227,7 @@ def test_the_terminal_asks_one_by_one(three: Path) -> None:
         "  original  o\n"
         "  upstream  u\n"
         "  yours     l\n"
-        "Settle this [u,l,o,e,a,!,s,z,q,?]? \n"
+        "Settle this [u,l,o,e,a,!,s,z,q,?]? u\n"
     )
     assert done.stderr == "saved l: files: 2 changed, 1 added, 0 deleted; 3 choices are in its MergePolicy\n"
     values = [(three / "l" / f"{n}.yaml").read_text().splitlines()[-1] for n in range(3)]

@@ -84,7 +84,7 @@ def card(page: Page, number: int) -> Locator:
 def test_three_conflicts_are_settled_with_three_clicks_and_saved(page: Page, client: Client) -> None:
     expect(count(page)).to_have_text("3 open · 0 settled")
     expect(page.get_by_role("button", name="Save")).to_be_disabled()
-    for number, name in enumerate(["Take upstream", "Keep yours", "Back to the original"]):
+    for number, name in enumerate(["Take upstream", "Keep yours", "Take original"]):
         card(page, number).get_by_role("button", name=name).click()
         expect(card(page, number).get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
     expect(count(page)).to_have_text("All 3 settled")

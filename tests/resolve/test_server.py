@@ -1,4 +1,4 @@
-"""The server, by HTTP: what the page asks for, and what nobody else gets (W4, W6)."""
+"""The server, by HTTP: what the page asks for, and what nobody else gets."""
 
 from __future__ import annotations
 

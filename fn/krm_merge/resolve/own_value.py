@@ -1,4 +1,4 @@
-"""A value of one's own, as somebody wrote it: read, and refused where it cannot be meant (P4)."""
+"""A value of one's own, as somebody wrote it: read, and refused where it cannot be meant (M4)."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ class Session:
                 what = "a rule says upstream or local, for a field of a resource that no position in a list leads to"
                 raise Refused(f"this cannot hold always: {what}")
             return Step(rules=tuple(rule for rule in rules if rule is not None))
-        # P2: one choice for all alike, where it is made for all of them.
+        # One choice for all alike, where it is made for all of them.
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
         firsts = {record.fingerprint: record.id for record in records}
         alike = {one for one, n in counts.items() if n > 1 and n == len(self.alike(firsts[one]))}
@@ -247,7 +247,7 @@ class Session:
         return Step(made=tuple(new.values()))
 
     def _check(self, identifier: str, choice: Choice, before: Part) -> None:
-        """Whether a conflict is settled as it was chosen to be (P4). Raises Refused."""
+        """Whether a conflict is settled as it was chosen to be (M4). Raises Refused."""
         number, record = self._by_id.get(identifier, (-1, None))
         if record is None or number < 0:
             # What was chosen left no conflict here.
@@ -260,7 +260,7 @@ class Session:
                 raise Refused(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
 
     def _carry_out(self, steps: list[Step], changed: Iterable[Step]) -> Answer:
-        """Goes to another list of steps: what differs is decided once more, and nothing else (W8)."""
+        """Goes to another list of steps: what differs is decided once more, and nothing else."""
         self._steps = steps
         self._choices = Choices.after(steps)
         numbers: set[int] = set()
@@ -294,7 +294,7 @@ class Session:
         return Answer(after, sorted(before - {record.id for record in after}))
 
     def _policy(self, choices: Choices, made: Iterable[Made]) -> Policy:
-        """P3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
+        """M3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
         package = self.task.package
         resolutions = [one.resolution for one in made]
         all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))

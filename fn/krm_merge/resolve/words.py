@@ -72,7 +72,7 @@ def choice_words(record: DecisionRecord, choice: Choice, labels: Labels) -> str:
     said: dict[Choice, str] = {
         "upstream": f"Take {upstream}" if "upstream" in has else "Delete it",
         "local": f"Keep {local}" if "local" in has else "Leave it deleted",
-        "original": f"Back to the {labels.original.lower()}",
+        "original": f"Take {labels.original.lower()}",
         "upstream-then-local": f"Both, {upstream} first",
         "local-then-upstream": f"Both, {local} first",
         "value": "Edit",

@@ -226,7 +226,7 @@ function end(title, text, files) {
 async function reload() {
   load(await ask("/api/report"));
   drawAll();
-  const named = { upstream: "take", local: "keep", original: "back to the" };
+  const named = { upstream: "take", local: "keep", original: "take" };
   for (const [side, verb] of Object.entries(named)) {
     const place = document.querySelector(`#keys [data-side=${side}]`);
     if (place) place.textContent = `${verb} ${state.labels[side]?.toLowerCase()}`;

@@ -134,7 +134,7 @@ export class Card {
     if (text === null) return make("p", { class: "gone" }, "original" in one && side !== "original" ? "deleted" : "nothing");
     if (text === "") return make("p", { class: "gone" }, "empty text");
     const long = text.length > LONGEST;
-    const pieces = long || !marks ? [text.slice(0, LONGEST)] : marks.map(([piece, isNew]) => (isNew ? make("mark", {}, piece) : piece));
+    const pieces = long || !marks ? [text.slice(0, LONGEST)] : marks.flatMap(([piece, isNew]) => (isNew ? marked(piece) : [piece]));
     const more = long ? make("button", { type: "button", class: "link more" }, `Show all ${text.length} characters`) : null;
     const shown = make("pre", { class: "v", tabindex: text.length > 400 ? "0" : null }, ...pieces);
     more?.addEventListener("click", () => {
@@ -166,7 +166,7 @@ export class Card {
     if (count > 1 && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
     if (this.mayBeRule()) more.append(this.toggle("always", "Always here", "w"));
     if (one.path && !one.redacted && one.status === "open") {
-      const label = this.showsContext ? "Hide the lines around" : "Show the lines around";
+      const label = this.showsContext ? "Hide context" : "Show in context";
       const made = button(label, "c", { class: "link", "aria-expanded": String(this.showsContext) });
       made.addEventListener("click", () => this.toggleContext());
       more.append(made);
@@ -275,7 +275,7 @@ export class Card {
   drawResult(place, context) {
     const one = this.record;
     place.hidden = false;
-    const heading = make("h4", {}, one.status === "open" ? "The lines around" : "Result");
+    const heading = make("h4", {}, one.status === "open" ? "In context, as you have it" : "Result");
     if (!context) {
       const gone = !("result" in one) && !one.alike;
       place.replaceChildren(heading, gone ? make("p", { class: "gone" }, "nothing is left here") : this.value("result"));
@@ -284,8 +284,19 @@ export class Card {
     const lines = context.lines.map((line, at) =>
       make("span", { class: at >= context.start && at < context.stop ? "here" : null }, `${line}\n`),
     );
-    place.replaceChildren(heading, make("pre", { tabindex: "0", "aria-label": "The lines around" }, ...lines));
+    place.replaceChildren(heading, make("pre", { tabindex: "0", "aria-label": "Lines around" }, ...lines));
   }
+}
+
+/**
+ * A piece that is new, its white space around apart.
+ * @param {string} piece
+ * @returns {(string | Node)[]}
+ */
+function marked(piece) {
+  const core = piece.trim();
+  const at = piece.indexOf(core);
+  return core ? [piece.slice(0, at), make("mark", {}, core), piece.slice(at + core.length)] : [make("mark", {}, piece)];
 }
 
 /** @param {Record<string, string>} labels */

@@ -1,4 +1,4 @@
-"""What the page may ask for, as plain values: reads a session, and carries out what is chosen (W4)."""
+"""What the page may ask for, as plain values: reads a session, and carries out what is chosen."""
 
 from __future__ import annotations
 

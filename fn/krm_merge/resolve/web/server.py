@@ -1,4 +1,4 @@
-"""Serves the page of one session on 127.0.0.1, until it is saved or closed (W4, W6)."""
+"""Serves the page of one session on 127.0.0.1, until it is saved or closed."""
 
 from __future__ import annotations
 
