@@ -93,6 +93,7 @@ bench: $(STAMP) ## Measure start-up time, run time and memory
 	$(WITH_PATH) $(BIN)/python -m benchmarks.patch
 	$(WITH_PATH) $(BIN)/python -m benchmarks.transform
 	$(WITH_PATH) $(BIN)/python -m benchmarks.components
+	$(WITH_PATH) $(BIN)/python -m benchmarks.page
 
 bench-shapes: $(STAMP) ## Measure merges of whole packages of every shape and size
 	$(WITH_PATH) $(BIN)/python -m benchmarks.whole

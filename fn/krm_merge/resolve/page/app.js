@@ -8,10 +8,13 @@ import { alike, conflicts, load, state, update } from "./state.js";
 import { countAgain, drawTree } from "./tree.js";
 
 const FILLED_AT_ONCE = 8;
+const DRAWN_AT_ONCE = 200;
 
 /** @type {Map<string, Card>} */
 const cards = new Map();
 let current = "";
+/** @type {import("./state.js").Decision[]} */
+let pending = [];
 let isOver = false;
 let isBusy = false;
 
@@ -32,12 +35,26 @@ function drawAll() {
   cards.clear();
   near.disconnect();
   main.replaceChildren();
-  let file = "";
-  let section = main;
-  for (const one of conflicts()) {
-    if (one.file !== file || section === main) {
-      file = one.file;
-      section = make("section", { "aria-label": file }, make("h2", {}, make("code", {}, file)));
+  pending = conflicts();
+  if (!pending.length) main.append(make("p", { class: "empty" }, "No conflicts: nothing was changed on both sides in different ways."));
+  drawSome(DRAWN_AT_ONCE);
+  drawHead();
+  main.setAttribute("aria-busy", "false");
+  performance.mark("ready");
+  if (pending.length) setTimeout(drawRest);
+  else drawRest();
+}
+
+/**
+ * Draws the next of the cards that are not there yet.
+ * @param {number} most
+ */
+function drawSome(most) {
+  const main = byId("cards");
+  for (const one of pending.splice(0, most)) {
+    let section = main.lastElementChild;
+    if (!(section instanceof HTMLElement) || section.dataset.file !== one.file) {
+      section = make("section", { "aria-label": one.file, "data-file": one.file }, make("h2", {}, make("code", {}, one.file)));
       main.append(section);
     }
     const card = new Card(one.id, choose);
@@ -46,12 +63,15 @@ function drawAll() {
     if (cards.size <= FILLED_AT_ONCE) card.fill();
     else near.observe(card.element);
   }
-  if (!cards.size) main.append(make("p", { class: "empty" }, "No conflicts: nothing was changed on both sides in different ways."));
+}
+
+/** Draws all that is not there yet: what can be seen comes first. */
+function drawRest() {
+  drawSome(Infinity);
   drawAutomatic();
   drawTree();
-  drawHead();
-  main.setAttribute("aria-busy", "false");
-  performance.mark("ready");
+  const card = cards.get(current);
+  if (card) point(card);
 }
 
 function drawAutomatic() {
@@ -103,11 +123,13 @@ function notice(text) {
  * @param {string} about
  */
 function take(answer, about) {
-  const shape = () => conflicts().map((one) => one.id).join();
-  const before = shape();
+  if (pending.length) drawRest();
+  const isAtOnce = answer.records.every((/** @type {any} */ one) => cards.has(one.id) === (one.status !== "automatic"));
+  const stays = cards.has(current);
+  const focused = byId("cards").contains(document.activeElement) ? document.activeElement : null;
   update(answer, about || undefined);
   notice("");
-  if (shape() === before) {
+  if (isAtOnce && !answer.removed.some((/** @type {string} */ id) => cards.has(id))) {
     for (const one of answer.records) cards.get(one.id)?.draw();
     countAgain(answer.records);
     drawHead();
@@ -120,8 +142,21 @@ function take(answer, about) {
   }
   // What was chosen may have left another conflict in its place.
   const next = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
-  const card = cards.get(current) ?? cards.get(next?.id ?? "");
-  if (card) show(card);
+  const card = cards.get(current);
+  if (card && stays) point(card);
+  else if (next) show(/** @type {Card} */ (cards.get(next.id)));
+  if (focused && !document.contains(focused)) refocus(cards.get(current), focused.getAttribute("data-choice"));
+}
+
+/**
+ * Puts the focus back on what was drawn anew.
+ * @param {Card | undefined} card
+ * @param {string | null} choice
+ */
+function refocus(card, choice) {
+  const button = card?.element.querySelector(`[data-choice="${choice ?? ""}"]`);
+  const place = button instanceof HTMLElement ? button : card?.element;
+  place?.focus({ preventScroll: true });
 }
 
 // ---- what is sent --------------------------------------------------------------------------------------------------
@@ -250,6 +285,7 @@ function point(card) {
  * @param {boolean} amongOpen
  */
 function go(by, amongOpen) {
+  if (pending.length) drawRest();
   const ids = conflicts().map((one) => one.id);
   let at = ids.indexOf(current);
   for (let tried = 0; tried < ids.length; tried++) {
