@@ -211,6 +211,20 @@ def test_every_nature_has_a_card(context: BrowserContext, said: list[str]) -> No
         assert client.host.is_saved
 
 
+def test_what_was_merged_without_a_conflict_can_be_overruled(context: BrowserContext, said: list[str]) -> None:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: %s}\n"
+    with served(task_of(*({"c.yaml": (head % value).encode()} for value in ("x", "y", "x")))) as client:
+        page = opened(context, client)
+        expect(count(page)).to_have_text("No conflicts")
+        page.locator("#automatic > summary").click()
+        page.get_by_role("button", name="Overrule").click()
+        page.locator("#automatic article").get_by_role("button", name="Keep yours").click()
+        expect(count(page)).to_have_text("All 1 settled")
+        expect(card(page, 0).locator(".pill")).to_have_text("settled: yours")
+        page.keyboard.press("z")
+        expect(count(page)).to_have_text("No conflicts")
+
+
 # ---- what happens meanwhile ----------------------------------------------------------------------------------------
 
 

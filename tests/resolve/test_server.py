@@ -41,7 +41,7 @@ def raw(client: Client, request: str) -> bytes:
 def test_the_report_is_the_merge_report_and_its_revision(client: Client) -> None:
     report = client.report()
     assert (report["apiVersion"], report["kind"], report["revision"]) == ("fn.kpt.dev/v1alpha1", "MergeReport", 0)
-    assert report["counts"] == {"open": 2, "settled": 0, "automatic": 0, "files": 0}
+    assert report["counts"] == {"open": 2, "settled": 0, "automatic": 0, "files": 2}
     (first, second) = report["records"]
     assert (first["original"], first["upstream"], first["local"]) == ("o", "u", "l")
     assert report["wordings"][report["words"][first["id"]]]["said"] == "Upstream and you changed the same value."

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from krm_merge.packages.files.tree import File
 
 _NO_VALUE = object()
+_OF_VALUES = ("V2", "V6", "V10")
+"""Rules by which values merge without a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Session:
         """Takes a part in, and makes the ids of its records this session's own."""
         records = []
         for record in _without_consequences(part.records):
-            settled = _as_settled(record) if record.status == "open" and not record.choices else record
+            settled = _as_settled(record) if record.status == "open" and not record.choices else _overrulable(record)
             while self._by_id.get(settled.id, (number,))[0] != number:
                 # Two documents of one file may name the same resource.
                 settled = replace(settled, id=f"{settled.id}-{number}")
@@ -343,6 +345,14 @@ def _without_consequences(records: Sequence[DecisionRecord]) -> Iterator[Decisio
 def _as_settled(record: DecisionRecord) -> DecisionRecord:
     """What nobody can choose about is as the rules have it."""
     return replace(record, status="settled", settled_by="policy")
+
+
+def _overrulable(record: DecisionRecord) -> DecisionRecord:
+    """What was merged without a conflict, with what can be chosen instead: for values that a side changed."""
+    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text")
+    if record.status != "automatic" or not is_value or "original" not in record.values:
+        return record
+    return replace(record, choices=("upstream", "local", "value"))
 
 
 def _named(record: DecisionRecord) -> str:

@@ -76,7 +76,7 @@ function drawRest() {
 
 function drawAutomatic() {
   document.getElementById("automatic")?.remove();
-  const folded = automatic();
+  const folded = automatic(choose);
   if (folded) byId("cards").append(folded);
 }
 
@@ -197,7 +197,7 @@ function choose(card, choice, value) {
       const body = { revision: state.revision, ids, choice, ...(value === undefined ? {} : { value }), ...(always ? { always } : {}) };
       const answer = await ask("/api/choose", body);
       card.forAll = card.always = false;
-      point(card);
+      if (cards.has(card.id)) point(card);
       take(answer, card.id);
       requestAnimationFrame(() => setTimeout(() => performance.measure("choice", "choose")));
     },
@@ -358,7 +358,7 @@ async function begin() {
   for (const [id, what] of Object.entries(BUTTONS)) byId(id).addEventListener("click", what);
   byId("cards").addEventListener("focusin", (event) => {
     const card = cardAt(/** @type {Element} */ (event.target));
-    if (card && card.id !== current) point(card);
+    if (card && card.id !== current && cards.get(card.id) === card) point(card);
   });
   byId("tree").addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;

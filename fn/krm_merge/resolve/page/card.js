@@ -72,7 +72,7 @@ export class Card {
     const one = this.record;
     const isOpen = one.status === "open";
     this.element.className = isOpen ? "open" : "settled";
-    const status = isOpen ? "open" : `settled: ${this.outcome()}`;
+    const status = isOpen ? "open" : one.status === "settled" ? `settled: ${this.outcome()}` : "merged without conflict";
     if (!this.where || !this.about || !this.pill) return;
     this.where.textContent = one.path || resourceOf(one) || one.file;
     this.about.textContent = one.path ? resourceOf(one) : "";
