@@ -219,7 +219,7 @@ def test_what_was_merged_without_a_conflict_can_be_overruled(context: BrowserCon
         page.locator("#automatic > summary").click()
         page.get_by_role("button", name="Overrule").click()
         page.locator("#automatic article").get_by_role("button", name="Keep yours").click()
-        expect(count(page)).to_have_text("All 1 settled")
+        expect(count(page)).to_have_text("Settled")
         expect(card(page, 0).locator(".pill")).to_have_text("settled: yours")
         page.keyboard.press("z")
         expect(count(page)).to_have_text("No conflicts")
@@ -300,7 +300,7 @@ def test_hidden_values_are_not_on_the_page(context: BrowserContext, said: list[s
         page = opened(context, client)
         expect(card(page, 0).locator(".side").nth(1)).to_contain_text("hidden value, differs")
         page.keyboard.press("l")
-        expect(count(page)).to_have_text("All 1 settled")
+        expect(count(page)).to_have_text("Settled")
         assert "hush" not in page.content()
 
 

@@ -55,7 +55,8 @@ def happened(record: DecisionRecord, labels: Labels) -> str:
     thing = _THINGS.get(record.nature, "value")
     u, l = labels.upstream_who, labels.local_who  # noqa: E741
     if record.status == "automatic":
-        text = record.message
+        one_side = record.message in ("added", "changed", "removed")
+        text = f"{u} {record.message} this, and {l} left it as it was" if one_side else record.message
     elif "upstream" not in has and "local" in has and "original" in has:
         text = f"{u} deleted this {thing}, and {l} changed it"
     elif "local" not in has and "upstream" in has and "original" in has:

@@ -87,7 +87,7 @@ function drawHead() {
   const refs = ["original", "upstream"].flatMap((side) => state.sides[side]?.ref ?? []);
   byId("refs").textContent = refs.length === 2 && refs[0] !== "base" ? refs.join(" → ") : "";
   document.title = `${state.package}: ${state.open ? `${state.open} open` : "all settled"}`;
-  const said = state.open ? `${state.open} open · ${settled} settled` : total ? `All ${total} settled` : "No conflicts";
+  const said = state.open ? `${state.open} open · ${settled} settled` : total > 1 ? `All ${total} settled` : total ? "Settled" : "No conflicts";
   const count = byId("count");
   if (count.textContent !== said) count.textContent = said;
   count.className = state.open ? "" : "done";
@@ -304,6 +304,11 @@ function show(card) {
   point(card);
   card.element.focus({ preventScroll: true });
   card.element.scrollIntoView({ block: "nearest" });
+  const tree = byId("tree");
+  const link = tree.querySelector(".on");
+  if (link instanceof HTMLElement && (link.offsetTop < tree.scrollTop || link.offsetTop > tree.scrollTop + tree.clientHeight - 40)) {
+    tree.scrollTop = link.offsetTop - tree.clientHeight / 2;
+  }
 }
 
 // ---- keys and buttons ----------------------------------------------------------------------------------------------
