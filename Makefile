@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock docs bench bench-shapes bench-update clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page pictures docs bench bench-shapes bench-update clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,6 +83,15 @@ lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of
 	$(COMPILE) --output-file constraints-build.txt --group build
 	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra forges --group dev
 
+# Dependabot does not know of it: a newer one is named here.
+TYPESCRIPT = typescript@5.9
+
+check-page: ## Check the types of the page's scripts
+	npx --yes --package $(TYPESCRIPT) tsc --project tools/page-types.json
+
+pictures: $(STAMP) ## Make the pictures of the README
+	$(WITH_PATH) $(BIN)/python tools/make_pictures.py
+
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 
@@ -91,6 +100,7 @@ bench: $(STAMP) ## Measure start-up time, run time and memory
 	$(WITH_PATH) $(BIN)/python -m benchmarks.patch
 	$(WITH_PATH) $(BIN)/python -m benchmarks.transform
 	$(WITH_PATH) $(BIN)/python -m benchmarks.components
+	$(WITH_PATH) $(BIN)/python -m benchmarks.page
 
 bench-shapes: $(STAMP) ## Measure merges of whole packages of every shape and size
 	$(WITH_PATH) $(BIN)/python -m benchmarks.whole

@@ -5,7 +5,7 @@ import gc
 import os
 import shutil
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -63,9 +63,29 @@ def missing_kubectl() -> str | None:
     return "kubectl is not on PATH; install it: https://kubernetes.io/docs/tasks/tools"
 
 
-PREREQUISITES = {"kpt": missing_kpt, "docker": missing_engine, "kubectl": missing_kubectl}
+@functools.cache
+def chromium() -> str | None:
+    """The browser of tests marked `browser`: the one that KRM_MERGE_CHROMIUM names, else one on PATH."""
+    given = os.environ.get("KRM_MERGE_CHROMIUM")
+    names = [given] if given else ["chromium", "chromium-browser", "google-chrome"]
+    return next((found for name in names if (found := shutil.which(name))), None)
+
+
+def missing_browser() -> str | None:
+    """Why tests marked `browser` cannot run here; None where they can."""
+    if chromium():
+        return None
+    return "Chromium is not on PATH; on Debian: apt-get install chromium; elsewhere name one in KRM_MERGE_CHROMIUM"
+
+
+PREREQUISITES: dict[str, Callable[[], str | None]] = {
+    "kpt": missing_kpt,
+    "docker": missing_engine,
+    "kubectl": missing_kubectl,
+    "browser": missing_browser,
+}
 # kubectl is not among what CI installs.
-NEVER_SKIPPED_IN_CI = ("kpt", "docker")
+NEVER_SKIPPED_IN_CI = ("kpt", "docker", "browser")
 
 
 def needs_prerequisite(item: pytest.Item) -> bool:
@@ -91,7 +111,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a kpt or docker test that was skipped, by whatever means, counts as failed."""
+    """In CI a kpt, docker or browser test that was skipped, by whatever means, counts as failed."""
     report = yield
     if IN_CI and report.skipped and not hasattr(report, "wasxfail") and needs_prerequisite(item):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr

@@ -3,7 +3,9 @@
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,12 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
         for number, line in enumerate(text.splitlines(), 1):
             found += [f"{name}:{number}: {path}" for path in MACHINE_PATH.findall(line)]
     assert found == []
+
+
+def test_the_page_of_conflicts_is_in_the_wheel(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    page = {f"krm_merge/resolve/page/{file.name}" for file in (ROOT / "fn/krm_merge/resolve/page").iterdir()}
+    assert len(page) > 5
+    assert page <= set(zipfile.ZipFile(wheel).namelist())

@@ -1,4 +1,4 @@
-"""The server, by HTTP: what the page asks for, and what nobody else gets (W4, W6)."""
+"""The server, by HTTP: what the page asks for, and what nobody else gets."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def raw(client: Client, request: str) -> bytes:
 def test_the_report_is_the_merge_report_and_its_revision(client: Client) -> None:
     report = client.report()
     assert (report["apiVersion"], report["kind"], report["revision"]) == ("fn.kpt.dev/v1alpha1", "MergeReport", 0)
-    assert report["counts"] == {"open": 2, "settled": 0, "automatic": 0, "files": 0}
+    assert report["counts"] == {"open": 2, "settled": 0, "automatic": 0, "files": 2}
     (first, second) = report["records"]
     assert (first["original"], first["upstream"], first["local"]) == ("o", "u", "l")
-    assert report["words"][first["id"]]["said"] == "Upstream and you changed the same value."
+    assert report["wordings"][report["words"][first["id"]]]["said"] == "Upstream and you changed the same value."
     assert first["fingerprint"] == second["fingerprint"]
 
 
@@ -87,7 +87,7 @@ def test_an_old_revision_is_refused_and_changes_nothing(client: Client) -> None:
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"choice": "value", "value": "[1"}, "not YAML"),
+        ({"choice": "value", "value": "[1"}, "not valid YAML"),
         ({"choice": "value", "value": {"a": 1}}, "a mapping, and a text or number is expected"),
         ({"choice": "value"}, "a value is given with the choice value"),
         ({"choice": "local", "value": 1}, "only with that"),

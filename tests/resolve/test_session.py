@@ -54,7 +54,7 @@ def said(session: Session) -> list[dict[str, Any]]:
     return [dict(record.to_value()) for record in session.records]
 
 
-def test_what_nobody_settled_is_open_and_keeps_locals_value() -> None:
+def test_what_nobody_settled_is_open() -> None:
     (record,) = replicas(1, 2, 5).records
     assert (record.status, record.values["local"]) == ("open", 5)
     assert "result" not in record.values
@@ -99,7 +99,7 @@ def test_among_texts_it_is_a_text(given_text: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("given_text", "reason"),
     [
-        ("[1, 2", "not YAML"),
+        ("[1, 2", "not valid YAML"),
         ("a: b", "a mapping, and a text or number is expected"),
         ("- 1", "a list, and a text or number is expected"),
         ({"a": 1}, "a mapping, and a text or number is expected"),
@@ -314,6 +314,38 @@ def test_values_of_secrets_are_nowhere(name: str) -> None:
         seen += [session.contexts(record.id), session.choose([record.id], "local").records, session.save().made]
     text = repr(seen)
     assert not any(value in text for value in values)
+
+
+@pytest.mark.parametrize(
+    ("texts", "choice", "result"),
+    [
+        (("replicas: 1", "replicas: 2", "replicas: 1"), "local", "replicas: 1"),
+        (("replicas: 1", "replicas: 1", "replicas: 2"), "upstream", "replicas: 1"),
+        (("replicas: 1", "replicas: 2", "replicas: 1"), "value", "replicas: 7"),
+        (("replicas: 1", "paused: true", "replicas: 1"), "local", "replicas: 1"),
+    ],
+)
+def test_what_was_merged_without_a_conflict_can_be_overruled(
+    texts: tuple[str, str, str], choice: Choice, result: str
+) -> None:
+    session = of_texts(*(f"{DEPLOYMENT}  {text}\n  minReadySeconds: 3\n" for text in texts))
+    if not session.records:
+        # What only local changed is no decision of the merge.
+        return
+    record = next(record for record in session.records if record.path == "spec.replicas")
+    assert (record.status, session.open) == ("automatic", [])
+    answer = session.choose([record.id], choice, *([7] if choice == "value" else []))
+    (settled,) = [one for one in answer.records if one.id == record.id]
+    assert (settled.status, settled.chosen) == ("settled", choice)
+    files = written(session)
+    assert result in files["c.yaml"].decode()
+    # Law D, whoever merges again.
+    sides = [{"c.yaml": f"{DEPLOYMENT}  {text}\n  minReadySeconds: 3\n".encode()} for text in texts[:2]]
+    again = session_of(sides[0], sides[1], files)
+    assert again.open == []
+    assert written(again) == files
+    session.undo()
+    assert session.record(record.id).status == "automatic"
 
 
 CHOICES: Sequence[Choice] = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream")

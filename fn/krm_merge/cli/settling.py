@@ -51,9 +51,10 @@ def _say(text: str) -> None:
 def _read(prompt: str) -> str | None:
     click.echo(prompt, nl=False)
     line = sys.stdin.readline()
+    answer = line.rstrip("\r\n")
     if not sys.stdin.isatty():
-        click.echo()
-    return line.rstrip("\r\n") if line else None
+        click.echo(terminal_line(answer))
+    return answer if line else None
 
 
 def _edit(text: str) -> str | None:

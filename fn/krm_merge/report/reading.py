@@ -81,7 +81,7 @@ class _Reader:
             compared = [resource_content(None if m is None else m.root) for m in _three(outcome)]
         choices = _choices(decision, sides, secret) if status != "automatic" else ()
         return DecisionRecord(
-            id=self._id(file, str(resource or ""), path, nature, decision.rule),
+            id=self._id(file, str(resource or ""), path, nature),
             file=file,
             resource=resource,
             path=path,
@@ -117,7 +117,7 @@ class _Reader:
         choices = _choices_of_file(data) if status != "automatic" and not secret else ()
         compared = [file_content(data[side]) for side in ("original", "upstream", "local")]
         return DecisionRecord(
-            id=self._id(file, "", "", nature, decision.rule),
+            id=self._id(file, "", "", nature),
             file=file,
             resource=None,
             path="",

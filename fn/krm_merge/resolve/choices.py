@@ -1,4 +1,4 @@
-"""What was chosen in a session, step by step: choices on single conflicts, and rules for their places (P2, P6)."""
+"""What was chosen in a session, step by step: choices on single conflicts, and rules for their places."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def made(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool
 
 
 def rule_for(record: DecisionRecord, choice: Choice, place: str) -> Rule | None:
-    """The rule that makes a choice hold at its place for good, as narrow as that (P6); None where none can be."""
+    """The rule that makes a choice hold at its place for good, as narrow as that; None where none can be."""
     if record.resource is None or choice not in ("upstream", "local"):
         return None
     path = parse_path(record.path) if record.path else ()

@@ -1,4 +1,4 @@
-"""Choices on the disk as they are made, beside the package: a session that is killed loses none (W5)."""
+"""Choices on the disk as they are made, beside the package: a session that is killed loses none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A value of one's own, as somebody wrote it: read, and refused where it cannot be meant (P4)."""
+"""A value of one's own, as somebody wrote it: read, and refused where it cannot be meant (M4)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def _read(text: str) -> Value:
     try:
         node = read(text)
     except (TextError, RecursionError) as error:
-        raise Refused(f"this is not YAML: {error}; write it in quotes to have it as a text") from None
+        why = str(error) if isinstance(error, TextError) else "not valid YAML: it is too deep"
+        raise Refused(f"{why}; write it in quotes to have it as a text") from None
     if node is None and not text.strip():
         raise Refused("there is no value; write null or '' for an empty one")
     return to_value(node)

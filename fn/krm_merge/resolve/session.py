@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from krm_merge.functions.policy.merge_policy import FILE, NO_POLICY, PackagePoli
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Choice, Resolutions
 from krm_merge.packages.files.tree import Changed, Changes, Tree
 from krm_merge.report.record import Context, DecisionRecord, Files, MergeReport, RecordedSide, SideName
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from krm_merge.packages.files.tree import File
 
 _NO_VALUE = object()
+_OF_VALUES = ("V2", "V6", "V10")
+"""Rules by which values merge without a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,8 @@ class Session:
     def _put(self, number: int, part: Part) -> None:
         """Takes a part in, and makes the ids of its records this session's own."""
         records = []
-        seen: Counter[str] = Counter()
-        for record in part.records:
-            seen[record.id] += 1
-            settled = _as_settled(record) if record.status == "open" and not record.choices else record
+        for record in _without_consequences(part.records):
+            settled = _as_settled(record) if record.status == "open" and not record.choices else _overrulable(record)
             while self._by_id.get(settled.id, (number,))[0] != number:
                 # Two documents of one file may name the same resource.
                 settled = replace(settled, id=f"{settled.id}-{number}")
@@ -236,19 +236,20 @@ class Session:
                 what = "a rule says upstream or local, for a field of a resource that no position in a list leads to"
                 raise Refused(f"this cannot hold always: {what}")
             return Step(rules=tuple(rule for rule in rules if rule is not None))
+        # One choice for all alike, where it is made for all of them.
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
+        firsts = {record.fingerprint: record.id for record in records}
+        alike = {one for one, n in counts.items() if n > 1 and n == len(self.alike(firsts[one]))}
         new: dict[object, Made] = {}
         for record in records:
-            # P2: one choice for all alike, where it is made for all of them.
-            alike = counts[record.fingerprint]
-            anywhere = alike > 1 and alike == len(self.alike(record.id))
+            anywhere = record.fingerprint in alike
             meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
             one = made(record, choice, meant, anywhere=anywhere, place=file)
             new[one.key] = one
         return Step(made=tuple(new.values()))
 
     def _check(self, identifier: str, choice: Choice, before: Part) -> None:
-        """Whether a conflict is settled as it was chosen to be (P4). Raises Refused."""
+        """Whether a conflict is settled as it was chosen to be (M4). Raises Refused."""
         number, record = self._by_id.get(identifier, (-1, None))
         if record is None or number < 0:
             # What was chosen left no conflict here.
@@ -261,7 +262,7 @@ class Session:
                 raise Refused(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
 
     def _carry_out(self, steps: list[Step], changed: Iterable[Step]) -> Answer:
-        """Goes to another list of steps: what differs is decided once more, and nothing else (W8)."""
+        """Goes to another list of steps: what differs is decided once more, and nothing else."""
         self._steps = steps
         self._choices = Choices.after(steps)
         numbers: set[int] = set()
@@ -295,11 +296,12 @@ class Session:
         return Answer(after, sorted(before - {record.id for record in after}))
 
     def _policy(self, choices: Choices, made: Iterable[Made]) -> Policy:
-        """P3. What nothing settles stays open, with local's value meanwhile."""
+        """M3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
         package = self.task.package
         resolutions = [one.resolution for one in made]
         all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))
-        return Policy("local", (*self.task.rules, *choices.rules, *package.rules), resolutions=all_resolutions)
+        winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
+        return Policy(winner, (*self.task.rules, *choices.rules, *package.rules), resolutions=all_resolutions)
 
     # ---- the end -----------------------------------------------------------------------------------------------
 
@@ -331,9 +333,26 @@ class Session:
         return sorted(made, key=lambda one: order.get((str(one.resource), one.resolution.fingerprint), len(order)))
 
 
+def _without_consequences(records: Sequence[DecisionRecord]) -> Iterator[DecisionRecord]:
+    """The records without those that only say what an open conflict would lead to if nobody settled it."""
+    asked = [record.path for record in records if record.status == "open" and record.choices]
+    for record in records:
+        is_told = record.status == "open" and not record.choices
+        if not (is_told and any(path and record.path.startswith(path) for path in asked)):
+            yield record
+
+
 def _as_settled(record: DecisionRecord) -> DecisionRecord:
     """What nobody can choose about is as the rules have it."""
     return replace(record, status="settled", settled_by="policy")
+
+
+def _overrulable(record: DecisionRecord) -> DecisionRecord:
+    """What was merged without a conflict, with what can be chosen instead: for values that a side changed."""
+    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text")
+    if record.status != "automatic" or not is_value or "original" not in record.values:
+        return record
+    return replace(record, choices=("upstream", "local", "value"))
 
 
 def _named(record: DecisionRecord) -> str:

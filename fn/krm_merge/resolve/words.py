@@ -55,7 +55,8 @@ def happened(record: DecisionRecord, labels: Labels) -> str:
     thing = _THINGS.get(record.nature, "value")
     u, l = labels.upstream_who, labels.local_who  # noqa: E741
     if record.status == "automatic":
-        text = record.message
+        one_side = record.message in ("added", "changed", "removed")
+        text = f"{u} {record.message} this, and {l} left it as it was" if one_side else record.message
     elif "upstream" not in has and "local" in has and "original" in has:
         text = f"{u} deleted this {thing}, and {l} changed it"
     elif "local" not in has and "upstream" in has and "original" in has:
@@ -72,7 +73,7 @@ def choice_words(record: DecisionRecord, choice: Choice, labels: Labels) -> str:
     said: dict[Choice, str] = {
         "upstream": f"Take {upstream}" if "upstream" in has else "Delete it",
         "local": f"Keep {local}" if "local" in has else "Leave it deleted",
-        "original": f"Back to the {labels.original.lower()}",
+        "original": f"Take {labels.original.lower()}",
         "upstream-then-local": f"Both, {upstream} first",
         "local-then-upstream": f"Both, {local} first",
         "value": "Edit",

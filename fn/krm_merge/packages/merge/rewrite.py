@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from collections.abc import Sequence as Several
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -26,20 +27,25 @@ Place = tuple[str, int]
 """A file, and which document of it."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Plan:
     """What becomes of documents: local's by their place, and those of upstream that come to a file.
 
-    `rows` are the places of each resource in original, upstream and local.
+    `rows` are the places of each resource in original, upstream and local; all of them are known before a file is
+    asked for.
     """
 
     edited: dict[Place, bytes | None] = field(default_factory=dict)
     added: dict[str, list[tuple[Member, bytes]]] = field(default_factory=dict)
     rows: list[tuple[Place | None, Place | None, Place | None]] = field(default_factory=list)
 
-    def keys(self, side: int) -> dict[Place, Hashable]:
-        """By place, what the documents of a side are known by."""
-        return {place: row for row, places in enumerate(self.rows) if (place := places[side]) is not None}
+    @cached_property
+    def keys(self) -> Several[dict[Place, Hashable]]:
+        """For each side by place, what its documents are known by."""
+        return [
+            {place: row for row, places in enumerate(self.rows) if (place := places[side]) is not None}
+            for side in range(3)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +188,11 @@ class Rewrite:
     def _order(self, path: str, plan: _Plan, kept: list[int], added: list[tuple[Member, bytes]]) -> list[int]:
         """The places of local's documents, and -1, -2 ... for the added ones, in the order of the merged file."""
         in_place = [*kept, *(-1 - at for at in range(len(added)))]
-        keys = [_Keys(side, path, plan.keys(at)) for at, side in enumerate((self.original, self.upstream, self.local))]
+        keys = [_Keys(side, path, plan.keys[at]) for at, side in enumerate((self.original, self.upstream, self.local))]
         if not added and (keys[0].same_order(keys[1]) or len(kept) < 2):
             return in_place
         new: dict[Hashable, list[int]] = {
-            ((plan.keys(1)[member.place, member.index],), 0): [-1 - at] for at, (member, _) in enumerate(added)
+            ((plan.keys[1][member.place, member.index],), 0): [-1 - at] for at, (member, _) in enumerate(added)
         }
         orders = [side.of_documents(keys[0]) for side in keys]
         front, places = keys[2].places(keys[0], set(kept))

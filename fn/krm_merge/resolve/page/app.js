@@ -5,13 +5,16 @@ import { automatic } from "./automatic.js";
 import { Card, KEYS, cardAt } from "./card.js";
 import { byId, make } from "./dom.js";
 import { alike, conflicts, load, state, update } from "./state.js";
-import { drawTree } from "./tree.js";
+import { countAgain, drawTree } from "./tree.js";
 
-const FILLED_AT_ONCE = 60;
+const FILLED_AT_ONCE = 8;
+const DRAWN_AT_ONCE = 200;
 
 /** @type {Map<string, Card>} */
 const cards = new Map();
 let current = "";
+/** @type {import("./state.js").Decision[]} */
+let pending = [];
 let isOver = false;
 let isBusy = false;
 
@@ -32,12 +35,26 @@ function drawAll() {
   cards.clear();
   near.disconnect();
   main.replaceChildren();
-  let file = "";
-  let section = main;
-  for (const one of conflicts()) {
-    if (one.file !== file || section === main) {
-      file = one.file;
-      section = make("section", { "aria-label": file }, make("h2", {}, make("code", {}, file)));
+  pending = conflicts();
+  if (!pending.length) main.append(make("p", { class: "empty" }, "No conflicts: nothing was changed on both sides in different ways."));
+  drawSome(DRAWN_AT_ONCE);
+  drawHead();
+  main.setAttribute("aria-busy", "false");
+  performance.mark("ready");
+  if (pending.length) setTimeout(drawRest);
+  else drawRest();
+}
+
+/**
+ * Draws the next of the cards that are not there yet.
+ * @param {number} most
+ */
+function drawSome(most) {
+  const main = byId("cards");
+  for (const one of pending.splice(0, most)) {
+    let section = main.lastElementChild;
+    if (!(section instanceof HTMLElement) || section.dataset.file !== one.file) {
+      section = make("section", { "aria-label": one.file, "data-file": one.file }, make("h2", {}, make("code", {}, one.file)));
       main.append(section);
     }
     const card = new Card(one.id, choose);
@@ -46,16 +63,20 @@ function drawAll() {
     if (cards.size <= FILLED_AT_ONCE) card.fill();
     else near.observe(card.element);
   }
-  if (!cards.size) main.append(make("p", { class: "empty" }, "No conflicts: nothing was changed on both sides in different ways."));
+}
+
+/** Draws all that is not there yet: what can be seen comes first. */
+function drawRest() {
+  drawSome(Infinity);
   drawAutomatic();
   drawTree();
-  drawHead();
-  main.setAttribute("aria-busy", "false");
+  const card = cards.get(current);
+  if (card) point(card);
 }
 
 function drawAutomatic() {
   document.getElementById("automatic")?.remove();
-  const folded = automatic();
+  const folded = automatic(choose);
   if (folded) byId("cards").append(folded);
 }
 
@@ -66,7 +87,7 @@ function drawHead() {
   const refs = ["original", "upstream"].flatMap((side) => state.sides[side]?.ref ?? []);
   byId("refs").textContent = refs.length === 2 && refs[0] !== "base" ? refs.join(" → ") : "";
   document.title = `${state.package}: ${state.open ? `${state.open} open` : "all settled"}`;
-  const said = state.open ? `${state.open} open · ${settled} settled` : total ? `All ${total} settled` : "No conflicts";
+  const said = state.open ? `${state.open} open · ${settled} settled` : total > 1 ? `All ${total} settled` : total ? "Settled" : "No conflicts";
   const count = byId("count");
   if (count.textContent !== said) count.textContent = said;
   count.className = state.open ? "" : "done";
@@ -102,23 +123,40 @@ function notice(text) {
  * @param {string} about
  */
 function take(answer, about) {
-  const shape = () => conflicts().map((one) => one.id).join();
-  const before = shape();
+  if (pending.length) drawRest();
+  const isAtOnce = answer.records.every((/** @type {any} */ one) => cards.has(one.id) === (one.status !== "automatic"));
+  const stays = cards.has(current);
+  const focused = byId("cards").contains(document.activeElement) ? document.activeElement : null;
   update(answer, about || undefined);
   notice("");
-  if (shape() === before) {
-    for (const one of answer.records) {
-      cards.get(one.id)?.draw();
-      for (const id of alike(one)) if (id !== one.id && !answer.words[id]) break;
-    }
-    drawTree();
+  if (isAtOnce && !answer.removed.some((/** @type {string} */ id) => cards.has(id))) {
+    for (const one of answer.records) cards.get(one.id)?.draw();
+    countAgain(answer.records);
     drawHead();
-    drawAutomatic();
+    if (answer.removed.length || answer.records.some((/** @type {any} */ one) => one.status === "automatic")) {
+      drawAutomatic();
+      drawTree();
+    }
   } else {
     drawAll();
   }
-  const card = cards.get(current) ?? cards.get(conflicts()[0]?.id ?? "");
-  if (card) point(card);
+  // What was chosen may have left another conflict in its place.
+  const next = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
+  const card = cards.get(current);
+  if (card && stays) point(card);
+  else if (next) show(/** @type {Card} */ (cards.get(next.id)));
+  if (focused && !document.contains(focused)) refocus(cards.get(current), focused.getAttribute("data-choice"));
+}
+
+/**
+ * Puts the focus back on what was drawn anew.
+ * @param {Card | undefined} card
+ * @param {string | null} choice
+ */
+function refocus(card, choice) {
+  const button = card?.element.querySelector(`[data-choice="${choice ?? ""}"]`);
+  const place = button instanceof HTMLElement ? button : card?.element;
+  place?.focus({ preventScroll: true });
 }
 
 // ---- what is sent --------------------------------------------------------------------------------------------------
@@ -155,11 +193,13 @@ function choose(card, choice, value) {
   const ids = forAll ? alike(card.record) : [card.id];
   void busy(
     async () => {
+      performance.mark("choose");
       const body = { revision: state.revision, ids, choice, ...(value === undefined ? {} : { value }), ...(always ? { always } : {}) };
       const answer = await ask("/api/choose", body);
       card.forAll = card.always = false;
-      point(card);
+      if (cards.has(card.id)) point(card);
       take(answer, card.id);
+      requestAnimationFrame(() => setTimeout(() => performance.measure("choice", "choose")));
     },
     (text) => card.say(text),
   );
@@ -170,9 +210,10 @@ function step(what) {
   if (!(what === "undo" ? state.canUndo : state.canRedo)) return;
   void busy(async () => {
     const answer = await ask(`/api/${what}`, { revision: state.revision });
-    const first = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
-    if (first) current = first.id;
     take(answer, current);
+    const first = answer.records.find((/** @type {any} */ one) => cards.has(one.id));
+    const card = cards.get(first?.id ?? "");
+    if (card) show(card);
   });
 }
 
@@ -220,7 +261,7 @@ function end(title, text, files) {
 async function reload() {
   load(await ask("/api/report"));
   drawAll();
-  const named = { upstream: "take", local: "keep", original: "back to the" };
+  const named = { upstream: "take", local: "keep", original: "take" };
   for (const [side, verb] of Object.entries(named)) {
     const place = document.querySelector(`#keys [data-side=${side}]`);
     if (place) place.textContent = `${verb} ${state.labels[side]?.toLowerCase()}`;
@@ -244,6 +285,7 @@ function point(card) {
  * @param {boolean} amongOpen
  */
 function go(by, amongOpen) {
+  if (pending.length) drawRest();
   const ids = conflicts().map((one) => one.id);
   let at = ids.indexOf(current);
   for (let tried = 0; tried < ids.length; tried++) {
@@ -262,6 +304,11 @@ function show(card) {
   point(card);
   card.element.focus({ preventScroll: true });
   card.element.scrollIntoView({ block: "nearest" });
+  const tree = byId("tree");
+  const link = tree.querySelector(".on");
+  if (link instanceof HTMLElement && (link.offsetTop < tree.scrollTop || link.offsetTop > tree.scrollTop + tree.clientHeight - 40)) {
+    tree.scrollTop = link.offsetTop - tree.clientHeight / 2;
+  }
 }
 
 // ---- keys and buttons ----------------------------------------------------------------------------------------------
@@ -291,7 +338,7 @@ function onKey(event) {
   else if (choice && card.record.choices.includes(choice)) choice === "value" ? card.edit() : choose(card, choice);
   else if (event.key === "a") card.switch("forAll");
   else if (event.key === "w") card.switch("always");
-  else if (event.key === "c" && card.record.path) card.toggleContext();
+  else if (event.key === "c" && card.record.status === "open") card.toggleContext();
   else return;
   event.preventDefault();
 }
@@ -316,11 +363,11 @@ async function begin() {
   for (const [id, what] of Object.entries(BUTTONS)) byId(id).addEventListener("click", what);
   byId("cards").addEventListener("focusin", (event) => {
     const card = cardAt(/** @type {Element} */ (event.target));
-    if (card && card.id !== current) point(card);
+    if (card && card.id !== current && cards.get(card.id) === card) point(card);
   });
   byId("tree").addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
-    const card = cardAt(document.querySelector(link?.getAttribute("href")?.replace("#", "#") ?? "#cards"));
+    const card = cardAt(document.querySelector(link?.getAttribute("href") ?? "#cards"));
     if (!card) return;
     event.preventDefault();
     byId("layout").classList.remove("with-tree");

@@ -1,5 +1,6 @@
 // What was merged without a conflict: folded, drawn when somebody looks.
 
+import { Card } from "./card.js";
 import { make } from "./dom.js";
 import { record, resourceOf, state } from "./state.js";
 
@@ -7,8 +8,11 @@ import { record, resourceOf, state } from "./state.js";
 
 const LONGEST = 120;
 
-/** @returns {HTMLElement | null} */
-export function automatic() {
+/**
+ * @param {(card: Card, choice: string, value?: string) => void} choose
+ * @returns {HTMLElement | null}
+ */
+export function automatic(choose) {
   /** @type {Map<string, Decision[]>} */
   const files = new Map();
   for (const one of state.order.map(record)) {
@@ -23,7 +27,7 @@ export function automatic() {
     for (const [file, held] of files) {
       const inner = make("details", {}, make("summary", {}, make("code", {}, file), ` ${held.length}`));
       inner.addEventListener("toggle", () => {
-        if (inner.childElementCount < 2) inner.append(make("ul", {}, ...held.map(line)));
+        if (inner.childElementCount < 2) inner.append(make("ul", {}, ...held.map((one) => line(one, choose))));
       });
       folded.append(inner);
       inner.open = files.size === 1;
@@ -32,17 +36,31 @@ export function automatic() {
   return folded;
 }
 
-/** @param {Decision} one */
-function line(one) {
+/**
+ * @param {Decision} one
+ * @param {(card: Card, choice: string, value?: string) => void} choose
+ */
+function line(one, choose) {
   const values = one.alike ? "hidden value" : one.path ? `${short(one, "local")} → ${short(one, "result")}` : "";
-  return make(
+  const item = make(
     "li",
     {},
     make("code", {}, one.path || resourceOf(one) || one.file),
     " ",
     make("span", { class: "v" }, values),
-    make("small", {}, ` ${one.message} (${one.rule})`),
+    make("small", {}, ` ${one.message} (${one.rule}) `),
   );
+  if (one.choices.length) {
+    const overrule = make("button", { type: "button", class: "link" }, "Overrule");
+    overrule.addEventListener("click", () => {
+      const card = new Card(one.id, choose);
+      card.fill();
+      item.replaceChildren(card.element);
+      card.element.focus();
+    });
+    item.append(overrule);
+  }
+  return item;
 }
 
 /**

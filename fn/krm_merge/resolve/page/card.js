@@ -22,6 +22,9 @@ const NATURES = { upstream: "up", local: "lo", original: "or" };
 
 const LONGEST = 4000;
 
+// There may be thousands of them: copies are made faster than elements one by one.
+const EMPTY = make("article", { tabindex: "-1" }, make("h3", {}, make("code"), make("span", { class: "res" }), make("span")));
+
 /** @type {WeakMap<HTMLElement, Card>} */
 const cards = new WeakMap();
 
@@ -47,7 +50,15 @@ export class Card {
     this.always = false;
     this.isFilled = false;
     this.showsContext = false;
-    this.element = make("article", { id: `c-${id}`, tabindex: "-1", "aria-labelledby": `t-${id}` });
+    this.element = /** @type {HTMLElement} */ (EMPTY.cloneNode(true));
+    this.element.id = `c-${id}`;
+    this.element.setAttribute("aria-labelledby", `t-${id}`);
+    const head = /** @type {Element} */ (this.element.firstElementChild);
+    head.id = `t-${id}`;
+    const [where, about, pill] = /** @type {HTMLElement[]} */ ([...head.children]);
+    this.where = where;
+    this.about = about;
+    this.pill = pill;
     cards.set(this.element, this);
     this.draw();
   }
@@ -61,16 +72,12 @@ export class Card {
     const one = this.record;
     const isOpen = one.status === "open";
     this.element.className = isOpen ? "open" : "settled";
-    const status = isOpen ? "open" : `settled: ${this.outcome()}`;
-    this.element.replaceChildren(
-      make(
-        "h3",
-        { id: `t-${this.id}` },
-        make("code", {}, one.path || resourceOf(one) || one.file),
-        make("span", { class: "res" }, one.path ? resourceOf(one) : ""),
-        make("span", { class: `pill ${isOpen ? "" : "done"}` }, status),
-      ),
-    );
+    const status = isOpen ? "open" : one.status === "settled" ? `settled: ${this.outcome()}` : "merged without conflict";
+    if (!this.where || !this.about || !this.pill) return;
+    this.where.textContent = one.path || resourceOf(one) || one.file;
+    this.about.textContent = one.path ? resourceOf(one) : "";
+    this.pill.textContent = status;
+    this.pill.className = isOpen ? "pill" : "pill done";
     if (this.isFilled) this.fill();
   }
 
@@ -106,7 +113,7 @@ export class Card {
     return make(
       "div",
       { class: `side ${NATURES[side]}${picked ? " picked" : ""}` },
-      make("h4", {}, label, picked ? make("span", { class: "kept" }, " chosen") : ""),
+      make("h4", {}, label, picked ? make("span", { class: "kept" }, "chosen") : ""),
       this.value(side, marks),
     );
   }
@@ -127,7 +134,7 @@ export class Card {
     if (text === null) return make("p", { class: "gone" }, "original" in one && side !== "original" ? "deleted" : "nothing");
     if (text === "") return make("p", { class: "gone" }, "empty text");
     const long = text.length > LONGEST;
-    const pieces = long || !marks ? [text.slice(0, LONGEST)] : marks.map(([piece, isNew]) => (isNew ? make("mark", {}, piece) : piece));
+    const pieces = long || !marks ? [text.slice(0, LONGEST)] : marks.flatMap(([piece, isNew]) => (isNew ? marked(piece) : [piece]));
     const more = long ? make("button", { type: "button", class: "link more" }, `Show all ${text.length} characters`) : null;
     const shown = make("pre", { class: "v", tabindex: text.length > 400 ? "0" : null }, ...pieces);
     more?.addEventListener("click", () => {
@@ -158,8 +165,8 @@ export class Card {
     const count = alike(one).length;
     if (count > 1 && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
     if (this.mayBeRule()) more.append(this.toggle("always", "Always here", "w"));
-    if (one.path && !one.redacted) {
-      const label = this.showsContext ? "Hide the lines around" : "Show the lines around";
+    if (one.path && !one.redacted && one.status === "open") {
+      const label = this.showsContext ? "Hide context" : "Show in context";
       const made = button(label, "c", { class: "link", "aria-expanded": String(this.showsContext) });
       made.addEventListener("click", () => this.toggleContext());
       more.append(made);
@@ -257,7 +264,8 @@ export class Card {
     if (!found || !this.sides || asked !== state.revision || !state.records.has(this.id)) return;
     this.sides.replaceChildren(...SIDES.map((side) => this.side(side, found.marks[side])));
     const isShown = this.record.status === "settled" || this.showsContext;
-    if (this.result && isShown) this.drawResult(this.result, found.result);
+    const context = this.record.status === "open" ? (found.local ?? found.upstream) : found.result;
+    if (this.result && isShown) this.drawResult(this.result, context);
   }
 
   /**
@@ -267,7 +275,7 @@ export class Card {
   drawResult(place, context) {
     const one = this.record;
     place.hidden = false;
-    const heading = make("h4", {}, one.status === "open" ? "Now, until it is settled" : "Result");
+    const heading = make("h4", {}, one.status === "open" ? "In context, as you have it" : "Result");
     if (!context) {
       const gone = !("result" in one) && !one.alike;
       place.replaceChildren(heading, gone ? make("p", { class: "gone" }, "nothing is left here") : this.value("result"));
@@ -276,8 +284,19 @@ export class Card {
     const lines = context.lines.map((line, at) =>
       make("span", { class: at >= context.start && at < context.stop ? "here" : null }, `${line}\n`),
     );
-    place.replaceChildren(heading, make("pre", { tabindex: "0", "aria-label": "The lines around" }, ...lines));
+    place.replaceChildren(heading, make("pre", { tabindex: "0", "aria-label": "Lines around" }, ...lines));
   }
+}
+
+/**
+ * A piece that is new, its white space around apart.
+ * @param {string} piece
+ * @returns {(string | Node)[]}
+ */
+function marked(piece) {
+  const core = piece.trim();
+  const at = piece.indexOf(core);
+  return core ? [piece.slice(0, at), make("mark", {}, core), piece.slice(at + core.length)] : [make("mark", {}, piece)];
 }
 
 /** @param {Record<string, string>} labels */

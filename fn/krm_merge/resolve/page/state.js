@@ -55,18 +55,19 @@ export function load(report) {
  */
 export function update(answer, near) {
   const { revision, open, canUndo, canRedo } = answer;
+  let at = near === undefined ? state.order.length : state.order.indexOf(near) + 1;
   Object.assign(state, { revision, open, canUndo, canRedo });
   for (const id of answer.removed ?? []) {
+    if (state.order.indexOf(id) < at) at--;
     const gone = state.records.get(id);
     if (gone) state.alike.get(gone.fingerprint)?.delete(id);
     state.records.delete(id);
   }
   if (answer.removed?.length) state.order = state.order.filter((id) => state.records.has(id));
-  let at = near === undefined ? state.order.length : state.order.indexOf(near) + 1;
   for (const record of answer.records) {
     if (!state.records.has(record.id)) state.order.splice(at++, 0, record.id);
     state.records.set(record.id, record);
-    state.words.set(record.id, answer.words[record.id]);
+    state.words.set(record.id, answer.wordings[answer.words[record.id]]);
     state.texts.set(record.id, answer.texts[record.id] ?? {});
     if (!record.choices.length) continue;
     const known = state.alike.get(record.fingerprint);

@@ -5,32 +5,37 @@ import { conflicts, resourceOf, state } from "./state.js";
 
 /** @typedef {import("./state.js").Decision} Decision */
 
-/** @typedef {{ open: number, first: string, resources: Map<string, { open: number, first: string }> }} Row */
+/** @typedef {{ first: string, open: Set<string>, pill: HTMLElement }} Row */
+
+const MOST_FILES_WITH_RESOURCES = 300;
+
+/** @type {Map<string, Row>} rows by file, and by file and resource */
+let rows = new Map();
 
 export function drawTree() {
-  /** @type {Map<string, Row>} */
+  rows = new Map();
+  /** @type {Map<string, Set<string>>} */
   const files = new Map();
   for (const one of conflicts()) {
-    const file = files.get(one.file) ?? { open: 0, first: one.id, resources: new Map() };
-    files.set(one.file, file);
-    const name = resourceOf(one);
-    const resource = file.resources.get(name) ?? { open: 0, first: one.id };
-    file.resources.set(name, resource);
-    if (one.status === "open") {
-      file.open++;
-      resource.open++;
+    const names = files.get(one.file) ?? new Set();
+    files.set(one.file, names);
+    names.add(resourceOf(one));
+    for (const key of keysOf(one)) {
+      const row = rows.get(key) ?? { first: one.id, open: new Set(), pill: make("span", { role: "img" }) };
+      rows.set(key, row);
+      if (one.status === "open") row.open.add(one.id);
     }
   }
   const list = make("ul", {});
-  for (const [name, file] of files) {
-    const item = make("li", {}, link(file.first, name, file.open, ""));
-    const named = [...file.resources].filter(([resource]) => resource);
-    if (named.length && files.size <= 300) {
-      const inner = named.map(([resource, row]) => make("li", {}, link(row.first, resource, row.open, "sub")));
-      item.append(make("ul", {}, ...inner));
+  for (const [file, names] of files) {
+    const item = make("li", {}, link(file, file, ""));
+    const named = [...names].filter((name) => name);
+    if (named.length && files.size <= MOST_FILES_WITH_RESOURCES) {
+      item.append(make("ul", {}, ...named.map((name) => make("li", {}, link(`${file}\n${name}`, name, "sub")))));
     }
     list.append(item);
   }
+  for (const row of rows.values()) drawCount(row);
   const automatic = state.order.length - conflicts().length;
   const place = byId("tree");
   place.replaceChildren(make("h2", {}, "Conflicts"), list);
@@ -41,14 +46,39 @@ export function drawTree() {
 }
 
 /**
- * @param {string} id
+ * Counts anew where records changed.
+ * @param {Decision[]} changed
+ */
+export function countAgain(changed) {
+  for (const one of changed) {
+    for (const key of keysOf(one)) {
+      const row = rows.get(key);
+      if (!row) continue;
+      if (one.status === "open") row.open.add(one.id);
+      else row.open.delete(one.id);
+      drawCount(row);
+    }
+  }
+}
+
+/** @param {Decision} one */
+function keysOf(one) {
+  return [one.file, `${one.file}\n${resourceOf(one)}`];
+}
+
+/** @param {Row} row */
+function drawCount({ open, pill }) {
+  pill.className = open.size ? "pill" : "pill done";
+  pill.textContent = open.size ? String(open.size) : "✓";
+  pill.setAttribute("aria-label", open.size ? `${open.size} open` : "settled");
+}
+
+/**
+ * @param {string} key
  * @param {string} name
- * @param {number} open
  * @param {string} kind
  */
-function link(id, name, open, kind) {
-  const pill = make("span", { class: `pill ${open ? "" : "done"}` }, open ? String(open) : "✓");
-  pill.setAttribute("aria-label", open ? `${open} open` : "settled");
-  pill.setAttribute("role", "img");
-  return make("a", { href: `#c-${id}`, class: kind, title: name }, make("span", {}, name), pill);
+function link(key, name, kind) {
+  const row = /** @type {Row} */ (rows.get(key));
+  return make("a", { href: `#c-${row.first}`, class: kind, title: name }, make("span", {}, name), row.pill);
 }

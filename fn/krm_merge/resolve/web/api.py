@@ -1,7 +1,8 @@
-"""What the page may ask for, as plain values: reads a session, and carries out what is chosen (W4)."""
+"""What the page may ask for, as plain values: reads a session, and carries out what is chosen."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from threading import Event
 from typing import Any, Final, NamedTuple, TypeAlias, get_args
@@ -39,6 +40,8 @@ class Api:
         self._host = host
         self._labels = labels
         self.is_over = Event()
+        self._made_at = -1
+        self._made = self._report()
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
             "/api/choose": self._choose,
             "/api/undo": self._undo,
@@ -52,21 +55,26 @@ class Api:
         """Whether all of it is written."""
         return self._host.is_saved
 
-    def report(self) -> Reply:
-        """`GET /api/report`: all that is decided now."""
+    def report(self) -> bytes:
+        """`GET /api/report`: all that is decided now, as JSON; that of the beginning is there before somebody asks."""
         with self._host.lock:
-            session = self._host.session
-            report = session.report()
-            task = session.task
-            value = {
-                **report.to_value(),
-                "notices": [str(result.get("message")) for result in report.notices()],
-                **self._shown(report.records),
-                "labels": {side: getattr(self._labels, side) for side in _SIDES},
-                "policyFile": task.policy_file if task.writes_policy else "",
-                **self._state(),
-            }
-        return Reply(200, value)
+            if self._made_at != self._host.session.revision:
+                self._made = self._report()
+            return self._made
+
+    def _report(self) -> bytes:
+        session = self._host.session
+        report = session.report()
+        value = {
+            **report.to_value(),
+            "notices": [str(result.get("message")) for result in report.notices()],
+            **self._shown(report.records),
+            "labels": {side: getattr(self._labels, side) for side in _SIDES},
+            "policyFile": session.task.policy_file if session.task.writes_policy else "",
+            **self._state(),
+        }
+        self._made_at = session.revision
+        return json.dumps(value).encode()
 
     def context(self, identifier: str) -> Reply:
         """`GET /api/context?id=`: the YAML around a place on every side, and as merged; what differs is marked."""
@@ -130,16 +138,18 @@ class Api:
         return Reply(200, {**self._state(), **changed})
 
     def _shown(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:
-        """What people read of records: sentences, the names of choices, and YAML, all by id."""
-        words, texts = {}, {}
+        """What people read of records: sentences and the names of choices, by number, and YAML; both by id."""
+        words: dict[str, int] = {}
+        numbers: dict[tuple[str, tuple[tuple[str, str], ...]], int] = {}
+        texts = {}
         for record in records:
-            words[record.id] = {
-                "said": happened(record, self._labels),
-                "choices": {choice: choice_words(record, choice, self._labels) for choice in record.choices},
-            }
+            names = tuple((choice, choice_words(record, choice, self._labels)) for choice in record.choices)
+            said = happened(record, self._labels)
+            words[record.id] = numbers.setdefault((said, names), len(numbers))
             if record.status != "automatic" and (written := _texts(record)):
                 texts[record.id] = written
-        return {"words": words, "texts": texts}
+        wordings = [{"said": said, "choices": dict(names)} for said, names in numbers]
+        return {"words": words, "wordings": wordings, "texts": texts}
 
     def _state(self) -> dict[str, Any]:
         session = self._host.session

@@ -1,4 +1,4 @@
-"""Which requests are heard: those of the one page, in the browser of the one who started it (W6)."""
+"""Which requests are heard: those of the one page, in the browser of the one who started it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serves the page of one session on 127.0.0.1, until it is saved or closed (W4, W6)."""
+"""Serves the page of one session on 127.0.0.1, until it is saved or closed."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ class Server:
                 if idle > (_AFTER_SAVING if self._api.is_saved else IDLE_SECONDS) or os.getppid() != parent:
                     break
         finally:
+            self._api.is_over.set()
             self._http.shutdown()
             self._http.server_close()
 
@@ -81,6 +82,10 @@ class _Handler(BaseHTTPRequestHandler):
         self._handle(self._post)
 
     def _handle(self, answer: Callable[[SplitResult], _Found]) -> None:
+        if self.server.api.is_over.is_set():
+            # On a connection that was open before the end.
+            self.close_connection = True
+            return
         self.server.of.last_request = monotonic()
         try:
             found = self.server.guard.of_any(self.headers) or answer(urlsplit(self.path))
@@ -107,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal := guard.of_data(headers):
             return refusal
         if url.path == "/api/report":
-            return self.server.api.report()
+            return "application/json", self.server.api.report()
         if url.path == "/api/context":
             return self.server.api.context(parse_qs(url.query).get("id", [""])[0])
         return Refusal(405 if url.path in self.server.api.posts else 404, "there is no such page")
