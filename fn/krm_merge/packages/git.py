@@ -94,6 +94,18 @@ class GitRepositories:
                 _fetch(store, objects, repository, commit)
             return self._read(store, objects, repository, directory, commit)
 
+    def committed_at(self, repository: str, commit: str) -> str:
+        """When a commit was made: seconds since 1970 and the offset from UTC. Raises PackageError."""
+        _check_address(repository)
+        with self._opened(repository) as (store, objects):
+            if _has(objects, [commit]) != [True]:
+                _fetch(store, objects, repository, commit)
+            (found,) = _found(objects, [f"{commit}^{{commit}}"])
+        assert found is not None
+        lines = found.data.partition(b"\n\n")[0].splitlines()
+        committer = next(line for line in lines if line.startswith(b"committer "))
+        return b" ".join(committer.rsplit(b" ", 2)[1:]).decode()
+
     @contextmanager
     def _opened(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
         """The copy of a repository, for this program alone as long as it is used."""

@@ -1,0 +1,115 @@
+"""`krm-merge fleet run`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.commands.fleet.progress import Progress, progress_on
+from krm_merge.cli.show import say
+from krm_merge.fleet.campaign.files import CampaignDirectory
+from krm_merge.fleet.ledger import Entry, Ledger
+from krm_merge.fleet.merging.failures import grouped_by
+from krm_merge.fleet.merging.job import NEED_ATTENTION
+from krm_merge.fleet.running.engines import Processes, processors
+from krm_merge.fleet.running.looks import Scope
+from krm_merge.fleet.running.run import Run
+
+_SHARD = re.compile(r"(\d+)/(\d+)")
+_SHOWN = 20
+
+DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+
+
+def checked_shard(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """`I/N` as two numbers."""
+    if text is None:
+        return None
+    found = _SHARD.fullmatch(text)
+    if found is None or int(found[2]) < 1 or int(found[1]) > int(found[2]):
+        raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
+    return int(found[1]), int(found[2])
+
+
+@click.command("run")
+@DIRECTORY
+@click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
+@click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
+@click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
+@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
+@click.option(
+    "--output",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="jsonl prints an event a line on stdout.",
+)
+def run(
+    directory: Path,
+    jobs: int | None,
+    limit: int | None,
+    only: tuple[str, ...],
+    failed: bool,
+    shard: tuple[int, int] | None,
+    dry_run: bool,
+    form: str,
+) -> None:
+    """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
+
+    What is done already costs a look. A run that was interrupted goes on. The exit code is 0 where all is done, 1 where
+    a target has a conflict, was refused, or failed.
+    """
+    if limit is not None and only:
+        raise click.UsageError("give --limit or --only, not both")
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    scope = Scope(only, failed, limit, shard)
+    with place.locked(), Ledger.opened(place.ledger) as ledger:
+        this = Run(place, campaign, ledger, Processes(jobs or processors()), scope, dry_run)
+        with progress_on(form) as progress:
+            for event in this.events():
+                progress.show(event, this.total)
+        entries = ledger.entries()
+        if not this.total:
+            say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
+        elif form == "text":
+            _summarise(progress, list(entries.values()), directory, dry_run=dry_run)
+    if dry_run:
+        attention = progress.needs_attention
+    else:
+        attention = any(entries[name].state in NEED_ATTENTION for name in progress.names)
+    if attention:
+        sys.exit(1)
+
+
+def _summarise(progress: Progress, entries: list[Entry], directory: Path, *, dry_run: bool) -> None:
+    counts = ", ".join(f"{count:,} {state}" for state, count in progress.counts())
+    merged = f"{progress.merged:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
+    say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
+    if dry_run:
+        return
+    for heading, states in (("failed", ("failed",)), ("refused", ("refused",))):
+        show_groups(heading, [entry for entry in entries if entry.state in states])
+    if any(entry.state in ("conflicts", "refused") for entry in entries):
+        say(f"look at the conflicts: krm-merge fleet conflicts {directory}", on_stdout=True)
+
+
+def show_groups(heading: str, entries: list[Entry]) -> None:
+    """Targets by what is said of them, the most frequent first."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(grouped_by(entry.message, entry.target), []).append(entry)
+    ordered = sorted(groups.values(), key=len, reverse=True)
+    for group in ordered[:_SHOWN]:
+        first = group[0]
+        kind = f" ({first.failure})" if first.failure else ""
+        more = f" and {len(group) - 1:,} more" if len(group) > 1 else ""
+        say(f"{heading}{kind}: {first.target}{more}: {first.message}", on_stdout=True)
+    if len(ordered) > _SHOWN:
+        say(f"{heading}: {len(ordered) - _SHOWN:,} more messages; `krm-merge fleet status` has them", on_stdout=True)
