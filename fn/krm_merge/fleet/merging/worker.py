@@ -15,6 +15,7 @@ from krm_merge.fleet.merging.directory import WorkingTree
 from krm_merge.fleet.merging.failures import failure_of
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.merging.merge import Merging
+from krm_merge.fleet.merging.repository import Repositories
 from krm_merge.krm.parallel import end_with_parent
 
 _JOBS_BETWEEN_COLLECTIONS = 200
@@ -27,6 +28,7 @@ class _Worker:
         merging = Merging(settings)
         self.settings = settings
         self.directories = WorkingTree(merging)
+        self.repositories = Repositories(merging)
         self.jobs = 0
 
 
@@ -55,7 +57,8 @@ def run_target(job: Job) -> Outcome:
     started = time.monotonic()
     try:
         with interrupts.as_exceptions():
-            outcome = worker.directories.merge(job)
+            is_repository = worker.settings.campaign.targets[job.target].is_repository
+            outcome = (worker.repositories if is_repository else worker.directories).merge(job)
     except Exception as error:
         kind, message = failure_of(error)
         outcome = Outcome(job.target, "failed", message, kind)

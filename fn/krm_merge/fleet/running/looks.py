@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -11,8 +12,13 @@ from pathlib import Path
 from krm_merge.fleet.campaign.campaign import Campaign, Target
 from krm_merge.fleet.ledger import Entry
 from krm_merge.fleet.merging.content import look_at
+from krm_merge.fleet.merging.git_store import HEADS, heads_of
 from krm_merge.fleet.merging.job import Conflict, Job
 from krm_merge.fleet.merging.policy import choices_digest
+from krm_merge.git.program import GitError
+
+_ASKED_AT_ONCE = 16
+"""Repositories: each waits for its host most of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,29 @@ def look_at_directories(known: Known, targets: Iterable[Target], dirty: Collecti
         else:
             jobs.append(Job(target.name, is_dirty=target.name in changed, ours=entry.digest))
     return jobs, done
+
+
+def look_at_repositories(known: Known, targets: Iterable[Target]) -> tuple[list[Job], list[str]]:
+    """The same of repositories: each is asked for its commit. One that does not answer is a job, which says why."""
+    found = list(targets)
+    jobs = [Job(target.name) for target in found if not known.is_settled(target.name)]
+    asked = [target for target in found if known.is_settled(target.name)]
+    done: list[str] = []
+    with ThreadPoolExecutor(_ASKED_AT_ONCE) as threads:
+        for target, commit in zip(asked, threads.map(_commit_of, asked), strict=True):
+            if commit == known.entries[target.name].seen:
+                done.append(target.name)
+            else:
+                jobs.append(Job(target.name))
+    return jobs, done
+
+
+def _commit_of(target: Target) -> str:
+    name = f"{HEADS}{target.branch}" if target.branch else "HEAD"
+    try:
+        return heads_of(target.name, name).get(name, "")
+    except GitError:
+        return ""
 
 
 def _folders(path: str) -> list[str]:

@@ -17,7 +17,7 @@ from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.merging.policy import choices_digest
 from krm_merge.fleet.merging.worker import run_target
 from krm_merge.fleet.running.engines import Engine
-from krm_merge.fleet.running.looks import Known, Scope, look_at_directories
+from krm_merge.fleet.running.looks import Known, Scope, look_at_directories, look_at_repositories
 from krm_merge.fleet.running.supervisor import Pauses, Supervisor
 from krm_merge.packages.git import GitRepositories, uncommitted
 
@@ -75,6 +75,8 @@ class Run:
         directories = [target for target in targets if not target.is_repository]
         dirty = uncommitted(Path(self.campaign.working_tree)) if directories else []
         jobs, done = look_at_directories(known, directories, dirty)
+        more, unchanged = look_at_repositories(known, [target for target in targets if target.is_repository])
+        jobs, done = jobs + more, done + unchanged
         return [replace(job, is_dry_run=self.is_dry_run) for job in jobs], done
 
     def _crashed(self, target: str) -> None:
