@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.fleet.campaign.campaign import Campaign
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.report.record import SideName, Status
 from krm_merge.text.reading.values import Value
 
 State: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
@@ -57,12 +60,19 @@ class Conflict:
     namespace: str
     name: str
     path: str
-    nature: str
-    status: str
+    rule: str
+    nature: Nature
+    status: Status
     settled_by: str
     message: str
     fingerprint: str
-    values: Mapping[str, Value]
+    values: Mapping[SideName, Value]
+    choices: Sequence[Choice]
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether neither a rule nor a choice settled it: it is open, or the policy said who wins."""
+        return self.settled_by in ("", "policy")
 
 
 @dataclass(frozen=True, slots=True)

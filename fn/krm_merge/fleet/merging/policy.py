@@ -13,9 +13,6 @@ from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.decisions.resolution import Resolution, Resolutions
 
-_HALF = 32
-"""Digits of a fingerprint that do not depend on what local has."""
-
 
 def policy_for(campaign: Campaign, package: PackagePolicy) -> Policy:
     """How the conflicts of a package are settled: by its own choices, then by the campaign's."""
@@ -43,9 +40,8 @@ def choices_digest(campaign: Campaign, conflicts: Iterable[Conflict]) -> str:
 
 
 def _is_for(resolution: Resolution, conflict: Conflict) -> bool:
-    if resolution.fingerprint[:_HALF] != conflict.fingerprint[:_HALF]:
-        return False
-    return resolution.identity is None or resolution.identity == _identity(conflict)
+    same = resolution.fingerprint == conflict.fingerprint
+    return same and (resolution.identity is None or resolution.identity == _identity(conflict))
 
 
 def _selects(rule: Rule, conflict: Conflict) -> bool:

@@ -59,7 +59,7 @@ def state_of(merged: Sequence[MergedPackage], conflicts: Sequence[Conflict]) -> 
         return "refused"
     if not any(one.changes for one in merged):
         return "unchanged"
-    undecided = any(conflict.settled_by in ("", "policy") for conflict in conflicts)
+    undecided = any(conflict.is_undecided for conflict in conflicts)
     return "conflicts" if undecided else "clean"
 
 
@@ -84,10 +84,12 @@ def _conflict(package: str, record: DecisionRecord) -> Conflict:
         namespace=resource.namespace if resource else "",
         name=resource.name if resource else "",
         path=record.path,
+        rule=record.rule,
         nature=record.nature,
         status=record.status,
         settled_by=record.settled_by,
         message=record.message,
         fingerprint=record.fingerprint,
-        values=dict(record.values.items()),
+        values=record.values,
+        choices=record.choices,
     )

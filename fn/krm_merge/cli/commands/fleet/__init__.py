@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from krm_merge.cli.commands.fleet.conflicts import conflicts, resolve
 from krm_merge.cli.commands.fleet.init import init
 from krm_merge.cli.commands.fleet.run import run
 from krm_merge.cli.commands.fleet.status import status
@@ -17,3 +18,5 @@ def command() -> None:
 command.add_command(init)
 command.add_command(run)
 command.add_command(status)
+command.add_command(conflicts)
+command.add_command(resolve)
