@@ -74,7 +74,7 @@ lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --output-file constraints.txt pyproject.toml
 	$(COMPILE) --output-file constraints-build.txt --group build
-	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra forges --group dev
+	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra fleet --extra forges --group dev
 
 docs: $(STAMP) ## Generate the schemas and definitions in docs/ from the models
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py

@@ -88,6 +88,11 @@ class Entry:
     problem: str
 
 
+def is_merged(entry: Entry) -> bool:
+    """Whether the merge of a target gave a result."""
+    return entry.state in ("clean", "conflicts")
+
+
 _COLUMNS = tuple(field.name for field in fields(Entry))
 _CONFLICT = tuple(field.name for field in fields(Conflict))
 
@@ -181,6 +186,19 @@ class Ledger:
         with self._transaction():
             rows = [(one, at, target) for target, one in seen]
             self._file.executemany("UPDATE targets SET seen = ?, looked_at = ? WHERE target = ?", rows)
+
+    def arrived(self, seen: Iterable[tuple[str, str, str, str]], at: str) -> None:
+        """Records targets whose results are found in them: what each showed, its digest, and the settings.
+
+        Where a branch was pushed for it, that is merged.
+        """
+        with self._transaction():
+            for target, one, digest, settings in seen:
+                self._file.execute(
+                    "UPDATE targets SET seen = ?, digest = ?, settings = ?, looked_at = ?, "
+                    "published = CASE published WHEN '' THEN '' ELSE 'merged' END WHERE target = ?",
+                    (one, digest, settings, at, target),
+                )
 
     def crashed(self, target: str) -> None:
         """Counts that a worker ended while it was at a target."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from krm_merge.functions.models import ListKeysModel, OnConflict
+from krm_merge.functions.models import ListKeysModel, StrictModel
+from krm_merge.merge.decisions.policy import OnConflict
 
 _SHARE = re.compile(r"(?:100|[1-9]?[0-9])%")
 _BRANCH = re.compile(r"(?!/|-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\s\x00-\x1f\x7f~^:?*\[\\]+(?<![/.])")
@@ -36,11 +37,7 @@ Share = Annotated[str, AfterValidator(_checked_share), Field(json_schema_extra={
 Count = Annotated[int, Field(ge=1)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class UpstreamModel(_Strict):
+class UpstreamModel(StrictModel):
     """The version that all targets take."""
 
     repo: str = Field(min_length=1, description="The repository of the upstream package.")
@@ -48,7 +45,7 @@ class UpstreamModel(_Strict):
     ref: str = Field(min_length=1, description="The tag, branch or commit that targets are updated to.")
 
 
-class SelectionModel(_Strict):
+class SelectionModel(StrictModel):
     """Where targets were looked for. `targets.yaml` holds what was found, and decides."""
 
     workingTree: str | None = Field(None, description="The working tree that the targets are directories of.")
@@ -59,7 +56,7 @@ class SelectionModel(_Strict):
     from_: str | None = Field(None, alias="from", description="Only packages that are at this version of upstream.")
 
 
-class CampaignPolicyModel(_Strict):
+class CampaignPolicyModel(StrictModel):
     """How packages are merged, as with the options of `krm-merge update`. Choices for all are in `policy.yaml`."""
 
     onConflict: OnConflict | None = Field(
@@ -71,14 +68,14 @@ class CampaignPolicyModel(_Strict):
     listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
 
 
-class GateModel(_Strict):
+class GateModel(StrictModel):
     """What has to be so of a wave before the next one is published."""
 
     merged: Share = Field("100%", description="The share of its pull requests that is merged.")
     closed: int = Field(0, ge=0, description="How many of them may be closed without being merged.")
 
 
-class PublishModel(_Strict):
+class PublishModel(StrictModel):
     """How results are published."""
 
     branch: Annotated[str, AfterValidator(_checked_branch)] = Field(description="The branch that is pushed.")
@@ -96,7 +93,7 @@ class PublishModel(_Strict):
     perHour: Count = Field(400, description="Changing calls an hour to one host.")
 
 
-class MergeCampaign(_Strict):
+class MergeCampaign(StrictModel):
     """One upstream, many packages, one command: all of them take a version."""
 
     apiVersion: Literal["fn.kpt.dev/v1alpha1"]
@@ -111,7 +108,7 @@ class MergeCampaign(_Strict):
     publish: PublishModel = Field(description="How results are published.")
 
 
-class TargetModel(_Strict):
+class TargetModel(StrictModel):
     """One target: a directory of the working tree, or a repository."""
 
     directory: str | None = Field(None, min_length=1, description="The directory, relative to the working tree.")
@@ -130,7 +127,7 @@ class TargetModel(_Strict):
         return self
 
 
-class MergeTargets(_Strict):
+class MergeTargets(StrictModel):
     """What a campaign is for: found by `krm-merge fleet init`, to be reviewed and edited."""
 
     apiVersion: Literal["fn.kpt.dev/v1alpha1"]

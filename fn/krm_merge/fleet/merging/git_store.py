@@ -35,12 +35,13 @@ class NewCommit:
 
 
 class GitStore:
-    """A copy of a repository in a directory of its own."""
+    """A copy of a repository in a directory of its own, with single commits unless it is not `is_shallow`."""
 
-    def __init__(self, address: str, place: Path) -> None:
+    def __init__(self, address: str, place: Path, *, is_shallow: bool = True) -> None:
         """Takes the address and the directory; nothing is done."""
         self.address = address
         self.place = place
+        self._depth = ["--depth=1"] if is_shallow else []
 
     def fetch(self, ref: str) -> str:
         """Makes the copy with one commit of the repository, and gives its id. Raises GitError."""
@@ -53,7 +54,7 @@ class GitStore:
 
     def fetch_more(self, name: str) -> None:
         """Fetches another commit, by its branch. Raises GitError."""
-        fetch = ["fetch", "--progress", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"]
+        fetch = ["fetch", "--progress", "--quiet", *self._depth, "--no-tags", "--no-recurse-submodules"]
         try:
             git_program.output([*_SAFE, *fetch, "--end-of-options", self.address, name], self.place)
         except GitError as error:
@@ -117,6 +118,18 @@ def heads_of(address: str, *names: str) -> dict[str, str]:
     except GitError as error:
         raise GitError(f"{address}: {error}") from None
     return {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
+
+
+def default_branch(address: str) -> str:
+    """The branch that a repository calls its own. Raises GitError."""
+    try:
+        answer = git_program.output(["ls-remote", "--quiet", "--symref", "--end-of-options", address, "HEAD"])
+    except GitError as error:
+        raise GitError(f"{address}: {error}") from None
+    for one in answer.decode().splitlines():
+        if one.startswith(f"ref: {HEADS}"):
+            return one.removeprefix(f"ref: {HEADS}").partition("\t")[0]
+    raise GitError(f"{address} has no branch of its own; name one in targets.yaml")
 
 
 def contents(objects: GitObjects, entries: Iterable[TreeEntry]) -> dict[str, File]:

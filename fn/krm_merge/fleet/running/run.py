@@ -12,7 +12,7 @@ from time import monotonic
 
 from krm_merge.fleet.campaign.campaign import Campaign, Target
 from krm_merge.fleet.campaign.files import CampaignDirectory
-from krm_merge.fleet.ledger import Ledger
+from krm_merge.fleet.ledger import Ledger, is_merged
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.merging.policy import choices_digest
 from krm_merge.fleet.merging.worker import run_target
@@ -100,9 +100,14 @@ class Run:
 
     def _record(self, outcomes: list[Outcome], settings: str) -> list[Event]:
         if outcomes and not self.is_dry_run:
-            for outcome in outcomes:
+            known = self.ledger.entries() if any(one.state == "unchanged" for one in outcomes) else {}
+            # What was merged once and has arrived is no other outcome.
+            arrived = [one for one in outcomes if one.state == "unchanged" and is_merged(known[one.target])]
+            self.ledger.arrived([(one.target, one.seen, one.digest, settings) for one in arrived], _now())
+            rest = [one for one in outcomes if one not in arrived]
+            for outcome in rest:
                 self._write_reports(outcome)
-            rows = [(one, settings, choices_digest(self.campaign, one.conflicts)) for one in outcomes]
+            rows = [(one, settings, choices_digest(self.campaign, one.conflicts)) for one in rest]
             self.ledger.record(rows, _now())
         return [Event(outcome.target, outcome) for outcome in outcomes]
 

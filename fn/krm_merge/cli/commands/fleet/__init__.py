@@ -6,6 +6,7 @@ import click
 
 from krm_merge.cli.commands.fleet.conflicts import conflicts, resolve
 from krm_merge.cli.commands.fleet.init import init
+from krm_merge.cli.commands.fleet.publish import publish
 from krm_merge.cli.commands.fleet.run import run
 from krm_merge.cli.commands.fleet.status import status
 
@@ -20,3 +21,4 @@ command.add_command(run)
 command.add_command(status)
 command.add_command(conflicts)
 command.add_command(resolve)
+command.add_command(publish)
