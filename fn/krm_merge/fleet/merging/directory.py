@@ -35,24 +35,34 @@ class WorkingTree:
         place = self._tree / job.target
         if not place.is_dir():
             raise PackageError(f"{place}: there is no such directory; remove it from targets.yaml")
-        packages = self._merging.settings.campaign.targets[job.target].packages
         with Journal.opened(place) as journal:
             here = Directory(place)
-            base = self._committed_files().tree(job.target) if job.is_dirty else here
-            if not base:
-                return _dirty(job.target, sorted(here))
-            merged = self._merging.merged(base, job.target, packages)
-            outcome = self._merging.outcome(job.target, merged)
-            wanted = base if outcome.state == "refused" else after(base, merged)
-            changes = _differences(here, wanted)
-            if job.is_dirty and changes and job.ours != digest_of(here):
-                if wanted is not base:
-                    return _dirty(job.target, sorted(_differences(base, here)))
-                # There is nothing to merge: what somebody is at work on is none of our business.
-                wanted, changes = here, {}
-            if changes and not job.is_dry_run:
-                journal.commit(changes, here, is_lasting=False)
-            return replace(outcome, digest=digest_of(wanted), seen="" if job.is_dry_run else look_at(place))
+            if job.is_dirty:
+                return self._merged(job, journal, here, self._committed_files().tree(job.target))
+            outcome = self._merged(job, journal, here, here)
+            if outcome.state == "unchanged":
+                # A job whose worker ended before anybody had its outcome runs twice: the second finds what it wrote.
+                committed = self._committed_files().tree(job.target)
+                if committed and _differences(committed, here):
+                    return self._merged(replace(job, is_dirty=True), journal, here, committed)
+            return outcome
+
+    def _merged(self, job: Job, journal: Journal, here: Tree, base: Tree) -> Outcome:
+        if not base:
+            return _dirty(job.target, sorted(here))
+        merged = self._merging.merged(base, job.target, self._merging.settings.campaign.targets[job.target].packages)
+        outcome = self._merging.outcome(job.target, merged)
+        wanted = base if outcome.state == "refused" else after(base, merged)
+        changes = _differences(here, wanted)
+        if job.is_dirty and changes and job.ours != digest_of(here):
+            if wanted is not base:
+                return _dirty(job.target, sorted(_differences(base, here)))
+            # There is nothing to merge: what somebody is at work on is none of our business.
+            wanted, changes = here, {}
+        if changes and not job.is_dry_run:
+            journal.commit(changes, here, is_lasting=False)
+        seen = "" if job.is_dry_run else look_at(self._tree / job.target)
+        return replace(outcome, digest=digest_of(wanted), seen=seen)
 
     def _committed_files(self) -> CommittedFiles:
         if self._committed is None:

@@ -6,6 +6,7 @@ import faulthandler
 import gc
 import os
 import signal
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,8 @@ class _Worker:
         self.jobs = 0
 
 
-_worker: list[_Worker] = []
+_settings: list[Settings] = []
+_of_thread = threading.local()
 
 
 def prepare_process(settings: Settings) -> None:
@@ -48,12 +50,12 @@ def prepare_process(settings: Settings) -> None:
 
 def prepare(settings: Settings) -> None:
     """Hands a worker what all jobs have in common."""
-    _worker[:] = [_Worker(settings)]
+    _settings[:] = [settings]
 
 
 def run_target(job: Job) -> Outcome:
     """Merges one target; whatever goes wrong is its outcome."""
-    (worker,) = _worker
+    worker = _worker()
     started = time.monotonic()
     try:
         with interrupts.as_exceptions():
@@ -66,3 +68,12 @@ def run_target(job: Job) -> Outcome:
     if worker.jobs % _JOBS_BETWEEN_COLLECTIONS == 0:
         gc.collect()
     return replace(outcome, seconds=time.monotonic() - started)
+
+
+def _worker() -> _Worker:
+    """The worker of this thread: what one reads through git is not for two at once."""
+    (settings,) = _settings
+    known: _Worker | None = getattr(_of_thread, "worker", None)
+    if known is None or known.settings is not settings:
+        known = _of_thread.worker = _Worker(settings)
+    return known

@@ -22,7 +22,11 @@ class Engine(Protocol):
         ...
 
     def executor(self, settings: Settings) -> Executor:
-        """Workers that are prepared for the jobs of a run."""
+        """Workers that are prepared for the jobs of a run. Raises KrmMergeError."""
+        ...
+
+    def end(self, executor: Executor) -> None:
+        """Ends an executor: jobs that run end first, where that can be had, and others are dropped."""
         ...
 
 
@@ -38,6 +42,10 @@ class Processes:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["krm_merge.fleet.merging.worker"])
         return ProcessPoolExecutor(self.workers, context, self.prepare, (settings,))
+
+    def end(self, executor: Executor) -> None:
+        """Waits for the jobs that run."""
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
 def processors() -> int:

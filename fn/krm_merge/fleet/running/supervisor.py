@@ -17,6 +17,7 @@ from time import monotonic, sleep
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.merging.worker import run_target
 from krm_merge.fleet.running.engines import Engine
+from krm_merge.packages.files.directory import UnavailableError
 
 MOST_TRIES = 5
 MOST_CRASHES = 2
@@ -76,11 +77,13 @@ class Supervisor:
                     self._sleep_until_next()
                     continue
                 done, _ = wait(running, timeout=self._patience(), return_when=FIRST_COMPLETED)
+                if any(future.cancelled() for future in done):
+                    raise UnavailableError("the scheduler is gone; run again to go on")
                 broken = [future for future in done if isinstance(future.exception(), BrokenExecutor)]
                 for future in done.difference(broken):
                     yield from self._ended(running.pop(future), future)
                 if broken:
-                    pool.shutdown(wait=True, cancel_futures=True)
+                    self.engine.end(pool)
                     # The others of this pool have ended, too: well, or with it.
                     for future in [one for one in running if one.done() and one.exception() is None]:
                         yield from self._ended(running.pop(future), future)
@@ -88,7 +91,7 @@ class Supervisor:
                     running.clear()
                     pool = self.engine.executor(self.settings)
         finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+            self.engine.end(pool)
 
     # ---- what runs next ------------------------------------------------------------------------------------------
 

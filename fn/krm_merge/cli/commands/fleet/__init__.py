@@ -6,6 +6,7 @@ import click
 
 from krm_merge.cli.commands.fleet.conflicts import conflicts, resolve
 from krm_merge.cli.commands.fleet.init import init
+from krm_merge.cli.commands.fleet.join import join
 from krm_merge.cli.commands.fleet.publish import publish
 from krm_merge.cli.commands.fleet.run import run
 from krm_merge.cli.commands.fleet.status import status
@@ -22,3 +23,4 @@ command.add_command(status)
 command.add_command(conflicts)
 command.add_command(resolve)
 command.add_command(publish)
+command.add_command(join)

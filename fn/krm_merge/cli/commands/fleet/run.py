@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Entry, Ledger
 from krm_merge.fleet.merging.failures import grouped_by
 from krm_merge.fleet.merging.job import NEED_ATTENTION
-from krm_merge.fleet.running.engines import Processes, processors
+from krm_merge.fleet.running.engines import Engine, Processes, processors
 from krm_merge.fleet.running.looks import Scope
 from krm_merge.fleet.running.run import Run
 
@@ -41,6 +42,15 @@ def checked_shard(context: click.Context, option: click.Parameter, text: str | N
 @click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
 @click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
 @click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
+@click.option(
+    "--engine",
+    type=click.Choice(["processes", "dask"]),
+    default="processes",
+    show_default=True,
+    help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
+@click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
 @click.option(
     "--output",
@@ -57,6 +67,9 @@ def run(
     only: tuple[str, ...],
     failed: bool,
     shard: tuple[int, int] | None,
+    engine: str,
+    scheduler: str | None,
+    insecure: bool,
     dry_run: bool,
     form: str,
 ) -> None:
@@ -67,11 +80,14 @@ def run(
     """
     if limit is not None and only:
         raise click.UsageError("give --limit or --only, not both")
+    if (engine == "dask") != (scheduler is not None):
+        raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
     place = CampaignDirectory(directory)
     campaign = place.read()
     scope = Scope(only, failed, limit, shard)
-    with place.locked(), Ledger.opened(place.ledger) as ledger:
-        this = Run(place, campaign, ledger, Processes(jobs or processors()), scope, dry_run)
+    workers = _engine(jobs, scheduler, is_insecure=insecure)
+    with place.locked(), Ledger.opened(place.ledger) as ledger, workers as chosen:
+        this = Run(place, campaign, ledger, chosen, scope, dry_run)
         with progress_on(form) as progress:
             for event in this.events():
                 progress.show(event, this.total)
@@ -86,6 +102,15 @@ def run(
         attention = any(entries[name].state in NEED_ATTENTION for name in progress.names)
     if attention:
         sys.exit(1)
+
+
+def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> AbstractContextManager[Engine]:
+    if scheduler is None:
+        return nullcontext(Processes(jobs or processors()))
+    # dask is an extra of its own.
+    from krm_merge.fleet.running.dask import dask_engine
+
+    return dask_engine(scheduler, is_insecure=is_insecure)
 
 
 def _summarise(progress: Progress, entries: list[Entry], directory: Path, *, dry_run: bool) -> None:
