@@ -99,7 +99,7 @@ def test_dask_with_tls_and_a_worker_killed(
 )
 def test_addresses_that_are_refused(world: World, address: str, problem: str) -> None:
     done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", address)
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert problem in done.stderr
 
 

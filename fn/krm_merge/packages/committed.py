@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from posixpath import normpath
 
-from krm_merge.git.program import GitError
-from krm_merge.git.objects import GitObjects
-
 from krm_merge.git import program as git_program
+from krm_merge.git.objects import GitObjects
+from krm_merge.git.program import GitError
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import File, Tree, belongs
+from krm_merge.packages.git import MODES
 
 
 class CommittedFiles:
@@ -34,11 +34,15 @@ class CommittedFiles:
             if root is None or root.kind != "tree":
                 return {}
             entries = [
-                entry for entry in self._objects.files(root) if all(belongs(part) for part in entry.path.split("/"))
+                entry
+                for entry in self._objects.files(root)
+                if entry.mode in MODES and all(map(belongs, entry.path.split("/")))
             ]
             names = list(dict.fromkeys(entry.name for entry in entries))
             blobs = dict(zip(names, self._objects.read(names), strict=True))
         except GitError as error:
             raise PackageError(f"{self._working_tree}: {error}") from None
         contents = {name: blob.data for name, blob in blobs.items() if blob is not None}
-        return {entry.path: File(contents[entry.name], entry.mode) for entry in entries if entry.name in contents}
+        return {
+            entry.path: File(contents[entry.name], MODES[entry.mode]) for entry in entries if entry.name in contents
+        }

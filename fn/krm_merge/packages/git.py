@@ -22,7 +22,8 @@ from krm_merge.temporary import temporary_directory
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
-_MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
+MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
+"""What an entry of a tree is in a package, by its mode; directories and submodules are not in it."""
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ATTRIBUTES = ".gitattributes"
@@ -142,7 +143,7 @@ class GitRepositories:
             if blob is None:
                 raise PackageError(f"{store} lacks an object of {repository}; remove that directory")
             self._blobs[name] = blob.data
-        return {file.path: File(self._blobs[file.name], _MODES[file.mode]) for file in files}
+        return {file.path: File(self._blobs[file.name], MODES[file.mode]) for file in files}
 
     def _converted(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
         """The files as a checkout writes them, by .gitattributes."""
@@ -153,7 +154,7 @@ class GitRepositories:
             _git(["read-tree", commit], environment=checkout)
             names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
             _git(["checkout-index", "--quiet", "-z", "--stdin"], None, names, environment=checkout)
-            return {file.path: read_file(tree / folder / file.path, _MODES[file.mode]) for file in files}
+            return {file.path: read_file(tree / folder / file.path, MODES[file.mode]) for file in files}
 
 
 def uncommitted(package: Path) -> list[str]:
@@ -224,7 +225,7 @@ def _found(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | 
 def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
     """The files and symbolic links of a tree; submodules are other repositories."""
     try:
-        return [entry for entry in objects.files(root) if entry.mode in _MODES]
+        return [entry for entry in objects.files(root) if entry.mode in MODES]
     except GitError as error:
         raise PackageError(str(error)) from None
 

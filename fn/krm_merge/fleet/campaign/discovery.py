@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import normpath
 
-from krm_merge.git import program as git_program
 from krm_merge.fleet.campaign.campaign import Target, Upstream
 from krm_merge.forges.addresses import same_repository
+from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file
 from krm_merge.packages.files.tree import belongs
+from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.kptfile import KptfileText
 
 

@@ -36,4 +36,5 @@ def failure_of(error: Exception) -> tuple[FailureClass, str]:
 
 def grouped_by(message: str, target: str) -> str:
     """The message without what differs between targets, so that equal failures are counted together."""
-    return re.sub(r"\b[0-9a-f]{7,64}\b", "…", message.replace(target, "…"))
+    own = rf"(?<!\w){re.escape(target)}(?!\w)"
+    return re.sub(r"\b[0-9a-f]{7,64}\b", "…", re.sub(own, "…", message))

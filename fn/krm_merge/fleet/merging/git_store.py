@@ -8,21 +8,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from krm_merge.git import program as git_program
-from krm_merge.git.program import GitError, complaint
 from krm_merge.git.objects import GitObjects, TreeEntry
-from krm_merge.packages.files.tree import Changes, File, Mode
+from krm_merge.git.program import GitError, complaint
+from krm_merge.packages.files.tree import Changes, File
+from krm_merge.packages.git import MODES
 
 HEADS: Final = "refs/heads/"
 TRAILER: Final = "Fleet-Campaign"
 _RESULT = "refs/krm-merge/result"
 _SAFE = ("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
-_MODES: Final[Mapping[Mode, str]] = {"file": "100644", "executable": "100755", "link": "120000"}
+_MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
 _REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
 
 
@@ -66,7 +67,7 @@ class GitStore:
         (root,) = objects.read([f"{commit}^{{tree}}"])
         if root is None:
             raise GitError(f"{self.address} has no files at {commit}")
-        return objects, list(objects.files(root))
+        return objects, [entry for entry in objects.files(root) if entry.mode in MODES]
 
     def commit(self, base: str, commits: Sequence[NewCommit], author: str, date: str) -> str:
         """Makes commits on top of one, and gives the id of the last: equal ones have the same. Raises GitError."""
@@ -137,11 +138,17 @@ def contents(objects: GitObjects, entries: Iterable[TreeEntry]) -> dict[str, Fil
     found = list(entries)
     names = list(dict.fromkeys(entry.name for entry in found))
     blobs = {name: blob.data for name, blob in zip(names, objects.read(names), strict=True) if blob is not None}
-    return {entry.path: File(blobs[entry.name], entry.mode) for entry in found}
+    return {entry.path: File(blobs[entry.name], MODES[entry.mode]) for entry in found}
 
 
 def _changed(path: str, file: File | None) -> list[bytes]:
     quoted = b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
     if file is None:
         return [b"D ", quoted, b"\n"]
-    return [f"M {_MODES[file.mode]} inline ".encode(), quoted, f"\ndata {len(file.data)}\n".encode(), file.data, b"\n"]
+    return [
+        f"M {_MODES_IN_GIT[file.mode]} inline ".encode(),
+        quoted,
+        f"\ndata {len(file.data)}\n".encode(),
+        file.data,
+        b"\n",
+    ]

@@ -67,7 +67,7 @@ def store_of(target: Target, cache: str | Path) -> GitStore:
 
 def _packages(campaign: Campaign, target: Target, objects: GitObjects, entries: Sequence[TreeEntry]) -> tuple[str, ...]:
     """The directories of the packages that follow the upstream, those around others first. Raises PackageError."""
-    kptfiles = contents(objects, (entry for entry in entries if is_kptfile(entry.path) and entry.mode != "link"))
+    kptfiles = contents(objects, (entry for entry in entries if is_kptfile(entry.path) and entry.is_file))
     if target.packages:
         for package in target.packages:
             if join(package, "Kptfile") not in kptfiles:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from krm_merge.fleet.merging.job import Settings
 from krm_merge.forges.addresses import same_repository
-from krm_merge.packages.git import GitRepositories, Version
 from krm_merge.packages.files.tree import Tree
+from krm_merge.packages.git import GitRepositories, Version
 from krm_merge.packages.update import RememberedRepositories
 
 

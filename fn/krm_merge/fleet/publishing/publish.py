@@ -99,7 +99,7 @@ class Publisher:
             return Published(target.name, "pushed")
         onto = target.branch or default_branch(target.name)
         title, body = self.requests.title(packages_of(entry)), self._body(target)
-        pull = self.requests.opened(target.name, target.host, onto, title, body, is_draft=is_draft)
+        pull = self.requests.opened(target.name, onto, title, body, is_draft=is_draft)
         return Published(target.name, "open", pull.number if pull else 0)
 
     def _body(self, target: Target) -> str:
@@ -134,8 +134,7 @@ class Publisher:
             return 0
         address = tree.origin
         body = "".join(f"- {name}\n" for name in names)
-        host = Target(address, is_repository=True).host
-        pull = self.requests.opened(address, host, default_branch(address), self.requests.title(names), body)
+        pull = self.requests.opened(address, default_branch(address), self.requests.title(names), body)
         return pull.number if pull else 0
 
     # ---- what became of it ---------------------------------------------------------------------------------------

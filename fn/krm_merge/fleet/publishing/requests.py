@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from krm_merge.fleet.campaign.campaign import Campaign
 from krm_merge.fleet.ledger import Entry
-from krm_merge.fleet.publishing.pace import Pace
 from krm_merge.forges.interface import Forge, ForgePullRequest
 
 
@@ -17,11 +16,10 @@ class PullRequests:
 
     campaign: Campaign
     forge_of: Callable[[str], Forge]
-    pace: Pace
     is_dry_run: bool = False
 
     def opened(
-        self, address: str, host: str, target_branch: str, title: str, body: str, *, is_draft: bool = False
+        self, address: str, target_branch: str, title: str, body: str, *, is_draft: bool = False
     ) -> ForgePullRequest | None:
         """The pull request of the campaign's branch, opened unless it is; None in a dry run that would open one.
 
@@ -33,15 +31,12 @@ class PullRequests:
             if pull.state != "open":
                 continue
             if (pull.title, pull.body.strip()) != (title, body.strip()) and not self.is_dry_run:
-                self.pace.wait(host)
                 forge.edit(address, pull.number, title, body)
             if pull.draft and not is_draft and not self.is_dry_run:
-                self.pace.wait(host)
                 forge.set_draft(address, pull.number, draft=False)
             return pull
         if self.is_dry_run:
             return None
-        self.pace.wait(host)
         return forge.create(address, branch, target_branch, title, body, draft=is_draft)
 
     def state_of(self, address: str, number: int) -> str:

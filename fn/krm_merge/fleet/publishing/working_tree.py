@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join
 
-from krm_merge.git import program as git_program
 from krm_merge.fleet.campaign.campaign import Campaign, Target
 from krm_merge.fleet.ledger import Entry
 from krm_merge.fleet.merging.content import digest_of
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, heads_of
 from krm_merge.fleet.publishing.branches import NotPublishedError, check_ours
+from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
 from krm_merge.packages.committed import CommittedFiles
 from krm_merge.packages.files.directory import Directory

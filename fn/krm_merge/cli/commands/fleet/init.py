@@ -16,8 +16,8 @@ from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, Targe
 from krm_merge.fleet.campaign.discovery import split_upstream, targets_in, working_tree_of
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.campaign.models import MergeCampaign
-from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.git import GitRepositories
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import click
@@ -14,13 +12,11 @@ from krm_merge.cli.commands.fleet.run import DIRECTORY
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Ledger
-from krm_merge.fleet.publishing.pace import Pace
 from krm_merge.fleet.publishing.publish import Published, Publisher
 from krm_merge.fleet.publishing.requests import PullRequests
 from krm_merge.fleet.running.run import settings_of
-from krm_merge.forges.github import GitHub
-from krm_merge.forges.interface import Forge
-from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.choice import Forges, ForgeSettings
+from krm_merge.forges.hosted.pace import Pace
 
 
 @click.command("publish")
@@ -30,6 +26,10 @@ from krm_merge.forges.local_forge import LocalForge
 @click.option("--max-open", type=click.IntRange(min=1), help="How many pull requests are open at most.")
 @click.option("--per-hour", type=click.IntRange(min=1), help="Changing calls an hour to one host; by default 400.")
 @click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
+@click.option(
+    "--forge", "forges", metavar="HOST=KIND", multiple=True, help="The kind of a host: github, gitlab, forgejo, local."
+)
+@click.option("--api", "apis", metavar="HOST=URL", multiple=True, help="The API of a host, where it is elsewhere.")
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
 @click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
 def publish(
@@ -39,6 +39,8 @@ def publish(
     max_open: int | None,
     per_hour: int | None,
     draft_conflicts: bool,
+    forges: tuple[str, ...],
+    apis: tuple[str, ...],
     push_only: bool,
     direct: bool,
 ) -> None:
@@ -57,8 +59,8 @@ def publish(
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
     with place.locked(), Ledger.opened(place.ledger) as ledger:
         ledger.follow(campaign.targets)
-        pace = Pace(per_hour or publishing.per_hour)
-        requests = None if push_only or direct else PullRequests(campaign, _forge_of, pace, dry_run)
+        settings = ForgeSettings.parsed(forges, apis, Pace(changes_an_hour=per_hour or publishing.per_hour))
+        requests = None if push_only or direct else PullRequests(campaign, Forges(settings).of, dry_run)
         publisher = Publisher(
             place,
             campaign,
@@ -87,18 +89,3 @@ def _show(event: Published) -> None:
     number = f" #{event.request}" if event.request else ""
     said = f"{event.target}: {event.message}" if event.what == "problem" else f"{event.what:7} {event.target}{number}"
     say(said, on_stdout=event.what != "problem")
-
-
-def _forge_of(address: str) -> Forge:
-    """The forge of a repository: pull requests are recorded beside a bare repository on this machine."""
-    return _local() if address.startswith(("/", "file://")) else _github()
-
-
-@cache
-def _local() -> Forge:
-    return LocalForge()
-
-
-@cache
-def _github() -> Forge:
-    return GitHub(os.environ.get("GITHUB_TOKEN", ""), os.environ.get("GITHUB_API_URL") or "https://api.github.com")
