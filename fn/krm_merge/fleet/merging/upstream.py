@@ -23,6 +23,7 @@ class CampaignRepositories:
         self._upstream = settings.campaign.upstream
         self._same = same_repository(self._upstream.repository)
         self._versions = settings.versions
+        self._fetched: set[tuple[str, tuple[str, ...]]] = set()
         self._repositories = RememberedRepositories(GitRepositories(Path(settings.cache)))
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
@@ -33,8 +34,11 @@ class CampaignRepositories:
         return self._repositories.resolve(self._address(repository), directory, ref)
 
     def fetch(self, repository: str, commits: Sequence[str]) -> None:
-        """Prepares for `tree` of several commits."""
-        self._repositories.fetch(self._address(repository), commits)
+        """Prepares for `tree` of several commits, once."""
+        wanted = (self._address(repository), tuple(commits))
+        if wanted not in self._fetched:
+            self._repositories.fetch(*wanted)
+            self._fetched.add(wanted)
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit."""

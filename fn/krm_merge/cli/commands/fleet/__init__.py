@@ -9,7 +9,7 @@ from krm_merge.cli.commands.fleet.init import init
 from krm_merge.cli.commands.fleet.join import join
 from krm_merge.cli.commands.fleet.publish import publish
 from krm_merge.cli.commands.fleet.run import run
-from krm_merge.cli.commands.fleet.status import status
+from krm_merge.cli.commands.fleet.status import report, status
 
 
 @click.group("fleet")
@@ -24,3 +24,4 @@ command.add_command(conflicts)
 command.add_command(resolve)
 command.add_command(publish)
 command.add_command(join)
+command.add_command(report)

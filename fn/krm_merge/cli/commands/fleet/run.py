@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from krm_merge.cli.commands.fleet.progress import Progress, progress_on
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Entry, Ledger
-from krm_merge.fleet.merging.failures import grouped_by
 from krm_merge.fleet.merging.job import NEED_ATTENTION
+from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.running.engines import Engine, Processes, processors
 from krm_merge.fleet.running.looks import Scope
 from krm_merge.fleet.running.run import Run
@@ -119,22 +120,14 @@ def _summarise(progress: Progress, entries: list[Entry], directory: Path, *, dry
     say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
     if dry_run:
         return
-    for heading, states in (("failed", ("failed",)), ("refused", ("refused",))):
-        show_groups(heading, [entry for entry in entries if entry.state in states])
+    show_messages(messages_of(entries))
     if any(entry.state in ("conflicts", "refused") for entry in entries):
         say(f"look at the conflicts: krm-merge fleet conflicts {directory}", on_stdout=True)
 
 
-def show_groups(heading: str, entries: list[Entry]) -> None:
-    """Targets by what is said of them, the most frequent first."""
-    groups: dict[str, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(grouped_by(entry.message, entry.target), []).append(entry)
-    ordered = sorted(groups.values(), key=len, reverse=True)
-    for group in ordered[:_SHOWN]:
-        first = group[0]
-        kind = f" ({first.failure})" if first.failure else ""
-        more = f" and {len(group) - 1:,} more" if len(group) > 1 else ""
-        say(f"{heading}{kind}: {first.target}{more}: {first.message}", on_stdout=True)
-    if len(ordered) > _SHOWN:
-        say(f"{heading}: {len(ordered) - _SHOWN:,} more messages; `krm-merge fleet status` has them", on_stdout=True)
+def show_messages(messages: Sequence[Message]) -> None:
+    """What is said of targets that failed or were refused, one line for all of which the same is said."""
+    for message in messages[:_SHOWN]:
+        say(str(message), on_stdout=True)
+    if len(messages) > _SHOWN:
+        say(f"{len(messages) - _SHOWN:,} more messages; `krm-merge fleet report` has them", on_stdout=True)
