@@ -123,5 +123,4 @@ def _splits(text: str) -> Sequence[tuple[str, str]]:
         # What packages were fetched from by a path is named by its absolute path.
         parts = os.path.abspath(text).split("/")
     head = f"{scheme}://" if scheme else ""
-    least = 2 if scheme == "file" or not scheme else 3
-    return [(head + "/".join(parts[:at]), "/".join(parts[at:])) for at in range(len(parts), least - 1, -1)]
+    return [(head + "/".join(parts[:at]), "/".join(parts[at:])) for at in range(len(parts), 1, -1)]

@@ -46,12 +46,14 @@ class CampaignDirectory:
     """The directory in which everything of a campaign lies. It may be removed at any time."""
 
     def __init__(self, path: Path) -> None:
-        """Takes the directory; nothing is read."""
-        self.path = path.resolve()
-        self.ledger = self.path / "ledger.db"
-        self.reports = self.path / "reports"
-        self.cache = self.path / "cache"
-        self.temporary = self.path / "tmp"
+        """Takes the directory as users name it; nothing is read."""
+        self.path = path
+        # Workers may have another working directory.
+        self._place = path.resolve()
+        self.ledger = self._place / "ledger.db"
+        self.reports = self._place / "reports"
+        self.cache = self._place / "cache"
+        self.temporary = self._place / "tmp"
 
     # ---- what users edit -----------------------------------------------------------------------------------------
 
@@ -62,9 +64,9 @@ class CampaignDirectory:
         policy_text = read_file(self.path / POLICY_FILE).data if (self.path / POLICY_FILE).is_file() else b""
         tree = model.selection.workingTree
         return Campaign(
-            name=str(model.metadata.get("name", self.path.name)),
+            name=str(model.metadata.get("name", self._place.name)),
             upstream=Upstream(model.upstream.repo, model.upstream.directory, model.upstream.ref),
-            working_tree="" if tree is None else os.path.normpath(self.path / tree),
+            working_tree="" if tree is None else os.path.normpath(self._place / tree),
             from_=model.selection.from_ or "",
             on_conflict=model.policy.onConflict,
             smart=model.policy.functionIdentity == "smart",

@@ -64,7 +64,7 @@ def init(
         directories = _matching(patterns)
         tree = working_tree_of(directories)
         targets = targets_in(tree, directories, source, version)
-        selection |= {"workingTree": os.path.relpath(tree, place.path), "packages": patterns}
+        selection |= {"workingTree": os.path.relpath(tree, directory.resolve()), "packages": patterns}
     if not targets:
         at = f" and is at {version}" if version else ""
         raise PackageError(f"no package there follows {source.repository} {source.directory}{at}")

@@ -24,7 +24,7 @@ def join(directory: Path, others: tuple[Path, ...]) -> None:
     with place.locked(), Ledger.opened(place.ledger) as ledger:
         ledger.follow(campaign.targets)
         for other in map(CampaignDirectory, others):
-            if other.path == place.path:
+            if other.ledger == place.ledger:
                 raise PackageError(f"{other.path}: is the directory that others are joined to; name their directories")
             if not other.ledger.is_file():
                 raise PackageError(f"{other.ledger}: there is no ledger; run its shard first")
@@ -33,6 +33,6 @@ def join(directory: Path, others: tuple[Path, ...]) -> None:
             with Ledger.opened(other.ledger) as theirs:
                 taken = ledger.take_over(theirs)
             for folder in ("reports", "cache/repositories"):
-                if (other.path / folder).is_dir():
-                    shutil.copytree(other.path / folder, place.path / folder, dirs_exist_ok=True)
-            say(f"{other.path.name}: {taken:,} targets", on_stdout=True)
+                if (other.ledger.parent / folder).is_dir():
+                    shutil.copytree(other.ledger.parent / folder, place.ledger.parent / folder, dirs_exist_ok=True)
+            say(f"{other.path}: {taken:,} targets", on_stdout=True)
