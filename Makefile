@@ -81,7 +81,7 @@ lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --output-file constraints.txt pyproject.toml
 	$(COMPILE) --output-file constraints-build.txt --group build
-	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra forges --group dev
+	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra fleet --extra forges --group dev
 
 # Dependabot does not know of it: a newer one is named here.
 TYPESCRIPT = typescript@5.9

@@ -1,6 +1,6 @@
 """The docs say what the code does: generated files are current, rules exist, examples hold, fields are described.
 
-Sessions (`console` blocks) of README.md, docs/command-line.md and docs/transform.md are run;
+Sessions (`console` blocks) of README.md, docs/command-line.md, docs/fleet.md and docs/transform.md are run;
 `WRITE_GOLDEN_OUTPUT=1` rewrites what they print.
 """
 
@@ -701,7 +701,7 @@ class Shell:
 
 def sessions() -> Iterator[Any]:
     """The sections of the pages that show commands, each a session of its own."""
-    for page in ("README.md", "docs/command-line.md", "docs/transform.md"):
+    for page in ("README.md", "docs/command-line.md", "docs/fleet.md", "docs/transform.md"):
         for section in (ROOT / page).read_text(encoding="utf-8").split("\n## ")[1:]:
             if CONSOLE_BLOCK.search(section):
                 marks = [pytest.mark.kpt] if "\n$ kpt " in section else []

@@ -21,6 +21,7 @@ from rule_index import page as rule_index
 from transform_tables import tables as transform_tables
 
 from krm_merge import __version__
+from krm_merge.fleet.campaign.models import MergeCampaign, MergeTargets
 from krm_merge.functions.merge_package.models import MergePackage
 from krm_merge.functions.patch_resources.models import PatchResources
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
@@ -49,6 +50,7 @@ KEYWORDS = (
     "minimum",
     "exclusiveMinimum",
     "maximum",
+    "minLength",
     "pattern",
     "minItems",
     "items",
@@ -119,8 +121,12 @@ FUNCTIONS = (
     ),
 )
 
-# No function: what a package says of its own conflicts.
-POLICY = Function(MergePolicy, "docs/command-line.md", "schemas/merge-policy.json", "", HEAD_FIELDS)
+# No functions: what a package says of its own conflicts, and what a campaign is made of.
+RESOURCES = (
+    Function(MergePolicy, "docs/command-line.md", "schemas/merge-policy.json", "", HEAD_FIELDS),
+    Function(MergeCampaign, "docs/fleet.md", "schemas/merge-campaign.json", "", HEAD_FIELDS),
+    Function(MergeTargets, "docs/fleet.md", "schemas/merge-targets.json", "", HEAD_FIELDS),
+)
 
 
 def model_schema(function: Function) -> Schema:
@@ -248,7 +254,8 @@ def generated() -> dict[str, str]:
         definition = function_definition(function, metadata)
         files[function.schema] = json.dumps(json_schema(function, metadata), indent=2, ensure_ascii=False) + "\n"
         files[function.definition] = note + dumped(definition)
-    files[POLICY.schema] = json.dumps(json_schema(POLICY, metadata), indent=2, ensure_ascii=False) + "\n"
+    for resource in RESOURCES:
+        files[resource.schema] = json.dumps(json_schema(resource, metadata), indent=2, ensure_ascii=False) + "\n"
     address = f"{raw_address(metadata['sourceURL'])}/docs/{REPORT_SCHEMA}"
     report = {"$schema": DIALECT, "$id": address, "title": report_record.KIND, **report_schema()}
     files[REPORT_SCHEMA] = json.dumps(report, indent=2, ensure_ascii=False) + "\n"

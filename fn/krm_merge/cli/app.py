@@ -28,6 +28,7 @@ COMMANDS = {
     "resolve": "Settle the conflicts of an update or a merge, on a page or in the terminal.",
     "diff": "Say what differs between two versions of a package or of a file.",
     "status": "Say which packages are behind their upstream, changed, or hold conflicts.",
+    "fleet": "Update many packages that follow one upstream.",
     "policy": "Show, check and tidy up how a package wants its conflicts settled.",
     "config": "Write the functionConfig that updates a package with kpt fn eval.",
     "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",

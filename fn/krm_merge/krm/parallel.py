@@ -73,7 +73,7 @@ def _start(work: Callable[[Sequence[Item]], Done], part: Sequence[Item]) -> tupl
     data = b""
     try:
         os.close(reader)
-        _end_with(parent)
+        end_with_parent(parent)
         data = pickle.dumps(work(part))
         with open(writer, "wb") as target:
             target.write(data)
@@ -82,7 +82,7 @@ def _start(work: Callable[[Sequence[Item]], Done], part: Sequence[Item]) -> tupl
         os._exit(0 if data else 1)
 
 
-def _end_with(parent: int) -> None:
+def end_with_parent(parent: int) -> None:
     """Lets this process be ended with its parent: nobody waits for its answer then. Linux only."""
     import ctypes
     import signal

@@ -22,7 +22,8 @@ from krm_merge.temporary import temporary_directory
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
-_MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
+MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
+"""What an entry of a tree is in a package, by its mode; directories and submodules are not in it."""
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ATTRIBUTES = ".gitattributes"
@@ -94,6 +95,18 @@ class GitRepositories:
                 _fetch(store, objects, repository, commit)
             return self._read(store, objects, repository, directory, commit)
 
+    def committed_at(self, repository: str, commit: str) -> str:
+        """When a commit was made: seconds since 1970 and the offset from UTC. Raises PackageError."""
+        _check_address(repository)
+        with self._opened(repository) as (store, objects):
+            if _has(objects, [commit]) != [True]:
+                _fetch(store, objects, repository, commit)
+            (found,) = _found(objects, [f"{commit}^{{commit}}"])
+        assert found is not None
+        lines = found.data.partition(b"\n\n")[0].splitlines()
+        committer = next(line for line in lines if line.startswith(b"committer "))
+        return b" ".join(committer.rsplit(b" ", 2)[1:]).decode()
+
     @contextmanager
     def _opened(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
         """The copy of a repository, for this program alone as long as it is used."""
@@ -130,7 +143,7 @@ class GitRepositories:
             if blob is None:
                 raise PackageError(f"{store} lacks an object of {repository}; remove that directory")
             self._blobs[name] = blob.data
-        return {file.path: File(self._blobs[file.name], _MODES[file.mode]) for file in files}
+        return {file.path: File(self._blobs[file.name], MODES[file.mode]) for file in files}
 
     def _converted(self, store: Path, commit: str, folder: str, files: list[TreeEntry]) -> Tree:
         """The files as a checkout writes them, by .gitattributes."""
@@ -141,7 +154,7 @@ class GitRepositories:
             _git(["read-tree", commit], environment=checkout)
             names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
             _git(["checkout-index", "--quiet", "-z", "--stdin"], None, names, environment=checkout)
-            return {file.path: read_file(tree / folder / file.path, _MODES[file.mode]) for file in files}
+            return {file.path: read_file(tree / folder / file.path, MODES[file.mode]) for file in files}
 
 
 def uncommitted(package: Path) -> list[str]:
@@ -212,7 +225,7 @@ def _found(objects: GitObjects, expressions: Sequence[str]) -> list[GitObject | 
 def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
     """The files and symbolic links of a tree; submodules are other repositories."""
     try:
-        return [entry for entry in objects.files(root) if entry.mode in _MODES]
+        return [entry for entry in objects.files(root) if entry.mode in MODES]
     except GitError as error:
         raise PackageError(str(error)) from None
 

@@ -100,11 +100,12 @@ class Journal:
     because: str = ""
     """Why it was rolled back although all of it was planned, and what became of files that somebody changed."""
 
-    def commit(self, changes: Changes, before: Tree) -> None:
+    def commit(self, changes: Changes, before: Tree, *, is_lasting: bool = True) -> None:
         """Makes the changes, if the files are still as they were `before`.
 
-        A signal that comes meanwhile ends it before anything is changed, or when everything is. Raises PackageError,
-        and then the package is as it was.
+        Unless `is_lasting`, the disk is not asked to have all of it in the end: a kill leaves one of two whole states,
+        and where the machine itself fails, git has the files. A signal that comes meanwhile ends it before anything is
+        changed, or when everything is. Raises PackageError, and then the package is as it was.
         """
         ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
         is_begun = False
@@ -118,10 +119,10 @@ class Journal:
                 return
             created = self._missing_folders(step.path for step in steps if step.after is not None)
             self._check_folders([step.path for step in steps])
-            self._prepare(steps, created, changes)
+            self._prepare(steps, created, changes, is_lasting)
             with interrupts.held():
                 is_begun = True
-                self._carry_out(steps, created)
+                self._carry_out(steps, created, is_lasting)
                 note(f"{self.package} was changed as a whole")
         except BaseException as error:
             if not is_begun:
@@ -177,7 +178,7 @@ class Journal:
         folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
         return {folder for folder in folders if not (self.package / folder).is_dir()}
 
-    def _prepare(self, steps: list[_Step], created: set[str], changes: Changes) -> None:
+    def _prepare(self, steps: list[_Step], created: set[str], changes: Changes, is_lasting: bool) -> None:
         self.directory.mkdir()
         (self.directory / _FILES).mkdir()
         staged = []
@@ -191,9 +192,11 @@ class Journal:
         with plan.open("w") as out:
             plan_of = {"journal": self._identity(), "created": sorted(created)}
             json.dump({**plan_of, "steps": [asdict(step) for step in steps]}, out)
-        disk.sync([*staged, plan, self.directory / _FILES, self.directory, self.directory.parent], self.directory)
+        if is_lasting:
+            disk.sync([*staged, plan, self.directory / _FILES, self.directory, self.directory.parent], self.directory)
         plan.rename(self.directory / _PLAN)
-        _sync(self.directory)
+        if is_lasting:
+            _sync(self.directory)
 
     @staticmethod
     def _write(staged: Path, file: File, target: Path) -> None:
@@ -270,7 +273,7 @@ class Journal:
         # Deleted by somebody, before we could.
         return held is None and kept is None and back
 
-    def _carry_out(self, steps: list[_Step], created: set[str]) -> list[str]:
+    def _carry_out(self, steps: list[_Step], created: set[str], is_lasting: bool = True) -> list[str]:
         """Does what is still to do; says what became of files that somebody wrote to before a kill."""
         here: list[_Step] = []
         edited = []
@@ -290,7 +293,8 @@ class Journal:
             for step in steps:
                 if step.after is None:
                     self._remove_empty((self.package / step.path).parent)
-            disk.sync({self._folder(step.path) for step in steps} | {self.package}, self.package)
+            if is_lasting:
+                disk.sync({self._folder(step.path) for step in steps} | {self.package}, self.package)
         except (OSError, _ObstacleError) as error:
             why = self._why(error)
             # Whoever comes after a kill goes on with this, and does not begin again.

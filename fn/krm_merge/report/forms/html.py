@@ -29,6 +29,12 @@ _SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
 
 def render(report: MergeReport) -> str:
     """The page."""
+    main = tag("main", *_Limited(_MOST_CHARACTERS).of(_sections(report)), id="main")
+    return page(f"{report.package or 'Merge'}: {_summary(report)}", _header(report), main)
+
+
+def page(title: str, *body: Html) -> str:
+    """A page of its own: the style is in it, and nothing else may be loaded."""
     style = _style()
     digest = base64.b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -36,11 +42,10 @@ def render(report: MergeReport) -> str:
         Html('<meta charset="utf-8">'),
         Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        tag("title", f"{report.package or 'Merge'}: {_summary(report)}"),
+        tag("title", title),
         tag("style", Html(style)),
     )
-    body = tag("body", _header(report), tag("main", *_Limited(_MOST_CHARACTERS).of(_sections(report)), id="main"))
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head>{body}</html>\n'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head>{tag("body", *body)}</html>\n'
 
 
 @cache
@@ -89,7 +94,7 @@ def _sections(report: MergeReport) -> Iterator[Html]:
             continue
         yield tag("h2", heading, " ", tag("small", f"{len(records):,}"), id=status)
         for record in records[:cards]:
-            yield _card(record, report.contexts.get(record.id))
+            yield card(record, report.contexts.get(record.id))
         yield from _lines(records[cards:])
         cards = max(0, cards - len(records))
     automatic = report.with_status("automatic")
@@ -100,7 +105,8 @@ def _sections(report: MergeReport) -> Iterator[Html]:
         yield from _lines(automatic)
 
 
-def _card(record: DecisionRecord, context: Context | None) -> Html:
+def card(record: DecisionRecord, context: Context | None) -> Html:
+    """A record with the values of its sides beside each other."""
     about = [_file_link(record), tag("a", record.rule, href=address_of(record.docs), title="The rule")]
     title = tag("h3", tag("code", record.path or record.file), " ", *_between(about, " "))
     said = tag("p", tag("span", NATURES[record.nature], class_="nature"), " ", record.message, class_="why")

@@ -39,8 +39,8 @@ def _head(report: MergeReport) -> str:
         len(report.with_status("automatic")),
     )
     files = len(report.files.added) + len(report.files.changed) + len(report.files.deleted)
-    sides = [f"{name} {_plain(str(side))}" for name, side in report.sides.items()]
-    head = f"## {_plain(report.package or 'Merge')}\n\n"
+    sides = [f"{name} {plain(str(side))}" for name, side in report.sides.items()]
+    head = f"## {plain(report.package or 'Merge')}\n\n"
     head += f"{', '.join(sides)}\n\n" if sides else ""
     head += "| conflicts open | conflicts settled | taken automatically | files |\n|---:|---:|---:|---:|\n"
     return f"{head}| {opened:,} | {settled:,} | {automatic:,} | {files:,} |\n"
@@ -52,7 +52,7 @@ def _parts(report: MergeReport) -> Iterator[tuple[str, int]]:
     if notices:
         yield "\n", 0
     for result in notices:
-        yield f"- **{result['severity']}** {_plain(str(result['message']), _LONGEST_MESSAGE)}\n", 0
+        yield f"- **{result['severity']}** {plain(str(result['message']), _LONGEST_MESSAGE)}\n", 0
     for status, heading in CONFLICTS:
         records = report.with_status(status)
         if records:
@@ -66,13 +66,13 @@ def _parts(report: MergeReport) -> Iterator[tuple[str, int]]:
     if automatic:
         yield "\n### Taken automatically\n\n", 0
     for file, count in Counter(record.file for record in automatic).items():
-        yield f"- {_plain(file)}: {count:,}\n", count
+        yield f"- {plain(file)}: {count:,}\n", count
 
 
 def _row(record: DecisionRecord) -> str:
-    place = " ".join(part for part in (_code(record.path), _plain(str(record.resource or ""))) if part)
-    where = f"{place}<br>{_plain(record.file)}" if place else _plain(record.file)
-    said = f"{NATURES[record.nature]}: {_plain(record.message, _LONGEST_MESSAGE)} ({record.rule})"
+    place = " ".join(part for part in (code(record.path), plain(str(record.resource or ""))) if part)
+    where = f"{place}<br>{plain(record.file)}" if place else plain(record.file)
+    said = f"{NATURES[record.nature]}: {plain(record.message, _LONGEST_MESSAGE)} ({record.rule})"
     if record.status == "open" and record.choices:
         said += f". Choices: {', '.join(CHOICES[choice] for choice in record.choices)}"
     values = [_value(record, side) for side in SIDES]
@@ -85,17 +85,17 @@ def _value(record: DecisionRecord, side: SideName) -> str:
     if side not in record.values:
         return "*nothing*" if side != "result" or record.status != "open" else "*open*"
     text = " ".join(yaml_text(record.values[side]).split())
-    return _code(text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") or '`""`'
+    return code(text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…") or '`""`'
 
 
-def _plain(text: str, longest: int = 200) -> str:
+def plain(text: str, longest: int = 200) -> str:
     """Text without a meaning of its own in Markdown, on one line: nobody is mentioned, nothing is linked."""
     line = _CONTROL.sub(" ", text if len(text) <= longest else f"{text[: longest - 1]}…")
     escaped = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", escaped).replace("@", "@\u200b").replace("://", ":\u200b//")
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Text as code in a cell of a table."""
     line = _CONTROL.sub(" ", text).replace("|", "\\|")
     if not line:

@@ -1,0 +1,117 @@
+"""`krm-merge fleet init`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections import Counter
+from glob import glob
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.show import say
+from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, Target, Upstream
+from krm_merge.fleet.campaign.discovery import split_upstream, targets_in, working_tree_of
+from krm_merge.fleet.campaign.files import CampaignDirectory
+from krm_merge.fleet.campaign.models import MergeCampaign
+from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.git import GitRepositories
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
+
+
+@click.command("init")
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("more_packages", metavar="", nargs=-1)
+@click.option("--upstream", metavar="REPO[/DIRECTORY]", required=True, help="The upstream that packages follow.")
+@click.option("--to", "ref", metavar="REF", required=True, help="The version that they take: tag, branch or commit.")
+@click.option("--from", "version", metavar="REF", default="", help="Only packages that are at this version.")
+@click.option(
+    "--packages",
+    metavar="GLOB...",
+    multiple=True,
+    help="Directories of a working tree; all packages in them that follow the upstream.",
+)
+@click.option(
+    "--repositories", metavar="FILE|-", help="A file with an address of a repository on each line; - is stdin."
+)
+def init(
+    directory: Path,
+    more_packages: tuple[str, ...],
+    upstream: str,
+    ref: str,
+    version: str,
+    packages: tuple[str, ...],
+    repositories: str | None,
+) -> None:
+    """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
+
+    Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
+    """
+    if more_packages and not packages:
+        raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
+    if bool(packages) == (repositories is not None):
+        raise click.UsageError("say where the packages are: with --packages or with --repositories")
+    place = CampaignDirectory(directory)
+    source = split_upstream(upstream, ref, GitRepositories())
+    selection: dict[str, object] = {"from": version} if version else {}
+    if repositories is not None:
+        targets = _listed(repositories)
+    else:
+        patterns = [*packages, *more_packages]
+        directories = _matching(patterns)
+        tree = working_tree_of(directories)
+        targets = targets_in(tree, directories, source, version)
+        selection |= {"workingTree": os.path.relpath(tree, directory.resolve()), "packages": patterns}
+    if not targets:
+        at = f" and is at {version}" if version else ""
+        raise PackageError(f"no package there follows {source.repository} {source.directory}{at}")
+    place.write(_campaign(source, selection), targets)
+    _summarise(directory, targets)
+
+
+def _matching(patterns: list[str]) -> list[Path]:
+    found: list[Path] = []
+    for pattern in patterns:
+        matches = [Path(name) for name in sorted(glob(pattern, recursive=True)) if os.path.isdir(name)]
+        if not matches:
+            raise PackageError(f"{pattern}: no directory matches")
+        found += matches
+    return found
+
+
+def _listed(source: str) -> list[Target]:
+    text = sys.stdin.buffer.read() if source == "-" else read_file(Path(source)).data
+    lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
+    names = dict.fromkeys(line for line in lines if line and not line.startswith("#"))
+    for name in names:
+        if name.startswith("-"):
+            raise PackageError(f"{source}: {name} is no address of a repository")
+    return [Target(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
+
+
+def _campaign(upstream: Upstream, selection: dict[str, object]) -> MergeCampaign:
+    package = upstream.directory.strip("/").rpartition("/")[2] or upstream.repository.rstrip("/").rpartition("/")[2]
+    name = _NOT_IN_NAMES.sub("-", f"{package.removesuffix('.git')}-{upstream.ref}".lower()).strip("-.")
+    return MergeCampaign.model_validate(
+        {
+            "apiVersion": "fn.kpt.dev/v1alpha1",
+            "kind": "MergeCampaign",
+            "metadata": {"name": name, "annotations": {"config.kubernetes.io/local-config": "true"}},
+            "upstream": {"repo": upstream.repository, "directory": upstream.directory, "ref": upstream.ref},
+            "selection": selection,
+            "publish": {"branch": f"krm-merge/{name}"},
+        }
+    )
+
+
+def _summarise(directory: Path, targets: list[Target]) -> None:
+    noun = "repository" if targets[0].is_repository else "package"
+    plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
+    versions = Counter(target.at for target in targets if target.at)
+    at = ", ".join(f"{count} at {version}" for version, count in versions.most_common())
+    say(f"{len(targets):,} {noun if len(targets) == 1 else plural}{f': {at}' if at else ''}", on_stdout=True)
+    said = f"review {directory / CAMPAIGN_FILE} and {directory / TARGETS_FILE}, then: krm-merge fleet run {directory}"
+    say(said, on_stdout=True)

@@ -1,0 +1,91 @@
+"""`krm-merge fleet publish`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.commands.fleet.run import DIRECTORY
+from krm_merge.cli.show import say
+from krm_merge.fleet.campaign.files import CampaignDirectory
+from krm_merge.fleet.ledger import Ledger
+from krm_merge.fleet.publishing.publish import Published, Publisher
+from krm_merge.fleet.publishing.requests import PullRequests
+from krm_merge.fleet.running.run import settings_of
+from krm_merge.forges.choice import Forges, ForgeSettings
+from krm_merge.forges.hosted.pace import Pace
+
+
+@click.command("publish")
+@DIRECTORY
+@click.option("--wave", metavar="NAME", help="Publish this wave, whatever became of those before it.")
+@click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
+@click.option("--max-open", type=click.IntRange(min=1), help="How many pull requests are open at most.")
+@click.option("--per-hour", type=click.IntRange(min=1), help="Changing calls an hour to one host; by default 400.")
+@click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
+@click.option(
+    "--forge", "forges", metavar="HOST=KIND", multiple=True, help="The kind of a host: github, gitlab, forgejo, local."
+)
+@click.option("--api", "apis", metavar="HOST=URL", multiple=True, help="The API of a host, where it is elsewhere.")
+@click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
+@click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
+def publish(
+    directory: Path,
+    wave: str | None,
+    dry_run: bool,
+    max_open: int | None,
+    per_hour: int | None,
+    draft_conflicts: bool,
+    forges: tuple[str, ...],
+    apis: tuple[str, ...],
+    push_only: bool,
+    direct: bool,
+) -> None:
+    """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
+
+    A branch that somebody else has committed to is not overwritten. The exit code is 1 where something could not be
+    published.
+    """
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    publishing = campaign.publishing
+    if direct and not campaign.working_tree:
+        raise click.UsageError("--direct is for packages of a working tree; this campaign is about repositories")
+    names = [one.name for one in publishing.waves] or ["all"]
+    if wave is not None and wave not in names:
+        raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
+    with place.locked(), Ledger.opened(place.ledger) as ledger:
+        ledger.follow(campaign.targets)
+        settings = ForgeSettings.parsed(forges, apis, Pace(changes_an_hour=per_hour or publishing.per_hour))
+        requests = None if push_only or direct else PullRequests(campaign, Forges(settings).of, dry_run)
+        publisher = Publisher(
+            place,
+            campaign,
+            ledger,
+            settings_of(campaign, place),
+            requests,
+            wave,
+            is_direct=direct,
+            draft_conflicts=draft_conflicts,
+            is_dry_run=dry_run,
+            max_open=max_open or publishing.max_open,
+        )
+        counts: Counter[str] = Counter()
+        for event in publisher.events():
+            counts[event.what] += 1
+            _show(event)
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
+    say(f"{'dry run: ' if dry_run else ''}{said}", on_stdout=True)
+    if publisher.obstacle:
+        say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
+    if counts["problem"]:
+        sys.exit(1)
+
+
+def _show(event: Published) -> None:
+    number = f" #{event.request}" if event.request else ""
+    said = f"{event.target}: {event.message}" if event.what == "problem" else f"{event.what:7} {event.target}{number}"
+    say(said, on_stdout=event.what != "problem")

@@ -1,0 +1,133 @@
+"""`krm-merge fleet run`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import click
+
+from krm_merge.cli.commands.fleet.progress import Progress, progress_on
+from krm_merge.cli.show import say
+from krm_merge.fleet.campaign.files import CampaignDirectory
+from krm_merge.fleet.ledger import Entry, Ledger
+from krm_merge.fleet.merging.job import NEED_ATTENTION
+from krm_merge.fleet.overview import Message, messages_of
+from krm_merge.fleet.running.engines import Engine, Processes, processors
+from krm_merge.fleet.running.looks import Scope
+from krm_merge.fleet.running.run import Run
+
+_SHARD = re.compile(r"(\d+)/(\d+)")
+_SHOWN = 20
+
+DIRECTORY = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+
+
+def checked_shard(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """`I/N` as two numbers."""
+    if text is None:
+        return None
+    found = _SHARD.fullmatch(text)
+    if found is None or int(found[2]) < 1 or int(found[1]) > int(found[2]):
+        raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
+    return int(found[1]), int(found[2])
+
+
+@click.command("run")
+@DIRECTORY
+@click.option("--jobs", type=click.IntRange(min=1), help="How many merges run at once; by default one a processor.")
+@click.option("--limit", type=click.IntRange(min=1), help="Only so many of the targets that are pending or failed.")
+@click.option("--only", metavar="GLOB", multiple=True, help="Only targets whose names match. Repeatable.")
+@click.option("--failed", is_flag=True, help="Only targets that failed, those set aside too.")
+@click.option("--shard", metavar="I/N", callback=checked_shard, help="Only the part I of N, by a hash of the name.")
+@click.option(
+    "--engine",
+    type=click.Choice(["processes", "dask"]),
+    default="processes",
+    show_default=True,
+    help="Where merges run: processes of this machine, or the workers of a dask scheduler.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="The scheduler of dask, like tls://scheduler:8786.")
+@click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
+@click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
+@click.option(
+    "--output",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="jsonl prints an event a line on stdout.",
+)
+def run(
+    directory: Path,
+    jobs: int | None,
+    limit: int | None,
+    only: tuple[str, ...],
+    failed: bool,
+    shard: tuple[int, int] | None,
+    engine: str,
+    scheduler: str | None,
+    insecure: bool,
+    dry_run: bool,
+    form: str,
+) -> None:
+    """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
+
+    What is done already costs a look. A run that was interrupted goes on. The exit code is 0 where all is done, 1 where
+    a target has a conflict, was refused, or failed.
+    """
+    if limit is not None and only:
+        raise click.UsageError("give --limit or --only, not both")
+    if (engine == "dask") != (scheduler is not None):
+        raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
+    place = CampaignDirectory(directory)
+    campaign = place.read()
+    scope = Scope(only, failed, limit, shard)
+    workers = _engine(jobs, scheduler, is_insecure=insecure)
+    with place.locked(), Ledger.opened(place.ledger) as ledger, workers as chosen:
+        this = Run(place, campaign, ledger, chosen, scope, dry_run)
+        with progress_on(form) as progress:
+            for event in this.events():
+                progress.show(event, this.total)
+        entries = ledger.entries()
+        if not this.total:
+            say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
+        elif form == "text":
+            _summarise(progress, list(entries.values()), directory, dry_run=dry_run)
+    if dry_run:
+        attention = progress.needs_attention
+    else:
+        attention = any(entries[name].state in NEED_ATTENTION for name in progress.names)
+    if attention:
+        sys.exit(1)
+
+
+def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> AbstractContextManager[Engine]:
+    if scheduler is None:
+        return nullcontext(Processes(jobs or processors()))
+    # dask is an extra of its own.
+    from krm_merge.fleet.running.dask import dask_engine
+
+    return dask_engine(scheduler, is_insecure=is_insecure)
+
+
+def _summarise(progress: Progress, entries: list[Entry], directory: Path, *, dry_run: bool) -> None:
+    counts = ", ".join(f"{count:,} {state}" for state, count in progress.counts())
+    merged = f"{progress.merged:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
+    say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
+    if dry_run:
+        return
+    show_messages(messages_of(entries))
+    if any(entry.state in ("conflicts", "refused") for entry in entries):
+        say(f"look at the conflicts: krm-merge fleet conflicts {directory}", on_stdout=True)
+
+
+def show_messages(messages: Sequence[Message]) -> None:
+    """What is said of targets that failed or were refused, one line for all of which the same is said."""
+    for message in messages[:_SHOWN]:
+        say(str(message), on_stdout=True)
+    if len(messages) > _SHOWN:
+        say(f"{len(messages) - _SHOWN:,} more messages; `krm-merge fleet report` has them", on_stdout=True)

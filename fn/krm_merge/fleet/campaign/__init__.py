@@ -1,0 +1,1 @@
+"""What a campaign is about: its upstream, its targets, and how it is configured."""

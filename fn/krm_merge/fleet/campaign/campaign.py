@@ -1,0 +1,111 @@
+"""A campaign as values: what `campaign.yaml`, `targets.yaml` and `policy.yaml` say, once they are checked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy
+from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.merge.package.merger import ListKeys
+
+CAMPAIGN_FILE = "campaign.yaml"
+TARGETS_FILE = "targets.yaml"
+POLICY_FILE = "policy.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A directory of the working tree, or a repository.
+
+    `name` is the directory or the address. `packages` are directories in it, '' for its root; of a repository none
+    means all that follow the upstream.
+    """
+
+    name: str
+    is_repository: bool
+    packages: tuple[str, ...] = ()
+    branch: str = ""
+    at: str = ""
+
+    @property
+    def id(self) -> str:
+        """A name for files about it."""
+        return hashlib.sha256(self.name.encode()).hexdigest()[:16]
+
+    @property
+    def host(self) -> str:
+        """The host that its repository is on, '' for this machine."""
+        if not self.is_repository or "://" not in self.name:
+            before, colon, _ = self.name.partition(":")
+            return before.rpartition("@")[2] if self.is_repository and colon and "/" not in before else ""
+        return self.name.partition("://")[2].partition("/")[0].rpartition("@")[2].lower()
+
+    def is_in_shard(self, number: int, count: int) -> bool:
+        """Whether it belongs to one of so many shards, numbered from 0 or from 1: the last and 0 are the same."""
+        digest = hashlib.sha256(self.name.encode()).digest()
+        return int.from_bytes(digest[:8]) % count == number % count
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """The version that all targets take."""
+
+    repository: str
+    directory: str
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """A part of the targets that is published together: a count, a share of all in percent, or all that is left."""
+
+    name: str
+    count: int | None = None
+    percent: int | None = None
+
+    def size(self, targets: int, left: int) -> int:
+        """How many targets it has, of `targets` altogether of which so many are left."""
+        wanted = self.count if self.count is not None else left
+        if self.percent is not None:
+            wanted = -(-targets * self.percent // 100)
+        return min(wanted, left)
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """How results are published. `merged` is the share in percent that opens the next wave."""
+
+    branch: str
+    author: str
+    title: str
+    waves: tuple[Wave, ...] = ()
+    merged: int = 100
+    closed: int = 0
+    max_open: int | None = None
+    per_hour: int = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What was asked for. `working_tree` is an absolute path, '' for repositories."""
+
+    name: str
+    upstream: Upstream
+    working_tree: str
+    from_: str
+    on_conflict: OnConflict | None
+    smart: bool
+    list_keys: tuple[ListKeys, ...]
+    message: str
+    publishing: Publishing
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    policy: PackagePolicy = NO_POLICY
+    policy_text: bytes = b""
+
+    @property
+    def settings_digest(self) -> str:
+        """What every merge depends on, but for choices on conflicts."""
+        parts = (self.upstream, self.from_, self.smart, self.list_keys)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,126 @@
+"""Finds the targets of a new campaign: directories of a working tree, and what upstream they follow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import normpath
+
+from krm_merge.fleet.campaign.campaign import Target, Upstream
+from krm_merge.forges.addresses import same_repository
+from krm_merge.git import program as git_program
+from krm_merge.git.program import GitError
+from krm_merge.krm.identity import KPTFILE
+from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file
+from krm_merge.packages.files.tree import belongs
+from krm_merge.packages.git import GitRepositories
+from krm_merge.packages.kptfile import KptfileText
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A package that follows the upstream: its directory there, and the version that it is at."""
+
+    directory: str
+    ref: str
+    commit: str
+
+    def is_at(self, version: str) -> bool:
+        """Whether it is at a version: a ref, or a commit id."""
+        return not version or version in (self.ref, self.commit)
+
+
+def follower(upstream: Upstream, kptfile: bytes, file: str) -> Follower | None:
+    """What a package follows, None where that is nothing of this upstream. Raises PackageError."""
+    if b"upstream" not in kptfile:
+        return None
+    read = KptfileText(kptfile, file)
+    followed = read.upstream
+    if followed is None or same_repository(followed.repository) != same_repository(upstream.repository):
+        return None
+    wanted, has = (normpath(f"/{directory}").rstrip("/") for directory in (upstream.directory, followed.directory))
+    if has != wanted and not (not wanted and has):
+        return None
+    lock = read.lock
+    return Follower(followed.directory, lock.ref if lock else followed.ref, lock.commit if lock else "")
+
+
+def working_tree_of(directories: Iterable[Path]) -> Path:
+    """The working tree that directories are in. Raises PackageError where that is none, or several."""
+    found: dict[Path, Path] = {}
+    for directory in directories:
+        real = directory.resolve()
+        if not any(real.is_relative_to(tree) for tree in found):
+            try:
+                top = git_program.output(["-C", str(real), "rev-parse", "--show-toplevel"])
+            except GitError as error:
+                raise PackageError(f"{directory}: {error}; packages are directories of a git working tree") from None
+            found[Path(os.fsdecode(top).rstrip("\n"))] = directory
+    if len(found) != 1:
+        names = ", ".join(map(str, found)) or "no directory"
+        raise PackageError(f"one working tree is expected, not {names}; make a campaign for each")
+    return next(iter(found))
+
+
+def targets_in(tree: Path, directories: Iterable[Path], upstream: Upstream, version: str) -> list[Target]:
+    """The packages in directories that follow the upstream and are at a version, those inside others with these.
+
+    Raises PackageError.
+    """
+    found: dict[str, list[tuple[str, Follower]]] = {}
+    places = sorted({place for directory in directories for place in _packages(directory.resolve())})
+    for place in places:
+        kptfile = place / KPTFILE
+        one = follower(upstream, read_file(kptfile).data, str(kptfile))
+        if one is None or not one.is_at(version):
+            continue
+        name = os.path.relpath(place, tree)
+        around = next((outer for outer in found if name.startswith(f"{outer}/") or outer == "."), None)
+        inside = "" if around is None else os.path.relpath(name, around)
+        found.setdefault(around or name, []).append((inside, one))
+    return [
+        Target(name, False, tuple(inside for inside, _ in packages), at=packages[0][1].ref)
+        for name, packages in found.items()
+    ]
+
+
+def _packages(directory: Path) -> Iterator[Path]:
+    for folder, inside, files in os.walk(directory):
+        inside[:] = sorted(name for name in inside if belongs(name))
+        if KPTFILE in files:
+            yield Path(folder)
+
+
+def split_upstream(text: str, ref: str, repositories: GitRepositories) -> Upstream:
+    """The repository and the directory of `REPO[/DIRECTORY]`, as kpt reads it.
+
+    What ends in `.git` is the repository; without that, the longest start of it that is one and has the ref. Raises
+    PackageError.
+    """
+    for separator in (".git/", ".git//"):
+        repository, found, directory = text.partition(separator)
+        if found:
+            return Upstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
+    problems: list[PackageError] = []
+    for repository, directory in _splits(text):
+        try:
+            repositories.resolve(repository, directory, ref)
+        except UnavailableError:
+            raise
+        except PackageError as error:
+            problems.append(error)
+        else:
+            return Upstream(repository, f"/{directory}", ref)
+    raise problems[0]
+
+
+def _splits(text: str) -> Sequence[tuple[str, str]]:
+    scheme, _, rest = text.rpartition("://")
+    parts = rest.rstrip("/").split("/")
+    if not scheme and os.path.isdir(text):
+        # What packages were fetched from by a path is named by its absolute path.
+        parts = os.path.abspath(text).split("/")
+    head = f"{scheme}://" if scheme else ""
+    return [(head + "/".join(parts[:at]), "/".join(parts[at:])) for at in range(len(parts), 1, -1)]

@@ -1,0 +1,210 @@
+"""The directory of a campaign: reads and writes the files in it. The edge to the disk."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from krm_merge.fleet.campaign.campaign import (
+    CAMPAIGN_FILE,
+    POLICY_FILE,
+    TARGETS_FILE,
+    Campaign,
+    Publishing,
+    Target,
+    Upstream,
+    Wave,
+)
+from krm_merge.fleet.campaign.models import MergeCampaign, MergeTargets, TargetModel
+from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy, policy_in
+from krm_merge.functions.validation import check, list_keys_of
+from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
+from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.write import write_file
+from krm_merge.text.document import written
+from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import Value, from_value, to_value
+
+_NOT_COMMITTED = "/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
+_MOST_PROBLEMS = 10
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class CampaignDirectory:
+    """The directory in which everything of a campaign lies. It may be removed at any time."""
+
+    def __init__(self, path: Path) -> None:
+        """Takes the directory as users name it; nothing is read."""
+        self.path = path
+        # Workers may have another working directory.
+        self._place = path.resolve()
+        self.ledger = self._place / "ledger.db"
+        self.reports = self._place / "reports"
+        self.cache = self._place / "cache"
+        self.temporary = self._place / "tmp"
+
+    # ---- what users edit -----------------------------------------------------------------------------------------
+
+    def read(self) -> Campaign:
+        """The campaign. Raises PackageError naming all that is wrong."""
+        model = self._read(CAMPAIGN_FILE, MergeCampaign)
+        targets = self._read(TARGETS_FILE, MergeTargets)
+        policy_text = read_file(self.path / POLICY_FILE).data if (self.path / POLICY_FILE).is_file() else b""
+        tree = model.selection.workingTree
+        return Campaign(
+            name=str(model.metadata.get("name", self._place.name)),
+            upstream=Upstream(model.upstream.repo, model.upstream.directory, model.upstream.ref),
+            working_tree="" if tree is None else os.path.normpath(self._place / tree),
+            from_=model.selection.from_ or "",
+            on_conflict=model.policy.onConflict,
+            smart=model.policy.functionIdentity == "smart",
+            list_keys=list_keys_of(model.policy.listKeys),
+            message=model.message,
+            publishing=_publishing(model),
+            targets=self._targets(targets, tree),
+            policy=_policy(policy_text),
+            policy_text=policy_text,
+        )
+
+    def write(self, campaign: MergeCampaign, targets: list[Target]) -> None:
+        """Writes a new campaign. Raises PackageError where there is one already."""
+        if (self.path / CAMPAIGN_FILE).exists():
+            raise PackageError(f"{self.path / CAMPAIGN_FILE} is there already; name another directory, or remove it")
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise PackageError(f"{self.path}: {reason(error)}") from None
+        self._write(CAMPAIGN_FILE, campaign.model_dump(by_alias=True, exclude_none=True))
+        head: dict[str, Value] = {
+            "apiVersion": campaign.apiVersion,
+            "kind": "MergeTargets",
+            "metadata": campaign.metadata,
+        }
+        self._write(TARGETS_FILE, head | {"targets": [_as_value(target) for target in targets]})
+        write_file(self.path / ".gitignore", File(_NOT_COMMITTED.encode()))
+
+    def _read(self, name: str, model: type[Model]) -> Model:
+        place = self.path / name
+        if not place.is_file():
+            raise PackageError(f"{place}: there is no such file; `krm-merge fleet init` makes a campaign")
+        try:
+            root = read(read_file(place).data.decode("utf-8"))
+        except (UnicodeDecodeError, TextError) as error:
+            raise PackageError(f"{place}: {error}") from None
+        value = to_value(root) if isinstance(root, Mapping) else {}
+        assert isinstance(value, dict)
+        checked, problems = check(model, value)
+        if checked is None:
+            more = [f"and {len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
+            said = [f"{path}{problem}" for path, problem in problems[:_MOST_PROBLEMS]]
+            raise PackageError(f"{place}: {'; '.join([*said, *more])}")
+        return checked
+
+    def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, Target]:
+        found: dict[str, Target] = {}
+        for number, one in enumerate(model.targets):
+            place = f"{self.path / TARGETS_FILE}: targets[{number}]"
+            target = _target(one)
+            if not target.is_repository and tree is None:
+                raise PackageError(f"{place} is a directory, and selection.workingTree in {CAMPAIGN_FILE} is missing")
+            if any(part == ".." for name in (one.directory or "", *one.packages) for part in name.split("/")):
+                raise PackageError(f"{place} leads out of the working tree")
+            if target.name in found:
+                raise PackageError(f"{place}: {target.name} is there twice; remove one of them")
+            found[target.name] = target
+        return found
+
+    def _write(self, name: str, value: Value) -> None:
+        root = from_value(value)
+        assert isinstance(root, Mapping)
+        write_file(self.path / name, File(written(root).encode()))
+
+    # ---- while something is done ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Meanwhile no other process works on the campaign. Raises UnavailableError naming the one that does."""
+        place = self.path / "lock"
+        with place.open("a+") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                handle.seek(0)
+                raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end") from None
+            handle.truncate(0)
+            json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
+            handle.flush()
+            self._prepare()
+            try:
+                yield
+            finally:
+                shutil.rmtree(self.temporary, ignore_errors=True)
+                handle.truncate(0)
+
+    def _prepare(self) -> None:
+        """What a killed run left is removed."""
+        shutil.rmtree(self.temporary, ignore_errors=True)
+        for folder in (self.temporary, self.reports, self.cache):
+            folder.mkdir(exist_ok=True)
+
+
+def _holder(text: str) -> str:
+    try:
+        found = json.loads(text)
+        return f"process {found['process']} on {found['host']} is at work on this campaign"
+    except (ValueError, KeyError, TypeError):
+        return "another process is at work on this campaign"
+
+
+def _policy(text: bytes) -> PackagePolicy:
+    """The choices for all targets, without the text that they were read from."""
+    return replace(policy_in([(POLICY_FILE, text)]), root=None) if text else NO_POLICY
+
+
+def _publishing(model: MergeCampaign) -> Publishing:
+    given = model.publish
+    return Publishing(
+        branch=given.branch,
+        author=given.author,
+        title=given.title,
+        waves=tuple(_wave(name, size) for name, size in given.waves.items()),
+        merged=int(given.gate.merged.rstrip("%")),
+        closed=given.gate.closed,
+        max_open=given.maxOpen,
+        per_hour=given.perHour,
+    )
+
+
+def _wave(name: str, size: int | str) -> Wave:
+    if isinstance(size, int):
+        return Wave(name, count=size)
+    return Wave(name) if size == "rest" else Wave(name, percent=int(size.rstrip("%")))
+
+
+def _target(model: TargetModel) -> Target:
+    name = model.repository if model.repository is not None else os.path.normpath(model.directory or ".")
+    is_repository = model.repository is not None
+    packages = tuple(os.path.normpath(package) if package else "" for package in model.packages)
+    packages = tuple("" if package == "." else package for package in packages)
+    return Target(name, is_repository, packages or (() if is_repository else ("",)), model.branch or "", model.at or "")
+
+
+def _as_value(target: Target) -> dict[str, Value]:
+    value: dict[str, Value] = {"repository" if target.is_repository else "directory": target.name}
+    if target.branch:
+        value["branch"] = target.branch
+    if target.packages not in ((), ("",)):
+        value["packages"] = [package or "." for package in target.packages]
+    return value | {"at": target.at} if target.at else value

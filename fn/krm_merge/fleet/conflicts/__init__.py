@@ -1,0 +1,1 @@
+"""Equal conflicts of many packages: shown once, and settled once for all of them."""

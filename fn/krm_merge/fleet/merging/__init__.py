@@ -1,0 +1,1 @@
+"""The merge of one target: what a worker is handed, does, and hands back."""

@@ -1,0 +1,154 @@
+"""A bare, shallow copy of a target's repository: fetched, read, committed to. The edge to git.
+
+Nothing is checked out, and nothing of the repository runs: no hooks, no filters, no submodules.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from krm_merge.git import program as git_program
+from krm_merge.git.objects import GitObjects, TreeEntry
+from krm_merge.git.program import GitError, complaint
+from krm_merge.packages.files.tree import Changes, File
+from krm_merge.packages.git import MODES
+
+HEADS: Final = "refs/heads/"
+TRAILER: Final = "Fleet-Campaign"
+_RESULT = "refs/krm-merge/result"
+_SAFE = ("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
+_MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
+_REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class NewCommit:
+    """A commit to be made on top of the one before: its message, and what becomes of files."""
+
+    message: str
+    changes: Changes
+
+
+class GitStore:
+    """A copy of a repository in a directory of its own, with single commits unless it is not `is_shallow`."""
+
+    def __init__(self, address: str, place: Path, *, is_shallow: bool = True) -> None:
+        """Takes the address and the directory; nothing is done."""
+        self.address = address
+        self.place = place
+        self._depth = ["--depth=1"] if is_shallow else []
+
+    def fetch(self, ref: str) -> str:
+        """Makes the copy with one commit of the repository, and gives its id. Raises GitError."""
+        if self.address.startswith("-"):
+            raise GitError(f"{self.address} is no address of a git repository")
+        shutil.rmtree(self.place, ignore_errors=True)
+        git_program.output(["init", "--quiet", "--bare", "--template=", str(self.place)])
+        self.fetch_more(ref)
+        return (self.place / "FETCH_HEAD").read_text(encoding="utf-8").split()[0]
+
+    def fetch_more(self, name: str) -> None:
+        """Fetches another commit, by its branch. Raises GitError."""
+        fetch = ["fetch", "--progress", "--quiet", *self._depth, "--no-tags", "--no-recurse-submodules"]
+        try:
+            git_program.output([*_SAFE, *fetch, "--end-of-options", self.address, name], self.place)
+        except GitError as error:
+            raise GitError(f"{self.address}: {error}") from None
+
+    def files(self, commit: str) -> tuple[GitObjects, list[TreeEntry]]:
+        """All files of a commit, and what reads their contents. Raises GitError."""
+        objects = GitObjects(self.place)
+        (root,) = objects.read([f"{commit}^{{tree}}"])
+        if root is None:
+            raise GitError(f"{self.address} has no files at {commit}")
+        return objects, [entry for entry in objects.files(root) if entry.mode in MODES]
+
+    def commit(self, base: str, commits: Sequence[NewCommit], author: str, date: str) -> str:
+        """Makes commits on top of one, and gives the id of the last: equal ones have the same. Raises GitError."""
+        stream: list[bytes] = []
+        for number, new in enumerate(commits):
+            message = new.message.encode()
+            stream += [
+                f"commit {_RESULT}\ncommitter {author} {date}\ndata {len(message)}\n".encode(),
+                message,
+                b"\n" if number else f"\nfrom {base}\n".encode(),
+            ]
+            # What goes comes first: a folder may become a file.
+            for path, file in sorted(new.changes.items(), key=lambda change: (change[1] is not None, change[0])):
+                stream += _changed(path, file)
+        git_program.output(["fast-import", "--quiet", "--force"], self.place, b"".join(stream), alone=True)
+        return git_program.output(["rev-parse", _RESULT], self.place, alone=True).decode().strip()
+
+    def was_made_by(self, commit: str, author: str) -> bool:
+        """Whether a commit was made by a campaign, and nobody changed it since."""
+        (found,) = GitObjects(self.place).read([f"{commit}^{{commit}}"])
+        if found is None:
+            return False
+        head, _, message = found.data.partition(b"\n\n")
+        ours = f"committer {author} ".encode()
+        return any(line.startswith(ours) for line in head.splitlines()) and f"\n{TRAILER}: ".encode() in message
+
+    def push(self, commit: str, branch: str, seen: str) -> None:
+        """Makes a branch this commit, if it still is the one that was seen, '' for none. Raises GitError."""
+        lease = f"--force-with-lease={HEADS}{branch}:{seen}"
+        push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.address]
+        done = git_program.run([*_SAFE, *push, f"{commit}:{HEADS}{branch}"], self.place)
+        if done.returncode != 0:
+            refused = _REFUSED.search(done.stderr)
+            why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)
+            why = "somebody pushed to it meanwhile" if why == "stale info" else why
+            raise GitError(f"{self.address}: {branch} cannot be pushed: {why}")
+
+    def remove(self) -> None:
+        """Removes the copy."""
+        shutil.rmtree(self.place, ignore_errors=True)
+
+
+def heads_of(address: str, *names: str) -> dict[str, str]:
+    """The commits of branches (`refs/heads/NAME`) and of HEAD in a repository. Raises GitError."""
+    if address.startswith("-"):
+        raise GitError(f"{address} is no address of a git repository")
+    try:
+        answer = git_program.output(["ls-remote", "--quiet", "--end-of-options", address, *names])
+    except GitError as error:
+        raise GitError(f"{address}: {error}") from None
+    return {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
+
+
+def default_branch(address: str) -> str:
+    """The branch that a repository calls its own. Raises GitError."""
+    try:
+        answer = git_program.output(["ls-remote", "--quiet", "--symref", "--end-of-options", address, "HEAD"])
+    except GitError as error:
+        raise GitError(f"{address}: {error}") from None
+    for one in answer.decode().splitlines():
+        if one.startswith(f"ref: {HEADS}"):
+            return one.removeprefix(f"ref: {HEADS}").partition("\t")[0]
+    raise GitError(f"{address} has no branch of its own; name one in targets.yaml")
+
+
+def contents(objects: GitObjects, entries: Iterable[TreeEntry]) -> dict[str, File]:
+    """Files with their contents, by path. Raises GitError."""
+    found = list(entries)
+    names = list(dict.fromkeys(entry.name for entry in found))
+    blobs = {name: blob.data for name, blob in zip(names, objects.read(names), strict=True) if blob is not None}
+    return {entry.path: File(blobs[entry.name], MODES[entry.mode]) for entry in found}
+
+
+def _changed(path: str, file: File | None) -> list[bytes]:
+    quoted = b'"' + os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
+    if file is None:
+        return [b"D ", quoted, b"\n"]
+    return [
+        f"M {_MODES_IN_GIT[file.mode]} inline ".encode(),
+        quoted,
+        f"\ndata {len(file.data)}\n".encode(),
+        file.data,
+        b"\n",
+    ]

@@ -1,0 +1,100 @@
+"""What a worker is handed and hands back: small values that can be pickled, without tokens and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from krm_merge.fleet.campaign.campaign import Campaign
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.report.record import SideName, Status
+from krm_merge.text.reading.values import Value
+
+State: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
+"""What became of the merge of a target."""
+
+STATES: tuple[State, ...] = ("pending", "unchanged", "clean", "conflicts", "refused", "failed")
+NEED_ATTENTION: frozenset[State] = frozenset(("conflicts", "refused", "failed"))
+
+FailureClass: TypeAlias = Literal["transient", "permanent", "poison", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all jobs of a run have in common; a worker gets it once.
+
+    `versions` are the commits of the target's version by directory of upstream, `date` when the newest was committed,
+    as git writes it. `cache` and `temporary` are directories of the campaign.
+    """
+
+    campaign: Campaign
+    versions: Mapping[str, str]
+    date: str
+    cache: str
+    temporary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The merge of one target.
+
+    `is_dirty` says that git sees changes in the directory, `ours` is the digest of what the last run left there.
+    """
+
+    target: str
+    is_dirty: bool = False
+    ours: str = ""
+    is_dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """One conflict of a target, as its record has it; `package` is the directory in the target."""
+
+    package: str
+    file: str
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    path: str
+    rule: str
+    nature: Nature
+    status: Status
+    settled_by: str
+    message: str
+    fingerprint: str
+    values: Mapping[SideName, Value]
+    choices: Sequence[Choice]
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether neither a rule nor a choice settled it: it is open, or the policy said who wins."""
+        return self.settled_by in ("", "policy")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a target.
+
+    `seen` is what a look at the target compares: of a directory its files' times and sizes, of a repository its
+    commit. `digest` is of the files as they are now, `commit` what was committed for the branch. `report` is the
+    MergeReport as JSON, where somebody has to look at it, `body` the same for a pull request.
+    """
+
+    target: str
+    state: State
+    message: str = ""
+    failure: FailureClass = ""
+    seen: str = ""
+    digest: str = ""
+    base: str = ""
+    commit: str = ""
+    files: int = 0
+    packages: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    report: str = ""
+    body: str = ""
+    seconds: float = 0.0

@@ -1,0 +1,61 @@
+"""The policy of a target: what its package says, what the campaign says, and which of that touches it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from krm_merge.fleet.campaign.campaign import Campaign
+from krm_merge.fleet.merging.job import Conflict
+from krm_merge.functions.policy.merge_policy import PackagePolicy, combined
+from krm_merge.krm.fieldpath import covers, parse_path
+from krm_merge.krm.identity import Identity
+from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.resolution import Resolution, Resolutions
+
+
+def policy_for(campaign: Campaign, package: PackagePolicy) -> Policy:
+    """How the conflicts of a package are settled: by its own choices, then by the campaign's."""
+    ours = campaign.policy
+    everything = PackagePolicy(
+        package.on_conflict or ours.on_conflict,
+        (*package.rules, *ours.rules),
+        Resolutions((*package.resolutions.all, *ours.resolutions.all)),
+        package.file,
+        package.root,
+    )
+    return combined(campaign.on_conflict, (), everything)
+
+
+def choices_digest(campaign: Campaign, conflicts: Iterable[Conflict]) -> str:
+    """What the campaign says of these conflicts: another digest means that the target has to be merged again."""
+    touching: list[object] = []
+    for conflict in conflicts:
+        policy = campaign.policy
+        touching.append(conflict.fingerprint)
+        touching += [_choice(one) for one in policy.resolutions.all if _is_for(one, conflict)]
+        touching += [_said(rule) for rule in policy.rules if _selects(rule, conflict)]
+        touching.append((campaign.on_conflict, policy.on_conflict))
+    return hashlib.sha256(repr(touching).encode()).hexdigest()[:16] if touching else ""
+
+
+def _is_for(resolution: Resolution, conflict: Conflict) -> bool:
+    same = resolution.fingerprint == conflict.fingerprint
+    return same and (resolution.identity is None or resolution.identity == _identity(conflict))
+
+
+def _selects(rule: Rule, conflict: Conflict) -> bool:
+    path = parse_path(conflict.path) if conflict.path else ()
+    return rule.selects(_identity(conflict)) and (rule.path is None or covers(rule.path, path))
+
+
+def _choice(resolution: Resolution) -> tuple[object, ...]:
+    return (resolution.fingerprint, str(resolution.identity), resolution.choice, repr(resolution.value))
+
+
+def _said(rule: Rule) -> tuple[object, ...]:
+    return (rule.on_conflict, rule.on_delete)
+
+
+def _identity(conflict: Conflict) -> Identity:
+    return Identity(conflict.api_version.rpartition("/")[0], conflict.kind, conflict.namespace, conflict.name)

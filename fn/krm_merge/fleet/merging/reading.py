@@ -1,0 +1,95 @@
+"""What was decided in a target, as its outcome: the state, the conflicts, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from krm_merge.fleet.merging.job import Conflict, State
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.packages.files.tree import Changes, Tree
+from krm_merge.packages.update import Update
+from krm_merge.report.reading import records_of
+from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPackage:
+    """One package of a target that was merged: its directory in the target, and what was decided."""
+
+    package: str
+    local: Tree
+    update: Update
+    policy: Policy
+
+    @property
+    def changes(self) -> Changes:
+        """What becomes of its files."""
+        return self.update.changes
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it is left as it is, because something is an error."""
+        return bool(self.update.results.errors)
+
+    def records(self) -> list[DecisionRecord]:
+        """Every decision."""
+        return records_of(self.update.decided, self.policy)
+
+    def report(self, name: str, records: Sequence[DecisionRecord]) -> MergeReport:
+        """The report of this package."""
+        changes, local = self.changes, self.local
+        files = Files(
+            sorted(path for path, file in changes.items() if file is not None and path not in local),
+            sorted(path for path, file in changes.items() if file is not None and path in local),
+            sorted(path for path, file in changes.items() if file is None),
+        )
+        sides = {"local": RecordedSide(name)}
+        for updated in self.update.packages[:1]:
+            if updated.before is not None:
+                sides = {"original": RecordedSide(updated.before.ref, updated.before.commit)} | sides
+            sides["upstream"] = RecordedSide(updated.after.ref, updated.after.commit)
+        results = [result.to_value() for result in self.update.results]
+        return MergeReport(name, sides, records, files, results)
+
+
+def state_of(merged: Sequence[MergedPackage], conflicts: Sequence[Conflict]) -> State:
+    """What became of a target. A conflict that a rule or a choice settled needs nobody's attention."""
+    if any(one.is_refused for one in merged):
+        return "refused"
+    if not any(one.changes for one in merged):
+        return "unchanged"
+    undecided = any(conflict.is_undecided for conflict in conflicts)
+    return "conflicts" if undecided else "clean"
+
+
+def message_of(merged: Sequence[MergedPackage]) -> str:
+    """Why a target was refused, '' where it was not."""
+    errors = [error.message for one in merged for error in one.update.results.errors]
+    return f"{errors[0]}{f' and {len(errors) - 1} more' if len(errors) > 1 else ''}" if errors else ""
+
+
+def conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[Conflict]:
+    """The conflicts among records, settled or not."""
+    return [_conflict(package, record) for record in records if record.status != "automatic"]
+
+
+def _conflict(package: str, record: DecisionRecord) -> Conflict:
+    resource = record.resource
+    return Conflict(
+        package=package,
+        file=record.file,
+        api_version=resource.api_version if resource else "",
+        kind=resource.kind if resource else "",
+        namespace=resource.namespace if resource else "",
+        name=resource.name if resource else "",
+        path=record.path,
+        rule=record.rule,
+        nature=record.nature,
+        status=record.status,
+        settled_by=record.settled_by,
+        message=record.message,
+        fingerprint=record.fingerprint,
+        values=record.values,
+        choices=record.choices,
+    )

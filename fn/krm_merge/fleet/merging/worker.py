@@ -1,0 +1,79 @@
+"""What runs in a worker: `prepare` once, then `run_target` for each job. The edge to the process."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from krm_merge import interrupts
+from krm_merge.fleet.merging.directory import WorkingTree
+from krm_merge.fleet.merging.failures import failure_of
+from krm_merge.fleet.merging.job import Job, Outcome, Settings
+from krm_merge.fleet.merging.merge import Merging
+from krm_merge.fleet.merging.repository import Repositories
+from krm_merge.krm.parallel import end_with_parent
+
+_JOBS_BETWEEN_COLLECTIONS = 200
+
+
+class _Worker:
+    """The state of a worker: what it has read stays for the next job."""
+
+    def __init__(self, settings: Settings) -> None:
+        merging = Merging(settings)
+        self.settings = settings
+        self.directories = WorkingTree(merging)
+        self.repositories = Repositories(merging)
+        self.jobs = 0
+
+
+_settings: list[Settings] = []
+_of_thread = threading.local()
+
+
+def prepare_process(settings: Settings) -> None:
+    """Prepares a process of its own: it ends with its parent, and a crash leaves a trace in the campaign."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent(os.getppid())
+    log = Path(settings.temporary, f"worker-{os.getpid()}.log")
+    faulthandler.enable(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600))
+    # Trees have no cycles; what others make is collected between jobs.
+    gc.disable()
+    prepare(settings)
+
+
+def prepare(settings: Settings) -> None:
+    """Hands a worker what all jobs have in common."""
+    _settings[:] = [settings]
+
+
+def run_target(job: Job) -> Outcome:
+    """Merges one target; whatever goes wrong is its outcome."""
+    worker = _worker()
+    started = time.monotonic()
+    try:
+        with interrupts.as_exceptions():
+            is_repository = worker.settings.campaign.targets[job.target].is_repository
+            outcome = (worker.repositories if is_repository else worker.directories).merge(job)
+    except Exception as error:
+        kind, message = failure_of(error)
+        outcome = Outcome(job.target, "failed", message, kind)
+    worker.jobs += 1
+    if worker.jobs % _JOBS_BETWEEN_COLLECTIONS == 0:
+        gc.collect()
+    return replace(outcome, seconds=time.monotonic() - started)
+
+
+def _worker() -> _Worker:
+    """The worker of this thread: what one reads through git is not for two at once."""
+    (settings,) = _settings
+    known: _Worker | None = getattr(_of_thread, "worker", None)
+    if known is None or known.settings is not settings:
+        known = _of_thread.worker = _Worker(settings)
+    return known

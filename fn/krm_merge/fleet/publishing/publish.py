@@ -1,0 +1,173 @@
+"""Publishes what was merged: the targets of the waves that are due, each recorded as it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.campaign.campaign import Campaign, Target
+from krm_merge.fleet.campaign.files import CampaignDirectory
+from krm_merge.fleet.ledger import Entry, Ledger, is_merged
+from krm_merge.fleet.merging.git_store import TRAILER, default_branch
+from krm_merge.fleet.merging.job import Settings
+from krm_merge.fleet.publishing.branches import Branches, NotPublishedError
+from krm_merge.fleet.publishing.requests import PullRequests, packages_of
+from krm_merge.fleet.publishing.waves import assigned, due, states_of
+from krm_merge.fleet.publishing.working_tree import TreePublisher
+from krm_merge.forges.interface import ForgeError
+from krm_merge.git.program import GitError
+from krm_merge.harmless import line
+
+What: TypeAlias = Literal["pushed", "open", "merged", "closed", "problem"]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What became of a target's result; `message` says why it could not be published."""
+
+    target: str
+    what: What
+    request: int = 0
+    message: str = ""
+
+
+@dataclass(slots=True)
+class Publisher:
+    """Publishes results. Without `requests` branches are pushed, and that is all; `obstacle` is why no more was due."""
+
+    directory: CampaignDirectory
+    campaign: Campaign
+    ledger: Ledger
+    settings: Settings
+    requests: PullRequests | None = None
+    wave: str | None = None
+    is_direct: bool = False
+    draft_conflicts: bool = False
+    is_dry_run: bool = False
+    max_open: int | None = None
+    obstacle: str = ""
+    _open: int = 0
+    _branches: Branches = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepares for branches."""
+        self._branches = Branches(self.campaign, self.settings, self.is_dry_run)
+
+    def events(self) -> Iterator[Published]:
+        """Looks what became of pull requests, then publishes what is due. Raises KrmMergeError."""
+        yield from self._looked()
+        entries = self.ledger.entries()
+        self._open = sum(1 for entry in entries.values() if entry.published == "open")
+        names, self.obstacle = due(self.campaign, states_of(self.campaign, entries), self.wave)
+        waves = assigned(self.campaign)
+        wanted = [(self.campaign.targets[name], entries[name]) for name in names if name in entries]
+        wanted = [(target, entry) for target, entry in wanted if entry.published not in ("merged", "closed")]
+        if self.campaign.working_tree:
+            events = self._of_tree([one for one in wanted if is_merged(one[1])])
+        else:
+            events = (event for target, entry in wanted for event in self._of_repository(target, entry))
+        for event in events:
+            if not self.is_dry_run:
+                self._record(event, waves.get(event.target, ""), entries[event.target])
+            yield event
+
+    # ---- repositories --------------------------------------------------------------------------------------------
+
+    def _of_repository(self, target: Target, entry: Entry) -> Iterator[Published]:
+        is_conflict = entry.state == "refused" and self.draft_conflicts
+        if not is_merged(entry) and not is_conflict:
+            return
+        if self.requests is not None and entry.published != "open":
+            if self.max_open is not None and self._open >= self.max_open:
+                self.obstacle = f"{self._open:,} pull requests are open, and no more may be"
+                return
+            self._open += 1
+        try:
+            yield self._published(target, entry, is_draft=is_conflict)
+        except (NotPublishedError, ForgeError, GitError, KrmMergeError) as error:
+            yield Published(target.name, "problem", message=line(str(error)))
+
+    def _published(self, target: Target, entry: Entry, *, is_draft: bool) -> Published:
+        if is_draft:
+            text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
+            self._branches.push_empty(target, entry, text)
+        else:
+            self._branches.push(target, entry)
+        if self.requests is None:
+            return Published(target.name, "pushed")
+        onto = target.branch or default_branch(target.name)
+        title, body = self.requests.title(packages_of(entry)), self._body(target)
+        pull = self.requests.opened(target.name, onto, title, body, is_draft=is_draft)
+        return Published(target.name, "open", pull.number if pull else 0)
+
+    def _body(self, target: Target) -> str:
+        place = self.directory.reports / f"{target.id}.md"
+        return place.read_text(encoding="utf-8") if place.is_file() else ""
+
+    # ---- a working tree ------------------------------------------------------------------------------------------
+
+    def _of_tree(self, wanted: list[tuple[Target, Entry]]) -> Iterator[Published]:
+        if not wanted:
+            return
+        tree = TreePublisher(self.campaign, self.settings.date, self.is_dry_run)
+        try:
+            commit, done, changed = tree.committed(wanted)
+            for name in changed:
+                yield Published(name, "problem", message="it changed since it was merged; run the campaign again")
+            if not done:
+                return
+            request = 0
+            if self.is_direct:
+                tree.move_to(commit, done)
+            else:
+                tree.push(commit, next((entry.pushed for _, entry in wanted if entry.pushed), ""))
+                request = self._request_of_tree(tree, done)
+            what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
+            yield from (Published(name, what, request) for name in done)
+        except (NotPublishedError, ForgeError, GitError) as error:
+            yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in wanted)
+
+    def _request_of_tree(self, tree: TreePublisher, names: list[str]) -> int:
+        if self.requests is None:
+            return 0
+        address = tree.origin
+        body = "".join(f"- {name}\n" for name in names)
+        pull = self.requests.opened(address, default_branch(address), self.requests.title(names), body)
+        return pull.number if pull else 0
+
+    # ---- what became of it ---------------------------------------------------------------------------------------
+
+    def _looked(self) -> Iterator[Published]:
+        if self.requests is None:
+            return
+        asked: dict[tuple[str, int], str] = {}
+        tree = TreePublisher(self.campaign, "").origin if self.campaign.working_tree else ""
+        for name, entry in self.ledger.entries().items():
+            if entry.published != "open" or not entry.request:
+                continue
+            pull = (tree or name, entry.request)
+            try:
+                if pull not in asked:
+                    asked[pull] = self.requests.state_of(*pull)
+            except ForgeError as error:
+                yield Published(name, "problem", entry.request, line(str(error)))
+                continue
+            if asked[pull] != "open":
+                what: What = "merged" if asked[pull] == "merged" else "closed"
+                self.ledger.publish(name, published=what)
+                yield Published(name, what, entry.request)
+
+    def _record(self, event: Published, wave: str, entry: Entry) -> None:
+        if event.what == "problem":
+            self.ledger.publish(event.target, problem=event.message)
+            return
+        self.ledger.publish(
+            event.target,
+            published=event.what,
+            request=event.request or entry.request,
+            wave=wave,
+            pushed=entry.made,
+            problem="",
+        )

@@ -1,0 +1,83 @@
+"""Which targets are published together, and when the next ones may be. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from krm_merge.fleet.campaign.campaign import Campaign, Wave
+from krm_merge.fleet.ledger import Entry, is_merged
+
+_ALL = Wave("all")
+
+
+@dataclass(frozen=True, slots=True)
+class WaveState:
+    """A wave: its targets, how many of them have something to publish, and what became of these."""
+
+    name: str
+    targets: tuple[str, ...]
+    published: int
+    merged: int
+    closed: int
+    to_publish: int
+
+    def obstacle(self, share: int, closed: int) -> str:
+        """Why the next wave has to wait, '' where `share` percent are merged and no more than `closed` closed."""
+        if self.closed > closed:
+            return f"{self.closed} of {self.name} closed without being merged; {closed} may be"
+        of = self.published + self.to_publish
+        if self.merged * 100 < share * of:
+            return f"{self.merged} of {of} of {self.name} merged; {share}% are to be"
+        return ""
+
+
+def assigned(campaign: Campaign) -> dict[str, str]:
+    """The wave of each target: they are taken as `targets.yaml` has them. What no wave takes is in none."""
+    left = list(campaign.targets)
+    total = len(left)
+    found: dict[str, str] = {}
+    for wave in campaign.publishing.waves or (_ALL,):
+        size = wave.size(total, len(left))
+        found |= dict.fromkeys(left[:size], wave.name)
+        left = left[size:]
+    return found
+
+
+def states_of(campaign: Campaign, entries: Mapping[str, Entry]) -> list[WaveState]:
+    """The waves in their order, and how far each is."""
+    by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves or (_ALL,)}
+    for target, wave in assigned(campaign).items():
+        by_wave[wave].append(target)
+    return [_state(name, targets, entries) for name, targets in by_wave.items()]
+
+
+def _state(name: str, targets: Sequence[str], entries: Mapping[str, Entry]) -> WaveState:
+    known = [entries[target] for target in targets if target in entries]
+    return WaveState(
+        name,
+        tuple(targets),
+        published=sum(1 for entry in known if entry.published),
+        merged=sum(1 for entry in known if entry.published == "merged"),
+        closed=sum(1 for entry in known if entry.published == "closed"),
+        to_publish=sum(1 for entry in known if is_merged(entry) and not entry.published),
+    )
+
+
+def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tuple[list[str], str]:
+    """The targets that may be published now, and why no more: '' where that is all of them.
+
+    `only` is the one wave that is asked for.
+    """
+    gate, known = campaign.publishing, list(waves)
+    found: list[str] = []
+    for number, wave in enumerate(known):
+        if only in (None, wave.name):
+            found += wave.targets
+        if only == wave.name:
+            return found, ""
+        obstacle = wave.obstacle(gate.merged, gate.closed)
+        if only is None and obstacle and any(later.to_publish for later in known[number + 1 :]):
+            # What of this wave is due is published; what comes behind it waits.
+            return found, obstacle
+    return found, ""

@@ -1,0 +1,118 @@
+"""The results in a working tree as commits, one for each package: on a branch that is pushed, or on the current one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import join
+
+from krm_merge.fleet.campaign.campaign import Campaign, Target
+from krm_merge.fleet.ledger import Entry
+from krm_merge.fleet.merging.content import digest_of
+from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, heads_of
+from krm_merge.fleet.publishing.branches import NotPublishedError, check_ours
+from krm_merge.git import program as git_program
+from krm_merge.git.program import GitError
+from krm_merge.packages.committed import CommittedFiles
+from krm_merge.packages.files.directory import Directory
+from krm_merge.packages.files.tree import File, Tree
+
+
+@dataclass(slots=True)
+class TreePublisher:
+    """Publishes results in one working tree."""
+
+    campaign: Campaign
+    date: str
+    is_dry_run: bool = False
+
+    @property
+    def _tree(self) -> Path:
+        return Path(self.campaign.working_tree)
+
+    def committed(self, targets: Sequence[tuple[Target, Entry]]) -> tuple[str, list[str], list[str]]:
+        """Commits on top of what is checked out: the last one, whose targets they are, and those that changed since.
+
+        A target that is committed already has none. Raises PackageError and GitError.
+        """
+        before = CommittedFiles(self._tree)
+        commits: list[NewCommit] = []
+        done: list[str] = []
+        changed: list[str] = []
+        for target, entry in targets:
+            here = Directory(self._tree / target.name)
+            if digest_of(here) != entry.digest:
+                changed.append(target.name)
+                continue
+            done.append(target.name)
+            changes = _placed(target.name, before.tree(target.name), here)
+            if changes:
+                commits.append(NewCommit(self._message(target), changes))
+        base = self._git("rev-parse", "HEAD")
+        if not commits or self.is_dry_run:
+            return base, done, changed
+        made = self._store().commit(base, commits, self.campaign.publishing.author, self.date)
+        return made, done, changed
+
+    def push(self, commit: str, pushed: str) -> None:
+        """Pushes the campaign's branch to `origin`. Raises NotPublishedError and GitError."""
+        store = self._store()
+        if not store.address:
+            raise NotPublishedError(f"{self._tree} has no remote origin; add one, or publish with --direct")
+        branch = self.campaign.publishing.branch
+        seen = heads_of(store.address, f"{HEADS}{branch}").get(f"{HEADS}{branch}", "")
+        if seen == commit:
+            return
+        if seen:
+            check_ours(store, seen, pushed, self.campaign)
+        if not self.is_dry_run:
+            store.push(commit, branch, seen)
+
+    def move_to(self, commit: str, targets: Sequence[str]) -> None:
+        """Makes the commit the current branch's, and pushes that where it has a remote. Raises GitError."""
+        if self.is_dry_run:
+            return
+        base = self._git("rev-parse", "HEAD")
+        if commit != base:
+            self._git("update-ref", "-m", f"krm-merge fleet: {self.campaign.name}", "HEAD", commit, base)
+            names = "".join(f"{target}\0" for target in targets).encode()
+            add = ["-C", str(self._tree), "--literal-pathspecs", "add", "--all", "--pathspec-from-file=-"]
+            git_program.output([*add, "--pathspec-file-nul"], data=names)
+        branch = self._git("symbolic-ref", "--quiet", "--short", "HEAD")
+        remote = self._optional("config", f"branch.{branch}.remote")
+        if remote:
+            merge = self._optional("config", f"branch.{branch}.merge") or f"{HEADS}{branch}"
+            self._git("push", "--quiet", "--no-verify", "--end-of-options", remote, f"{commit}:{merge}")
+
+    @property
+    def origin(self) -> str:
+        """The address that the branch is pushed to, '' where there is none."""
+        return self._optional("remote", "get-url", "--push", "origin")
+
+    def _store(self) -> GitStore:
+        return GitStore(self.origin, Path(self._git("rev-parse", "--absolute-git-dir")), is_shallow=False)
+
+    def _message(self, target: Target) -> str:
+        upstream = self.campaign.upstream
+        message = self.campaign.message.replace("{package}", target.name).replace("{ref}", upstream.ref)
+        return f"{message}\n\n{TRAILER}: {self.campaign.name}\n"
+
+    def _git(self, *arguments: str) -> str:
+        return os.fsdecode(git_program.output(["-C", str(self._tree), *arguments])).strip()
+
+    def _optional(self, *arguments: str) -> str:
+        try:
+            return self._git(*arguments)
+        except GitError:
+            return ""
+
+
+def _placed(target: str, before: Tree, here: Tree) -> dict[str, File | None]:
+    """What becomes of a directory's files, by their paths in the working tree."""
+    folder = "" if target == "." else target
+    changes: dict[str, File | None] = {
+        join(folder, path): here[path] for path in here if before.get(path) != here[path]
+    }
+    return changes | {join(folder, path): None for path in before if path not in here}

@@ -1,0 +1,121 @@
+"""The engine `dask`: jobs on the workers of a dask.distributed scheduler, which come and go. Extra `[fleet]`."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import ipaddress
+import os
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.merging.job import Settings
+from krm_merge.fleet.merging.worker import prepare
+from krm_merge.packages.files.directory import UnavailableError
+
+if TYPE_CHECKING:
+    from distributed import Worker
+
+_PROGRAM = "krm-merge"
+_SECONDS_TO_CONNECT = "10s"
+
+
+@dataclass(frozen=True, slots=True)
+class Dask:
+    """The workers that a client's scheduler has."""
+
+    client: Any
+
+    @property
+    def workers(self) -> int:
+        """How many jobs run at once now; others may come."""
+        threads: dict[str, int] = self.client.nthreads()
+        return max(1, sum(threads.values()))
+
+    def executor(self, settings: Settings) -> Executor:
+        """The workers, those too that come later. Raises KrmMergeError naming those that cannot do the jobs."""
+        self._check_versions()
+        self.client.register_plugin(_prepared(settings), name=_PROGRAM)
+        made: Executor = self.client.get_executor(pure=False)
+        return made
+
+    def end(self, executor: Executor) -> None:
+        """Drops the jobs that did not end."""
+        executor.shutdown(wait=False)
+
+    def _check_versions(self) -> None:
+        ours = importlib.metadata.version(_PROGRAM)
+        found: dict[str, Any] = self.client.run(importlib.metadata.version, _PROGRAM, on_error="return")
+        wrong = [
+            f"{worker} {f'has {_PROGRAM} {version}' if isinstance(version, str) else f'lacks {_PROGRAM}'}"
+            for worker, version in sorted(found.items())
+            if version != ours
+        ]
+        if wrong:
+            raise KrmMergeError(f"{'; '.join(wrong)}; this is {ours}: install the same on all workers")
+
+
+@contextmanager
+def dask_engine(scheduler: str, *, is_insecure: bool = False) -> Iterator[Dask]:
+    """The engine of a scheduler; certificates are those of dask's own configuration.
+
+    Raises KrmMergeError where the connection would be open to others, or there is none.
+    """
+    check_address(scheduler, is_insecure=is_insecure)
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        raise KrmMergeError(f"dask needs more: pip install '{_PROGRAM}[fleet]' ({error.name} is missing)") from None
+    try:
+        connect: Any = Client
+        client = connect(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise UnavailableError(f"{scheduler}: {error}") from None
+    with client:
+        yield Dask(client)
+
+
+def check_address(scheduler: str, *, is_insecure: bool = False) -> None:
+    """Refuses an address that is none, or over which others may send jobs. Raises KrmMergeError."""
+    parts = urlsplit(scheduler)
+    if parts.scheme not in ("tls", "tcp") or not parts.hostname:
+        raise KrmMergeError(f"{scheduler}: the address of a scheduler is expected, like tls://scheduler:8786")
+    if parts.scheme == "tcp" and not is_insecure and not _is_loopback(parts.hostname):
+        raise KrmMergeError(
+            f"{scheduler}: whoever reaches it may run anything on the workers; use tls://, or --insecure in a network "
+            "of your own"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _prepared(settings: Settings) -> Any:
+    """A plugin that prepares workers, when they start too."""
+    from distributed import WorkerPlugin
+
+    class Prepared(WorkerPlugin):
+        def setup(self, worker: Worker) -> None:
+            prepare(_on_this_machine(settings))
+
+    return Prepared()
+
+
+def _on_this_machine(settings: Settings) -> Settings:
+    """The same with directories that are on this machine: the campaign's, where the disk is shared."""
+    if os.path.isdir(settings.cache) and os.path.isdir(settings.temporary):
+        return settings
+    place = Path(tempfile.gettempdir(), f"krm-merge-fleet-{os.getuid()}")
+    for folder in ("cache", "tmp"):
+        (place / folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+    return replace(settings, cache=str(place / "cache"), temporary=str(place / "tmp"))

@@ -1,0 +1,80 @@
+"""Schedulers and workers of dask for a test, each a process of its own on this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_LOOPBACK = "127.0.0.1"
+_SECONDS = 60
+
+
+@dataclass
+class Cluster:
+    """A scheduler with workers of one thread each."""
+
+    address: str
+    environment: dict[str, str]
+    place: Path
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def add_worker(self) -> None:
+        command = ["worker", self.address, "--host", _LOOPBACK, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+        self.workers.append(_dask([*command, "--local-directory", str(self.place)], self.environment, self.place))
+
+    def kill_worker(self) -> None:
+        worker = self.workers.pop(0)
+        worker.kill()
+        worker.wait()
+
+
+@contextmanager
+def cluster(place: Path, workers: int, certificate: Path | None = None) -> Iterator[Cluster]:
+    """A cluster that listens on this machine alone, with TLS where there is a certificate and key in a file."""
+    place.mkdir()
+    environment = dict(os.environ)
+    if certificate is not None:
+        for name in ("CA_FILE", "CLIENT__CERT", "SCHEDULER__CERT", "WORKER__CERT"):
+            environment[f"DASK_DISTRIBUTED__COMM__TLS__{name}"] = str(certificate)
+    scheme = "tcp" if certificate is None else "tls"
+    found = place / "scheduler.json"
+    listen = ["--host", f"{scheme}://{_LOOPBACK}", "--port", "0", "--dashboard-address", f"{_LOOPBACK}:0"]
+    scheduler = _dask(["scheduler", *listen, "--no-dashboard", "--scheduler-file", str(found)], environment, place)
+    made = Cluster("", environment, place)
+    try:
+        limit = time.monotonic() + _SECONDS
+        while not made.address and time.monotonic() < limit:
+            time.sleep(0.1)
+            text = found.read_text() if found.is_file() else ""
+            made.address = text.partition('"address": "')[2].partition('"')[0]
+        for _ in range(workers):
+            made.add_worker()
+        yield made
+    finally:
+        for process in [*made.workers, scheduler]:
+            process.kill()
+            process.wait()
+
+
+def certificate_at(place: Path) -> Path:
+    """A certificate with its key that is its own authority, for this machine."""
+    key, certificate = place / "key.pem", place / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=krm-merge"]
+    command += ["-addext", f"subjectAltName=IP:{_LOOPBACK}", "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    both = place / "both.pem"
+    both.write_text(key.read_text() + certificate.read_text())
+    return both
+
+
+def _dask(arguments: list[str], environment: dict[str, str], place: Path) -> subprocess.Popen[bytes]:
+    log = (place / f"{arguments[0]}.log").open("ab")
+    with log:
+        command = [str(Path(sys.executable).parent / "dask"), *arguments]
+        return subprocess.Popen(command, env=environment, stdout=log, stderr=log)

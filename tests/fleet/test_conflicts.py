@@ -1,0 +1,97 @@
+"""Equal conflicts of many packages: shown once, and settled once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from e2e.hosts import git
+from fleet.world import World
+from packages.repositories import write
+
+
+def values(tree: Path) -> list[str]:
+    """What local has in `data.a`, by package."""
+    lines = (path.read_text().splitlines() for path in sorted(tree.glob("team-*/pkg-*/a.yaml")))
+    return [next(line for line in text if line.startswith("  a: ")).removeprefix("  a: ") for text in lines]
+
+
+def test_equal_conflicts_are_one_group(world: World) -> None:
+    tree = world.working_tree(6, conflicts=3)
+    write(tree / "team-3/pkg-003", world.package(a="four"))
+    git(tree, "commit", "--quiet", "--all", "--message=four")
+    world.planned()
+    world.fleet("run", "campaign")
+    done = world.fleet("conflicts", "campaign", "--format", "json", "--report", "conflicts.md")
+    groups = json.loads(done.stdout)["groups"]
+    assert [(group["count"], group["values"]["local"]) for group in groups] == [(3, "three"), (1, "four")]
+    assert groups[0]["packages"] == ["team-0/pkg-000", "team-1/pkg-001", "team-2/pkg-002"]
+    assert "3 packages: team-0/pkg-000" in (world.place / "conflicts.md").read_text()
+    shown = world.fleet("conflicts", "campaign").stdout
+    assert shown.startswith("3 x ConfigMap data.a\n")
+
+
+def test_a_choice_for_a_group_touches_its_packages_alone(world: World) -> None:
+    tree = world.working_tree(6, conflicts=3)
+    write(tree / "team-3/pkg-003", world.package(a="four"))
+    git(tree, "commit", "--quiet", "--all", "--message=four")
+    world.planned()
+    world.fleet("run", "campaign")
+    assert values(tree) == ["two"] * 6
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\nq\n")
+    assert done.returncode == 0, done.stderr
+    again = world.fleet("run", "campaign")
+    assert (again.returncode, again.stdout.partition(" in ")[0]) == (1, "3 merged")
+    assert values(tree) == ["three", "three", "three", "two", "two", "two"]
+    assert world.states() == {"clean": 5, "conflicts": 1}
+    assert world.fleet("run", "campaign").stdout.startswith("0 merged")
+    shown = world.fleet("conflicts", "campaign", "--all").stdout
+    assert "[settled by resolution policy.yaml resolutions[0]]" in shown
+
+
+def test_always_is_a_rule(world: World) -> None:
+    tree = world.working_tree(3, conflicts=2)
+    world.planned()
+    world.fleet("run", "campaign")
+    world.fleet("resolve", "campaign", "--terminal", stdin="L\n")
+    assert world.fleet("run", "campaign").stdout.startswith("2 merged")
+    assert values(tree) == ["three", "three", "two"]
+    assert world.states() == {"clean": 3}
+
+
+def test_a_choice_of_the_package_comes_first(world: World) -> None:
+    tree = world.working_tree(2, conflicts=2)
+    policy = (
+        "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: own\n"
+        '  annotations: {config.kubernetes.io/local-config: "true"}\n'
+        "rules:\n- {kind: ConfigMap, path: data.a, onConflict: upstream}\n"
+    )
+    write(tree / "team-0/pkg-000", {"merge-policy.yaml": policy})
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message=policy")
+    world.planned()
+    world.fleet("run", "campaign")
+    world.fleet("resolve", "campaign", "--terminal", stdin="L\n")
+    world.fleet("run", "campaign")
+    assert values(tree) == ["two", "three"]
+
+
+def test_what_the_campaign_refuses_is_left_as_it_is_until_it_is_settled(world: World) -> None:
+    tree = world.working_tree(3, conflicts=1)
+    world.planned()
+    place = world.place / "campaign/campaign.yaml"
+    place.write_text(place.read_text().replace("policy:\n", "policy:\n  onConflict: fail\n"))
+    assert world.fleet("run", "campaign").returncode == 1
+    assert world.states() == {"clean": 2, "refused": 1}
+    assert values(tree) == ["three", "two", "two"]
+    world.fleet("resolve", "campaign", "--terminal", stdin="u\n")
+    assert world.fleet("run", "campaign").returncode == 0
+    assert values(tree) == ["two"] * 3
+
+
+def test_nothing_chosen_is_nothing_written(world: World) -> None:
+    world.working_tree(1, conflicts=1)
+    world.planned()
+    world.fleet("run", "campaign")
+    assert world.fleet("resolve", "campaign", "--terminal", stdin="x\nn\n").returncode == 1
+    assert not (world.place / "campaign/policy.yaml").exists()

@@ -1,0 +1,46 @@
+"""`fleet status` and `fleet report`."""
+
+from __future__ import annotations
+
+import json
+
+from e2e.hosts import git
+from fleet.world import World
+from packages.repositories import kptfile, write
+
+
+def test_a_campaign_on_one_page(world: World) -> None:
+    tree = world.working_tree(5, conflicts=2)
+    write(tree / "team-4/pkg-004", {"Kptfile": kptfile(world.upstream, "v1", "0" * 40, "/shop")})
+    git(tree, "commit", "--quiet", "--all", "--message=broken")
+    world.planned()
+    place = world.place / "campaign/campaign.yaml"
+    place.write_text(place.read_text().replace("waves: {}", "waves: {canary: 1, rest: rest}"))
+    world.fleet("run", "campaign")
+    done = world.fleet("status", "campaign", "--report", "status.md", "--report", "status.json")
+    assert done.stdout.splitlines()[1:6] == [
+        "        2  clean",
+        "        2  conflicts",
+        "        1  failed",
+        "wave canary: 1 targets, 0 of 1 published, 0 merged, 0 closed",
+        "wave rest: 4 targets, 0 of 3 published, 0 merged, 0 closed",
+    ]
+    assert "| clean | 2 |" in (world.place / "status.md").read_text()
+    assert json.loads((world.place / "status.json").read_text())["waves"][0]["name"] == "canary"
+    assert world.fleet("report", "campaign").stdout == "campaign/report.html was written\n"
+    page = (world.place / "campaign/report.html").read_text()
+    assert "2 packages: team-0/pkg-000, team-1/pkg-001" in page
+    assert "failed (permanent): team-4/pkg-004" in page
+    assert "<script" not in page
+
+
+def test_before_the_first_run_everything_is_pending(world: World) -> None:
+    world.working_tree(2)
+    world.planned()
+    assert world.states() == {"pending": 2}
+
+
+def test_an_unknown_form_is_refused(world: World) -> None:
+    world.working_tree(1)
+    world.planned()
+    assert world.fleet("status", "campaign", "--report", "status.pdf").returncode == 2

@@ -1,0 +1,210 @@
+"""Results are published: pushed, and opened as pull requests, in waves."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.hosts import git, installed_program, run
+from fleet.world import World
+
+BRANCH = "krm-merge/shop-v2"
+
+
+def listed(world: World, count: int, *, conflicts: int = 0) -> list[Path]:
+    places = world.repositories(count, conflicts=conflicts)
+    (world.place / "repositories.txt").write_text("".join(f"file://{place}\n" for place in places))
+    world.planned("--repositories", "repositories.txt")
+    world.fleet("run", "campaign")
+    return places
+
+
+def head(place: Path, branch: str = BRANCH) -> str:
+    return git(place, "for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}").strip()
+
+
+def pulls(place: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(place.with_suffix(".pulls.json").read_text())["pullRequests"]
+    return found
+
+
+def merge(world: World, place: Path, number: int = 1) -> None:
+    done = run(installed_program(), "components", "pull-request", "merge", str(place), str(number), cwd=world.place)
+    assert done.returncode == 0, done.stderr
+
+
+def test_branches_are_pushed_with_a_commit_for_each_package(world: World) -> None:
+    places = listed(world, 2)
+    done = world.fleet("publish", "campaign", "--push-only")
+    assert done.returncode == 0, done.stderr
+    place = places[0]
+    said = git(place, "log", "--format=%an <%ae> %cI%n%B", f"main..{BRANCH}").splitlines()
+    date = git(world.place / "upstream", "log", "-1", "--format=%cI", "v2").strip()
+    assert said[0] == f"krm-merge <krm-merge@users.noreply.github.com> {date}"
+    assert said[1:4] == ["Update deploy/shop to v2", "", "Fleet-Campaign: shop-v2"]
+    assert git(place, "show", f"{BRANCH}:deploy/shop/a.yaml").endswith("data:\n  a: two\n  b: own-0\n")
+    changed = git(place, "diff", "--name-only", f"main..{BRANCH}").split()
+    assert changed == ["deploy/shop/Kptfile", "deploy/shop/a.yaml", "deploy/shop/new.yaml"]
+    assert world.states() == {"pushed": 2}
+
+
+def test_without_the_ledger_every_push_is_the_same(world: World) -> None:
+    places = listed(world, 2)
+    world.fleet("publish", "campaign", "--push-only")
+    before = [head(place) for place in places]
+    shutil.rmtree(world.place / "campaign")
+    world.planned("--repositories", "repositories.txt")
+    world.fleet("run", "campaign")
+    assert world.fleet("publish", "campaign", "--push-only").returncode == 0
+    assert [head(place) for place in places] == before
+
+
+def test_the_commit_is_made_again_where_its_copy_is_gone(world: World) -> None:
+    places = listed(world, 1)
+    (commit,) = [target["commit"] for target in world.status()["targets"]]
+    shutil.rmtree(world.place / "campaign/cache")
+    assert world.fleet("publish", "campaign", "--push-only").returncode == 0
+    assert head(places[0]) == commit
+
+
+def test_a_commit_of_a_person_is_reported_and_kept(world: World) -> None:
+    places = listed(world, 2)
+    world.fleet("publish", "campaign", "--push-only")
+    work = world.place / "person"
+    git(world.place, "clone", "--quiet", "--branch", BRANCH, str(places[0]), str(work))
+    (work / "README.md").write_text("by hand\n")
+    git(work, "commit", "--quiet", "--all", "--message=by hand")
+    git(work, "push", "--quiet")
+    theirs = head(places[0])
+    # The default branch moves on, so that there is something to push again.
+    for number in range(2):
+        main = world.place / f"work/00{number}"
+        (main / "README.md").write_text("more\n")
+        git(main, "commit", "--quiet", "--all", "--message=more")
+        git(main, "push", "--quiet", str(places[number]), "main")
+    ours = head(places[1])
+    world.fleet("run", "campaign")
+    done = world.fleet("publish", "campaign", "--push-only")
+    assert done.returncode == 1
+    assert f"has the commit {theirs[:12]} of somebody else" in done.stderr
+    assert head(places[0]) == theirs
+    assert head(places[1]) not in ("", ours)
+
+
+def test_pull_requests_are_opened_once_and_carry_the_report(world: World) -> None:
+    places = listed(world, 2, conflicts=1)
+    done = world.fleet("publish", "campaign")
+    assert done.returncode == 0, done.stderr
+    (pull,) = pulls(places[0])
+    assert (pull["title"], pull["targetBranch"], pull["draft"]) == ("Update deploy/shop to v2", "main", False)
+    assert "### Settled conflicts" in pull["body"]
+    world.fleet("publish", "campaign")
+    assert len(pulls(places[0])) == 1
+    assert world.states() == {"open": 2}
+
+
+def test_what_was_merged_or_closed_is_known(world: World) -> None:
+    places = listed(world, 2)
+    world.fleet("publish", "campaign")
+    merge(world, places[0])
+    command = [installed_program(), "components", "pull-request", "close", str(places[1]), "1"]
+    assert run(*command, cwd=world.place).returncode == 0
+    world.fleet("publish", "campaign")
+    assert world.states() == {"merged": 1, "closed": 1}
+    world.fleet("run", "campaign")
+    assert world.states() == {"merged": 1, "closed": 1}
+
+
+def test_the_next_wave_waits_for_the_one_before(world: World) -> None:
+    places = listed(world, 5)
+    place = world.place / "campaign/campaign.yaml"
+    place.write_text(place.read_text().replace("waves: {}", "waves: {canary: 1, early: 40%, rest: rest}"))
+    done = world.fleet("publish", "campaign")
+    assert "the rest waits: 0 of 1 of canary merged; 100% are to be" in done.stdout
+    assert [bool(head(place)) for place in places] == [True, False, False, False, False]
+    merge(world, places[0])
+    done = world.fleet("publish", "campaign")
+    assert "0 of 2 of early merged" in done.stdout
+    assert [bool(head(place)) for place in places] == [True, True, True, False, False]
+    assert world.fleet("publish", "campaign", "--wave", "rest").returncode == 0
+    assert [bool(head(place)) for place in places[1:]] == [True] * 4
+
+
+def test_no_more_than_so_many_are_open(world: World) -> None:
+    places = listed(world, 3)
+    done = world.fleet("publish", "campaign", "--max-open", "2")
+    assert "2 pull requests are open, and no more may be" in done.stdout
+    assert sum(bool(head(place)) for place in places) == 2
+
+
+def test_open_conflicts_have_no_branch_unless_drafts_are_asked_for(world: World) -> None:
+    places = world.repositories(1, conflicts=1)
+    (world.place / "repositories.txt").write_text(f"file://{places[0]}\n")
+    world.planned("--repositories", "repositories.txt")
+    place = world.place / "campaign/campaign.yaml"
+    place.write_text(place.read_text().replace("policy:\n", "policy:\n  onConflict: fail\n"))
+    world.fleet("run", "campaign")
+    assert world.fleet("publish", "campaign").stdout == "nothing to publish\n"
+    assert not head(places[0])
+    assert world.fleet("publish", "campaign", "--draft-conflicts").returncode == 0
+    (pull,) = pulls(places[0])
+    assert pull["draft"]
+    assert "### Open conflicts" in pull["body"]
+    assert git(places[0], "diff", "--name-only", f"main..{BRANCH}") == ""
+
+
+def test_a_dry_run_publishes_nothing(world: World) -> None:
+    places = listed(world, 1)
+    done = world.fleet("publish", "campaign", "--dry-run")
+    assert done.stdout.endswith("dry run: 1 open\n")
+    assert not head(places[0])
+    assert world.states() == {"clean": 1}
+
+
+@pytest.fixture
+def tree(world: World) -> Path:
+    """A working tree of three packages that are merged, with a remote."""
+    tree = world.working_tree(3)
+    git(tree, "clone", "--quiet", "--bare", str(tree), str(world.place / "origin.git"))
+    git(tree, "remote", "add", "origin", f"file://{world.place}/origin.git")
+    git(tree, "fetch", "--quiet")
+    git(tree, "branch", "--quiet", "--set-upstream-to=origin/main")
+    world.planned()
+    world.fleet("run", "campaign")
+    return tree
+
+
+def test_a_working_tree_is_published_as_one_branch(world: World, tree: Path) -> None:
+    base = git(tree, "rev-parse", "HEAD")
+    done = world.fleet("publish", "campaign")
+    assert done.returncode == 0, done.stderr
+    origin = world.place / "origin.git"
+    subjects = git(origin, "log", "--format=%s", f"main..{BRANCH}").splitlines()
+    assert sorted(subjects) == [f"Update team-{number}/pkg-00{number} to v2" for number in range(3)]
+    assert [pull["title"] for pull in pulls(origin)] == ["Update 3 packages to v2"]
+    assert git(tree, "rev-parse", "HEAD") == base
+    pushed = head(origin)
+    world.fleet("publish", "campaign")
+    assert (head(origin), len(pulls(origin))) == (pushed, 1)
+
+
+def test_a_working_tree_is_committed_directly(world: World, tree: Path) -> None:
+    (tree / "mine.txt").write_text("not committed\n")
+    done = world.fleet("publish", "campaign", "--direct")
+    assert done.returncode == 0, done.stderr
+    assert len(git(tree, "log", "--format=%s", "HEAD~3..HEAD").splitlines()) == 3
+    assert git(tree, "status", "--porcelain") == "?? mine.txt\n"
+    assert head(world.place / "origin.git", "main") == git(tree, "rev-parse", "HEAD").strip()
+    assert world.fleet("run", "campaign").stdout.startswith("0 merged")
+
+
+def test_what_changed_since_is_not_published(world: World, tree: Path) -> None:
+    (tree / "team-1/pkg-001/a.yaml").write_text("a: b\n")
+    done = world.fleet("publish", "campaign", "--push-only")
+    assert done.returncode == 1
+    assert "team-1/pkg-001: it changed since it was merged" in done.stderr
+    assert len(git(world.place / "origin.git", "log", "--format=%s", f"main..{BRANCH}").splitlines()) == 2

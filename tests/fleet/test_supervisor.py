@@ -1,0 +1,119 @@
+"""Jobs are tried again, hosts are left in peace, and what kills workers is set aside."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from krm_merge.fleet.merging.failures import failure_of, grouped_by
+from krm_merge.fleet.merging.job import Job, Outcome, Settings
+from krm_merge.fleet.running.engines import Engine, Processes
+from krm_merge.fleet.running.supervisor import Pauses, Supervisor
+from krm_merge.packages.files.directory import PackageError, UnavailableError
+
+NO_SETTINGS = cast(Settings, None)
+NO_PAUSES = Pauses(first=0.001, longest=0.001, of_host=0.01)
+
+
+@dataclass
+class Threads:
+    """Jobs in this process, so that a test sees what they do."""
+
+    workers: int = 2
+
+    def executor(self, settings: Settings) -> Executor:
+        return ThreadPoolExecutor(self.workers)
+
+    def end(self, executor: Executor) -> None:
+        executor.shutdown(cancel_futures=True)
+
+
+def outcomes(
+    work: Callable[[Job], Outcome],
+    names: Iterable[str],
+    *,
+    engine: Engine | None = None,
+    host: str = "",
+    crashes: Counter[str] | None = None,
+) -> dict[str, Outcome]:
+    supervisor = Supervisor(engine or Threads(), NO_SETTINGS, lambda name: host, pauses=NO_PAUSES, work=work)
+    found = list(supervisor.outcomes([Job(name) for name in names], crashes))
+    assert len({one.target for one in found}) == len(found)
+    return {one.target: one for one in found}
+
+
+def test_transient_failures_are_tried_five_times() -> None:
+    tries: Counter[str] = Counter()
+
+    def work(job: Job) -> Outcome:
+        tries[job.target] += 1
+        if job.target == "soon" and tries["soon"] == 3:
+            return Outcome(job.target, "clean")
+        kind = "permanent" if job.target == "gone" else "transient"
+        return Outcome(job.target, "failed", "no answer", "permanent" if kind == "permanent" else "transient")
+
+    found = outcomes(work, ["soon", "never", "gone"])
+    assert tries == {"soon": 3, "never": 5, "gone": 1}
+    assert found["soon"].state == "clean"
+    assert found["never"].message == "no answer (tried 5 times)"
+    assert found["gone"].message == "no answer"
+
+
+def test_a_host_that_never_answers_is_left_in_peace() -> None:
+    tries: Counter[str] = Counter()
+
+    def work(job: Job) -> Outcome:
+        tries[job.target] += 1
+        return Outcome(job.target, "failed", "no answer", "transient")
+
+    found = outcomes(work, [f"r{number}" for number in range(200)], host="git.example.com")
+    assert len(found) == 200
+    assert tries.total() < 100
+    assert Counter(one.failure for one in found.values()) == {"transient": 200}
+
+
+def kills_its_worker(job: Job) -> Outcome:
+    if job.target == "killer":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Outcome(job.target, "clean")
+
+
+def nothing(settings: Settings) -> None:
+    """A worker that needs no preparation."""
+
+
+def test_what_kills_workers_is_set_aside_and_nothing_else() -> None:
+    names = [f"t{number}" for number in range(30)]
+    names.insert(10, "killer")
+    found = outcomes(kills_its_worker, names, engine=Processes(2, nothing))
+    assert found.pop("killer").failure == "poison"
+    assert {one.state for one in found.values()} == {"clean"}
+    assert len(found) == 30
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (UnavailableError("silent"), "transient"),
+        (PackageError("r cannot be reached: Could not resolve host: r"), "transient"),
+        (PackageError("r: The requested URL returned error: 503"), "transient"),
+        (PackageError("r: The requested URL returned error: 404"), "permanent"),
+        (PackageError("r: Repository not found"), "permanent"),
+        (OSError(28, "No space left on device"), "permanent"),
+        (OSError(24, "Too many open files"), "transient"),
+        (ValueError("?"), "permanent"),
+    ],
+)
+def test_classes_of_failures(error: Exception, kind: str) -> None:
+    assert failure_of(error)[0] == kind
+
+
+def test_equal_failures_of_targets_have_one_message() -> None:
+    assert grouped_by("a/b: no commit 0123456789", "a/b") == grouped_by("c: no commit abcdef0123", "c")

@@ -1,0 +1,256 @@
+"""Campaigns for directories of one working tree."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from e2e.hosts import git, installed_program
+from fleet.world import World
+from packages.repositories import config_map, kptfile, snapshot, write
+
+
+def text(place: Path, name: str = "a.yaml") -> str:
+    return (place / name).read_text(encoding="utf-8")
+
+
+def test_three_hundred_packages_take_the_new_version(world: World) -> None:
+    tree = world.working_tree(300, conflicts=3)
+    world.planned()
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 1
+    assert world.states() == {"clean": 297, "conflicts": 3}
+    package = tree / "team-4/pkg-004"
+    assert "a: two\n  b: own-4\n" in text(package)
+    assert f"commit: {world.commit('v2')}" in text(package, "Kptfile")
+    assert "kpt-merge" in text(package, "new.yaml")
+    before = snapshot(tree)
+    again = world.fleet("run", "campaign")
+    assert (again.returncode, again.stdout.partition(" in ")[0]) == (1, "0 merged")
+    assert snapshot(tree) == before
+    assert world.states() == {"clean": 297, "conflicts": 3}
+
+
+def test_every_package_is_as_update_would_have_it(world: World) -> None:
+    tree = world.working_tree(2, conflicts=1)
+    shutil.copytree(tree, world.place / "other")
+    world.planned()
+    world.fleet("run", "campaign")
+    for name in ("team-0/pkg-000", "team-1/pkg-001"):
+        command = [installed_program(), "update", f"{world.place}/other/{name}@v2"]
+        assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+    assert snapshot(tree) == snapshot(world.place / "other")
+
+
+def test_the_exit_code_is_0_where_all_is_done(world: World) -> None:
+    world.working_tree(2)
+    world.planned()
+    assert world.fleet("run", "campaign").returncode == 0
+
+
+def test_a_dry_run_changes_nothing(world: World) -> None:
+    tree = world.working_tree(3, conflicts=1)
+    world.planned()
+    before = snapshot(tree)
+    done = world.fleet("run", "campaign", "--dry-run")
+    assert done.returncode == 1
+    assert "2 clean, 1 conflicts" in done.stdout
+    assert snapshot(tree) == before
+    assert world.states() == {"pending": 3}
+
+
+def test_the_campaign_may_be_removed_at_any_time(world: World) -> None:
+    tree = world.working_tree(4, conflicts=1)
+    world.planned()
+    world.fleet("run", "campaign")
+    before = snapshot(tree)
+    shutil.rmtree(world.place / "campaign")
+    world.planned()
+    world.fleet("run", "campaign")
+    assert world.states() == {"clean": 3, "conflicts": 1}
+    assert snapshot(tree) == before
+
+
+def test_what_is_committed_meanwhile_has_nothing_to_do(world: World) -> None:
+    tree = world.working_tree(2)
+    world.planned()
+    world.fleet("run", "campaign")
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message=updated")
+    assert world.fleet("run", "campaign").stdout.startswith("0 merged")
+    assert world.states() == {"clean": 2}
+
+
+def test_uncommitted_changes_of_somebody_else_are_kept(world: World) -> None:
+    tree = world.working_tree(2)
+    write(tree / "team-0/pkg-000", {"a.yaml": config_map("a", a="one", b="mine")})
+    world.planned()
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 1
+    assert "refused: team-0/pkg-000: uncommitted changes: a.yaml; commit them first" in done.stdout
+    assert "b: mine" in text(tree / "team-0/pkg-000")
+    git(tree, "commit", "--quiet", "--all", "--message=mine")
+    assert world.fleet("run", "campaign").returncode == 0
+    assert "a: two\n  b: mine\n" in text(tree / "team-0/pkg-000")
+
+
+def test_changes_made_after_a_run_are_kept(world: World) -> None:
+    tree = world.working_tree(1)
+    world.planned()
+    world.fleet("run", "campaign")
+    write(tree / "team-0/pkg-000", {"a.yaml": config_map("a", a="mine")})
+    assert world.fleet("run", "campaign").returncode == 1
+    assert "a: mine" in text(tree / "team-0/pkg-000")
+
+
+def test_one_failure_stops_nobody_else(world: World) -> None:
+    tree = world.working_tree(5)
+    gone = kptfile(world.upstream, "v1", "0" * 40, "/shop")
+    for number in (1, 3):
+        write(tree / f"team-{number}/pkg-00{number}", {"Kptfile": gone})
+    git(tree, "commit", "--quiet", "--all", "--message=broken")
+    world.planned()
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 1
+    assert world.states() == {"clean": 3, "failed": 2}
+    (group,) = [line for line in done.stdout.splitlines() if line.startswith("failed")]
+    assert group.startswith("failed (permanent): team-1/pkg-001 and 1 more: ")
+
+
+def test_only_what_failed_runs_again(world: World) -> None:
+    tree = world.working_tree(3)
+    world.planned()
+    (tree / "team-0/pkg-000").rename(tree / "aside")
+    assert world.fleet("run", "campaign").returncode == 1
+    (tree / "aside").rename(tree / "team-0/pkg-000")
+    done = world.fleet("run", "campaign", "--failed")
+    assert (done.returncode, done.stdout.partition(" in ")[0]) == (0, "1 merged")
+    assert world.states() == {"clean": 3}
+
+
+def test_some_targets_first(world: World) -> None:
+    world.working_tree(10)
+    world.planned()
+    world.fleet("run", "campaign", "--limit", "2")
+    world.fleet("run", "campaign", "--limit", "3")
+    assert world.states() == {"clean": 5, "pending": 5}
+    world.fleet("run", "campaign", "--only", "team-6/*")
+    assert world.states() == {"clean": 6, "pending": 4}
+
+
+def test_shards_are_all_targets_and_none_twice(world: World) -> None:
+    world.working_tree(20)
+    world.planned()
+    merged = [world.fleet("run", "campaign", "--shard", f"{number}/3").stdout.split()[0] for number in (1, 2, 3)]
+    assert sum(map(int, merged)) == 20
+    assert world.states() == {"clean": 20}
+
+
+def test_packages_inside_packages_count(world: World) -> None:
+    tree = world.working_tree(1)
+    write(tree / "outer", {"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: outer\n"})
+    write(tree / "outer/inner", world.package())
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message=more")
+    world.planned()
+    assert world.fleet("run", "campaign").returncode == 0
+    assert [target["target"] for target in world.status()["targets"]] == ["outer/inner", "team-0/pkg-000"]
+    assert "a: two" in text(tree / "outer/inner")
+
+
+def test_only_packages_that_are_at_a_version(world: World) -> None:
+    tree = world.working_tree(2)
+    write(tree / "newer", world.package(ref="v2", a="two"))
+    world.planned("--packages", "tree", "--from", "v1")
+    assert "newer" not in (world.place / "campaign/targets.yaml").read_text()
+
+
+def test_events_as_lines_of_json(world: World) -> None:
+    world.working_tree(3, conflicts=1)
+    world.planned()
+    done = world.fleet("run", "campaign", "--output", "jsonl")
+    *events, end = map(json.loads, done.stdout.splitlines())
+    assert sorted((event["target"], event["state"], event["conflicts"]) for event in events) == [
+        ("team-0/pkg-000", "conflicts", 1),
+        ("team-1/pkg-001", "clean", 0),
+        ("team-2/pkg-002", "clean", 0),
+    ]
+    assert (end["event"], end["total"], end["clean"]) == ("end", 3, 2)
+
+
+def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> None:
+    world.working_tree(1)
+    world.planned()
+    with (world.place / "campaign/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        json.dump({"process": 4711, "host": socket.gethostname()}, lock)
+        lock.flush()
+        done = world.fleet("run", "campaign")
+    assert done.returncode == 3
+    assert f"process 4711 on {socket.gethostname()} is at work on this campaign" in done.stderr
+
+
+@pytest.mark.parametrize("milliseconds", [50, 300, 600, 800, 1000, 1200, 1500, 2000])
+def test_a_killed_run_goes_on(world: World, milliseconds: int) -> None:
+    tree = world.working_tree(60, conflicts=2)
+    world.planned()
+    command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign"]
+    process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(milliseconds / 1000)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    world.fleet("run", "campaign")
+    assert world.states() == {"clean": 58, "conflicts": 2}
+    assert not list(tree.rglob(".*.krm-merge*"))
+    assert not (world.place / "campaign/tmp").exists()
+    assert all("a: two" in path.read_text() for path in tree.rglob("a.yaml"))
+
+
+def test_an_interrupted_run_says_so(world: World) -> None:
+    world.working_tree(40)
+    world.planned()
+    command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--output", "jsonl"]
+    process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    os.killpg(process.pid, signal.SIGINT)
+    process.stdout.read()
+    process.stdout.close()
+    assert process.wait() in (0, 130)
+    assert world.fleet("run", "campaign").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--packages", "nothing-*"], "nothing-*: no directory matches"),
+        (["--packages", "upstream"], "no package there follows"),
+        ([], "say where the packages are"),
+    ],
+)
+def test_what_cannot_be_planned(world: World, arguments: list[str], problem: str) -> None:
+    done = world.fleet("init", "campaign", "--upstream", f"{world.upstream}/shop", "--to", "v2", *arguments)
+    assert done.returncode in (2, 3)
+    assert problem in done.stderr
+    assert not (world.place / "campaign").exists()
+
+
+def test_wrong_fields_are_named(world: World) -> None:
+    world.working_tree(1)
+    world.planned()
+    place = world.place / "campaign/campaign.yaml"
+    place.write_text(place.read_text().replace("waves: {}", "waves: {canary: lots}").replace("kind:", "kinds:"))
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 3
+    assert "kinds is not a field of it" in done.stderr
+    assert "publish.waves.canary" in done.stderr
