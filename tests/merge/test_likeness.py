@@ -81,3 +81,8 @@ def test_aliases_are_what_they_stand_for() -> None:
 def test_one_changed_field_of_two_is_alike_enough() -> None:
     assert likeness(node("{name: a, value: 1}"), node("{name: a, value: 2}")) >= THRESHOLD
     assert likeness(node("{name: a, value: 1}"), node("{name: b, value: 2}")) < THRESHOLD
+
+
+@pytest.mark.parametrize("empty", ["{}", "[]"])
+def test_empty_collections_are_alike(empty: str) -> None:
+    assert likeness(node(empty), node(empty)) == 1

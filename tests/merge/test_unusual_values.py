@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from krm_merge import MergedPackage, merge_packages
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import File
+from krm_merge.packages.merge.trees import merge_trees
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
@@ -48,6 +52,15 @@ def merged(head: str, *sides: str) -> tuple[str, MergedPackage]:
         ),
         pytest.param(
             SECRETS, "items: a\n", "items: b\n", "items: c\n", "items: b\n", ["V4"], id="a list of Secrets that is none"
+        ),
+        pytest.param(
+            "apiVersion: v1\nkind: ThingList\n",
+            "items: a\n",
+            "items: b\n",
+            "items: c\n",
+            "items: b\n",
+            ["V4"],
+            id="a list of a kind that nobody knows, which is none",
         ),
         pytest.param(
             CONFIG_MAP, "a: {b: 1}\nc: 1\n", "c: 1\n", "c: 2\n", "c: 2\n", [], id="a mapping that both sides removed"
@@ -137,3 +150,55 @@ def test_a_policy_that_upstream_adds_comes_without_its_choices(choices: str) -> 
     package = {"Kptfile": KPTFILE.encode()}
     done = merge_packages(package, {**package, "p.yaml": (POLICY + choices).encode()}, package)
     assert done.files["p.yaml"].decode() == POLICY
+
+
+def test_what_is_in_a_subpackage_of_another_upstream_is_left_alone() -> None:
+    def package(repo: str, value: int, description: str) -> dict[str, bytes]:
+        upstream = f"upstream: {{type: git, git: {{repo: {repo}, directory: /, ref: v1}}}}\n"
+        texts = {
+            "Kptfile": KPTFILE,
+            "sub/Kptfile": KPTFILE + upstream,
+            "sub/inner/Kptfile": KPTFILE + f"info: {{description: {description}}}\n",
+            "sub/same.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: same}\n",
+            "sub/changed.yaml": f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: b}}\ndata: {{a: {value}}}\n",
+        }
+        return {path: text.encode() for path, text in texts.items()}
+
+    done = merge_packages(package("ours", 1, "a"), package("ours", 2, "b"), package("theirs", 3, "a"))
+    assert done.changes == {}
+    assert [(record.rule, record.file) for record in done.records] == [("R3", "sub/Kptfile")]
+
+
+def test_a_package_that_only_local_made_one_keeps_its_kptfile() -> None:
+    done = merge_packages({"a.txt": b"1"}, {"a.txt": b"2"}, {"a.txt": b"1", "Kptfile": KPTFILE.encode()})
+    assert done.changes == {"a.txt": b"2"}
+    assert done.files["Kptfile"].decode() == KPTFILE
+
+
+@pytest.mark.parametrize("original", ["[a]", "[]"])
+def test_functions_that_are_no_maps_are_all_kept(original: str) -> None:
+    head = KPTFILE + "pipeline:\n"
+    sides = [{"Kptfile": f"{head}  mutators: {functions}\n".encode()} for functions in (original, "[b]", "[c]")]
+    done = merge_packages(*sides)
+    assert done.files["Kptfile"].decode() == f"{head}  mutators: [c, b]\n"
+
+
+def test_a_probe_that_asks_a_renamed_port_is_reported() -> None:
+    """Law G: upstream renamed the port, local added the probe."""
+    container = DEPLOYMENT + "spec:\n  template:\n    spec:\n      containers:\n      - name: c\n        image: i\n"
+    ports = "        ports:\n        - {name: %s, containerPort: 80}\n"
+    probe = "        livenessProbe:\n          httpGet: {path: /, port: http}\n"
+    texts = (container + ports % "http", container + ports % "web", container + ports % "http" + probe)
+    original, upstream, local = ({"a.yaml": File(text.encode())} for text in texts)
+    done = merge_trees(original, upstream, local, PackageMerger(Policy()))
+    warnings = [result.message for result in done.results if result.severity == "warning"]
+    assert len(warnings) == 1
+    assert "the livenessProbe of c asks the port http, which the container does not name" in warnings[0]
+
+
+def test_both_values_are_between_markers_where_they_are_asked_for() -> None:
+    texts = [CONFIG_MAP + f"data:\n  a: {value}\n" for value in "oul"]
+    original, upstream, local = ({"a.yaml": File(text.encode())} for text in texts)
+    done = merge_trees(original, upstream, local, PackageMerger(Policy(marks=True)))
+    (conflict,) = [result for result in done.results if result.severity == "warning"]
+    assert "both are between conflict markers" in conflict.message

@@ -71,3 +71,14 @@ def test_a_choice_on_a_secret_is_for_its_place_alone() -> None:
     (record,) = conflicts(merge(sides))
     merged = merge(sides, policy(resolution(record, "upstream", anywhere=True)))
     assert [each.settled_by for each in conflicts(merged)] == ["policy"]
+
+
+def test_functions_are_recognised_only_where_the_choice_fits() -> None:
+    sides = sides_of("functions")
+    record = next(each for each in conflicts(merge(sides, function_identity="document")) if "recognise" in each.choices)
+    chosen = policy(resolution(record, "recognise"))
+    merged = merge(sides, chosen, function_identity="document")
+    assert BY_RESOLUTION in {each.settled_by for each in merged.records}
+    sides[1] = {path: data.replace(b"a:3", b"a:5") for path, data in sides[1].items()}
+    other = merge(sides, chosen, function_identity="document")
+    assert {each.settled_by for each in conflicts(other)} == {"policy"}

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from krm_merge.text import Editor, Entry, from_value, read, rendered, to_value
+from krm_merge.text import Editor, Entry, Mapping, from_value, read, rendered, to_value
+from krm_merge.text.reading.peek import scalars_below
 from text.editing import Edit, tree
 
 
@@ -55,3 +56,37 @@ def test_a_list_in_a_list_keeps_its_form(flow: str) -> None:
 def test_an_editor_of_a_tree_without_text_gives_its_value() -> None:
     editor = Editor(from_value({"a": [1, {"b": None}]}))
     assert to_value(editor.tree()) == {"a": [1, {"b": None}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("!!timestamp '2026-01-01'", "2026-01-01"), ("!!merge '<<'", "<<"), ("!!float '1'", 1.0)]
+)
+def test_quoted_scalars_with_a_tag_have_the_type_of_the_tag(text: str, value: object) -> None:
+    assert to_value(read(text)) == value
+
+
+def test_a_number_in_a_block_scalar_keeps_its_tag_between_brackets() -> None:
+    edit, number = Edit("a: [1]\n"), Edit("x: !!int |-\n  5\n").child("x")[1]
+    assert isinstance(number, Entry)
+    edit.editor.replace(edit.child("a", 0)[1], number.value)
+    assert edit.text() == 'a: [!!int "5"]\n'
+
+
+def test_what_an_edit_put_there_can_be_edited() -> None:
+    edit, new = Edit("a: 1\nb: 2\n"), from_value({"c": 1, "d": 2})
+    assert isinstance(new, Mapping)
+    edit.editor.replace(edit.child("a")[1], new)
+    inner = new.entry("c")
+    assert inner is not None
+    edit.editor.replace(inner, from_value(9))
+    assert edit.text() == "a:\n  c: 9\n  d: 2\nb: 2\n"
+
+
+def test_json_has_no_word_for_what_is_no_number() -> None:
+    assert Edit('{"a": 1}').set("a", to=math.nan).text() == '{"a": .nan}'
+
+
+def test_aliases_beside_a_field_do_not_hide_its_scalars() -> None:
+    text = "data: {a: &x 1, b: *x}\nmetadata: {name: n, labels: {a: b}}\n"
+    assert scalars_below(text, "metadata") == {("name",): "n", ("labels", "a"): "b"}
+    assert scalars_below(text, "data") is None
