@@ -111,7 +111,8 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
                 assert isinstance(root, Mapping)
                 items[name] = written(root)
         except (GitError, ForgeError) as error:
-            raise PackageError(f"{given}: {error}") from None
+            about = "" if str(error).startswith(f"{given}: ") else f"{given}: "
+            raise PackageError(f"{about}{error}") from None
     if target == STDOUT:
         click.echo("---\n".join(items.values()), nl=False)
         return
