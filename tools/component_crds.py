@@ -7,7 +7,7 @@ from typing import Any, get_args
 from krm_merge.components.konflux.reading import OWN_GROUP, OWN_VERSION
 from krm_merge.components.plan.model import Action, TriggerState
 from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
-from krm_merge.forges.interface import State
+from krm_merge.forges.interface import PullRequestState
 
 Schema = dict[str, Any]
 
@@ -52,7 +52,7 @@ PULL_REQUEST_SCHEMA = {
     ),
     "status": fields(
         "How it is.",
-        state=text("Open, closed without a merge, or merged.", enum=list(get_args(State)), default="open"),
+        state=text("Open, closed without a merge, or merged.", enum=list(get_args(PullRequestState)), default="open"),
         draft=flag("Whether it is a draft."),
         headSHA=text("The commit of its branch."),
         mergeSHA=text("The commit of its merge."),

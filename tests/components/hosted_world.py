@@ -16,7 +16,7 @@ from forges.connected import connected
 from forges.fake_forge import FakeForge, FakeRepository, Pull
 from forges.fake_github import FakeGitHub
 from krm_merge.forges.interface import ForgePullRequest
-from krm_merge.forges.local_merge import KRM_MERGE, How, Merge
+from krm_merge.forges.local_merge import KRM_MERGE, How, LocalMerge
 from krm_merge.forges.local_repository import BareRepository
 
 OWNER = "https://127.0.0.1/acme/"
@@ -81,7 +81,7 @@ class HostedWorld(World):
     def merge(self, name: str, number: int, how: How = "merge") -> str:
         place, pull = BareRepository(Path(self.url(name))), self.on_server(name).pulls[number - 1]
         target = place.branches()["main"]
-        pull.merged = Merge(place.store, KRM_MERGE, AT).made(how, self.pull(name, number), target, pull.head)
+        pull.merged = LocalMerge(place.store, KRM_MERGE, AT).made(how, self.pull(name, number), target, pull.head)
         pull.state = "closed"
         place.move("main", target, pull.merged)
         return pull.merged

@@ -12,9 +12,9 @@ import yaml
 
 from krm_merge.components.graph.graph import Finding, build_graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Build, Component, Event, Key, Outcome, PullRequest
+from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.description import with_block
-from krm_merge.components.plan.model import Choices, Plan
+from krm_merge.components.plan.model import Plan, PlanChoices
 from krm_merge.components.plan.planner import plan
 from krm_merge.functions import process
 
@@ -24,14 +24,14 @@ def digest(letter: str) -> str:
     return "sha256:" + letter * 64
 
 
-def key(name: str) -> Key:
-    return Key("team", name)
+def key(name: str) -> ComponentKey:
+    return ComponentKey("team", name)
 
 
 def component(name: str, *depends_on: str, app: str = "app", nudges: Iterable[str] = (), **more: object) -> Component:
     """A Component without a repository, for graphs; `name` may have a namespace before a slash."""
     namespace, _, plain = name.rpartition("/")
-    made = Component(Key(namespace, plain), app, depends_on=depends_on, nudges=tuple(nudges))
+    made = Component(ComponentKey(namespace, plain), app, depends_on=depends_on, nudges=tuple(nudges))
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -39,7 +39,7 @@ def component(name: str, *depends_on: str, app: str = "app", nudges: Iterable[st
 class Observations:
     """What is observed; it grows step by step. Repositories are named as their first Component unless told."""
 
-    choices: Choices = field(default_factory=Choices)
+    choices: PlanChoices = field(default_factory=PlanChoices)
     components: dict[str, Component] = field(default_factory=dict)
     builds: list[Build] = field(default_factory=list)
     pulls: dict[tuple[str, int], PullRequest] = field(default_factory=dict)
@@ -99,8 +99,8 @@ class Observations:
         name: str,
         letter: str = "",
         number: int = 0,
-        event: Event = "pull_request",
-        outcome: Outcome = "succeeded",
+        event: BuildEvent = "pull_request",
+        outcome: BuildOutcome = "succeeded",
         revision: str = "",
     ) -> None:
         """A build, later than all before: of a pull request where it has a number, of its merge after a push."""

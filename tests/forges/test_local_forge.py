@@ -19,7 +19,7 @@ from e2e.hosts import git
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.forges.local_forge import LocalForge
 from krm_merge.forges.local_merge import How
-from krm_merge.forges.local_records import Comment
+from krm_merge.forges.local_records import PostedComment
 from krm_merge.git.store import Person
 from packages.repositories import Repository, Text
 
@@ -107,7 +107,7 @@ class TestRecords:
         assert '      "title": "Größe",\n' in text
         forge.edit(origin.url, 1, "Größe", "one\ntwo")
         assert origin.records.read_text(encoding="utf-8") == text
-        assert forge.comments(origin.url, 1) == [Comment("robot", "So be it")]
+        assert forge.comments(origin.url, 1) == [PostedComment("robot", "So be it")]
 
     def test_are_one_for_all_spellings_of_the_address(self, forge: LocalForge, tmp_path: Path) -> None:
         origin = Origin(tmp_path / "with space")

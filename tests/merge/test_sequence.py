@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.lines.sequence import Run, merge_sequences
+from krm_merge.merge.lines.sequence import MergedRun, merge_sequences
 from krm_merge.merge.lines.three_way import merge_lines
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
@@ -22,7 +22,7 @@ def merged(original: str, upstream: str, local: str, winner: Winner = "upstream"
     return taken(merge_sequences(original, upstream, local, winner), original, upstream, local)
 
 
-def taken(runs: list[Run], original: str, upstream: str, local: str) -> tuple[str, list[str]]:
+def taken(runs: list[MergedRun], original: str, upstream: str, local: str) -> tuple[str, list[str]]:
     sides = {"original": original, "upstream": upstream, "local": local}
     text = "".join(sides[run.side][run.start : run.stop] for run in runs)
     return text, [run.clash for run in runs if run.clash]

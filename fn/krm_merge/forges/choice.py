@@ -33,7 +33,7 @@ _VARIABLES: Final[Mapping[Kind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class NamedHost:
     """A host that the user named: its kind, and its API where that does not follow from the host."""
 
     kind: Kind
@@ -44,7 +44,7 @@ class Host:
 class ForgeSettings:
     """What the user says of forges: `hosts` by name, the kind of all `others` ('' to tell by their names), the pace."""
 
-    hosts: Mapping[str, Host] = field(default_factory=dict)
+    hosts: Mapping[str, NamedHost] = field(default_factory=dict)
     others: Kind | Literal[""] = ""
     pace: Pace = field(default_factory=Pace)
 
@@ -62,7 +62,7 @@ class ForgeSettings:
             if kind is None:
                 raise ForgeError(f"--forge {text}: there is no forge {name}; name one of {', '.join(_KINDS)}")
             if host:
-                hosts[host.lower()] = Host(kind, hosts.get(host.lower(), Host(kind)).api)
+                hosts[host.lower()] = NamedHost(kind, hosts.get(host.lower(), NamedHost(kind)).api)
             else:
                 others = kind
         for text in apis:
@@ -70,7 +70,7 @@ class ForgeSettings:
             if not equals or "/" in host:
                 raise ForgeError(f"--api {text.partition('?')[0]}: it must be like HOST=https://HOST/api/v4")
             known = hosts.get(host.lower())
-            hosts[host.lower()] = Host(known.kind if known else _kind_of(host.lower(), others), api)
+            hosts[host.lower()] = NamedHost(known.kind if known else _kind_of(host.lower(), others), api)
         return cls(hosts, others, pace)
 
 
@@ -92,7 +92,7 @@ class Forges:
         return self._clients[host]
 
     def _client(self, host: str) -> Forge:
-        found = self._settings.hosts.get(host) or Host(_kind_of(host, self._settings.others))
+        found = self._settings.hosts.get(host) or NamedHost(_kind_of(host, self._settings.others))
         if found.kind == "local":
             return LocalForge()
         try:
@@ -130,14 +130,14 @@ def _kind_of(host: str, others: Kind | Literal[""]) -> Kind:
     raise ForgeError(f"{host}: its name does not say which forge it runs; add --forge {host}=KIND, one of {kinds}")
 
 
-def _of_environment() -> dict[str, Host]:
+def _of_environment() -> dict[str, NamedHost]:
     """The hosts that continuous integration names: GitHub's Actions, and GitLab's CI."""
-    found: dict[str, Host] = {}
+    found: dict[str, NamedHost] = {}
     if api := os.environ.get("GITHUB_API_URL", ""):
         host = urlsplit(os.environ.get("GITHUB_SERVER_URL", "")).hostname or _host_of_api(api)
-        found[host] = Host("github", api)
+        found[host] = NamedHost("github", api)
     if api := os.environ.get("CI_API_V4_URL", ""):
-        found[os.environ.get("CI_SERVER_HOST", "") or urlsplit(api).hostname or ""] = Host("gitlab", api)
+        found[os.environ.get("CI_SERVER_HOST", "") or urlsplit(api).hostname or ""] = NamedHost("gitlab", api)
     return found
 
 

@@ -7,14 +7,14 @@ from typing import Literal, Protocol, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 
-State: TypeAlias = Literal["open", "closed", "merged"]
+PullRequestState: TypeAlias = Literal["open", "closed", "merged"]
 
 
 class ForgeError(KrmMergeError):
     """A forge that refuses or cannot be reached; says what to do about it."""
 
 
-class RefusedError(ForgeError):
+class RefusedRequestError(ForgeError):
     """A request that the forge understood and did not carry out: asking again does not help."""
 
     def __init__(self, said: str, status: int, remedy: str = "") -> None:
@@ -51,7 +51,7 @@ class ForgePullRequest:
     title: str
     body: str
     draft: bool
-    state: State
+    state: PullRequestState
     head: str = ""
     merge_commit: str = ""
     author: str = ""

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from krm_merge.forges.interface import Budget, ForgePullRequest
-from krm_merge.forges.local_merge import KRM_MERGE, How, Merge
-from krm_merge.forges.local_records import Comment, Record
+from krm_merge.forges.local_merge import KRM_MERGE, How, LocalMerge
+from krm_merge.forges.local_records import PostedComment, Record
 from krm_merge.forges.local_repository import BareRepository
 from krm_merge.git.store import Person
 
@@ -58,7 +58,7 @@ class LocalForge:
         """No limits: these repositories are files."""
         return Budget()
 
-    def comments(self, repository: str, number: int) -> list[Comment]:
+    def comments(self, repository: str, number: int) -> list[PostedComment]:
         """The comments on a pull request, the oldest first."""
         place = BareRepository.at(repository)
         return list(place.find(place.read(), number).comments)
@@ -120,7 +120,7 @@ class LocalForge:
     def comment(self, repository: str, number: int, text: str) -> None:
         """Adds a comment."""
         with BareRepository.at(repository).changing(number) as change:
-            written = Comment(self._author.name, text)
+            written = PostedComment(self._author.name, text)
             change.record = replace(change.record, comments=(*change.record.comments, written))
 
     def merge(
@@ -145,7 +145,7 @@ class LocalForge:
                 raise place.error(f"pull request #{number} has nothing that {pull.target_branch} does not have")
             changed = place.changed(record, branches)
             with place.checked() as store:
-                commit = Merge(store, self._author, at or datetime.now(UTC)).made(how, pull, target, source)
+                commit = LocalMerge(store, self._author, at or datetime.now(UTC)).made(how, pull, target, source)
             place.move(pull.target_branch, target, commit)
             change.record = replace(place.merged(record, commit), changed=changed)
             return commit

@@ -16,7 +16,7 @@ KRM_MERGE = Person("krm-merge", "krm-merge@localhost")
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class LocalMerge:
     """Merging by somebody at a time. Everything raises GitError, of it MergeConflictError."""
 
     store: Store

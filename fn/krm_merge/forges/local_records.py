@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from krm_merge.forges.interface import ForgePullRequest, State
+from krm_merge.forges.interface import ForgePullRequest, PullRequestState
 
 
 @dataclass(frozen=True, slots=True)
-class Comment:
+class PostedComment:
     """What somebody wrote below a pull request."""
 
     author: str
@@ -27,7 +27,7 @@ class Record:
     pull: ForgePullRequest
     base: str
     changed: tuple[str, ...] | None = None
-    comments: tuple[Comment, ...] = ()
+    comments: tuple[PostedComment, ...] = ()
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Record:
@@ -36,7 +36,7 @@ class Record:
         number, state, draft = found["number"], found["state"], found["draft"]
         if not all(isinstance(text, str) for text in texts) or type(number) is not int or type(draft) is not bool:
             raise TypeError("a field has the wrong type")
-        if state not in get_args(State):
+        if state not in get_args(PullRequestState):
             raise ValueError(f"state {state!r}")
         source, target, title, body, head, base, author = texts
         merge_commit, merged_at = str(found.get("mergeCommit", "")), str(found.get("mergedAt", ""))
@@ -45,7 +45,7 @@ class Record:
             ForgePullRequest(number, source, target, title, body, draft, state, head, merge_commit, author, merged_at),
             base,
             None if changed is None else tuple(str(path) for path in changed),
-            tuple(Comment(str(each["author"]), str(each["text"])) for each in found["comments"]),
+            tuple(PostedComment(str(each["author"]), str(each["text"])) for each in found["comments"]),
         )
 
     def written(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ _HEADS: Final = "refs/heads/"
 
 
 @dataclass(slots=True)
-class Change:
+class RecordChange:
     """A record that is being changed."""
 
     record: Record
@@ -94,11 +94,11 @@ class BareRepository:
             os.close(handle)
 
     @contextmanager
-    def changing(self, number: int) -> Iterator[Change]:
+    def changing(self, number: int) -> Iterator[RecordChange]:
         """One pull request, which is written when the block ends well."""
         with self.locked():
             records = self.read()
-            change = Change(self.current(self.find(records, number), self.branches()))
+            change = RecordChange(self.current(self.find(records, number), self.branches()))
             yield change
             self.write([change.record if record.pull.number == number else record for record in records])
 

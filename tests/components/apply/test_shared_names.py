@@ -10,7 +10,7 @@ import pytest
 from components.observations import Observations, digest, key
 from components.world import World
 from krm_merge.components.digests.image_identity import ImageIdentity
-from krm_merge.components.digests.replacement import Policy, replace_digests
+from krm_merge.components.digests.replacement import ReplacementPolicy, replace_digests
 
 BASE = "quay.io/o/base"
 OF_P = ImageIdentity(
@@ -41,8 +41,8 @@ def reference(tag: str, letter: str) -> str:
         (":rhel9", "0", "unclear"),
     ],
 )
-@pytest.mark.parametrize("policy", [Policy(), Policy("any", "replace")])
-def test_whose_a_reference_is(tag: str, letter: str, told: str, policy: Policy) -> None:
+@pytest.mark.parametrize("policy", [ReplacementPolicy(), ReplacementPolicy("any", "replace")])
+def test_whose_a_reference_is(tag: str, letter: str, told: str, policy: ReplacementPolicy) -> None:
     data = reference(tag, letter).encode()
     edited = replace_digests(data, [BASE], OF_P, digest("1"), policy, "Dockerfile")
     # A tag says whose a reference is; whether its digest is known is another matter.

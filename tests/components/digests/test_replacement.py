@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from krm_merge.components.digests import replacement
 from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import (
-    Edited,
-    Policy,
+    EditedFile,
     Problem,
     Reference,
     Replacement,
+    ReplacementPolicy,
     is_candidate,
     references,
     selected,
@@ -39,7 +39,7 @@ OTHER: Final = "sha256:" + "5a" * 32
 FIRST: Final = "sha256:" + "aa" * 32
 SECOND: Final = "sha256:" + "bb" * 32
 
-REPLACE: Final = Policy(multiple="replace")
+REPLACE: Final = ReplacementPolicy(multiple="replace")
 BOM: Final = "\ufeff".encode()
 
 FORMS: Final = {
@@ -99,7 +99,7 @@ LOOKALIKES: Final = {
 }
 
 
-MATCH_KNOWN: Final = Policy()
+MATCH_KNOWN: Final = ReplacementPolicy()
 
 
 def replace_digests(
@@ -107,9 +107,9 @@ def replace_digests(
     repositories: Sequence[str],
     known: Iterable[str],
     new: str,
-    policy: Policy = MATCH_KNOWN,
+    policy: ReplacementPolicy = MATCH_KNOWN,
     path: str = "",
-) -> Edited:
+) -> EditedFile:
     """Of an image whose name no other component has."""
     return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(known)), new, policy, path)
 
@@ -118,7 +118,7 @@ def before_and_after() -> list[str]:
     return sorted(path.name for path in (DATA / "before").iterdir())
 
 
-def lines(edited: Edited) -> list[tuple[str, int]]:
+def lines(edited: EditedFile) -> list[tuple[str, int]]:
     return [(problem.severity, problem.line) for problem in edited.problems]
 
 
@@ -140,7 +140,7 @@ def test_there_are_fourteen_forms_besides_ports() -> None:
 def test_a_lookalike_is_no_reference(text: str) -> None:
     data = text.encode()
     assert references(data, [APP]) == []
-    for policy in (Policy(), Policy("any", "replace")):
+    for policy in (ReplacementPolicy(), ReplacementPolicy("any", "replace")):
         edited = replace_digests(data, [APP], (), NEW, policy, "a.yaml")
         assert edited.data == data
         assert edited.replaced == ()
@@ -177,7 +177,7 @@ def test_files(name: str, ending: str, mark: bytes) -> None:
     broken = written("before").split(b"\n")
     assert {broken[one.line - 1].count(OLD.encode()) for one in edited.replaced} <= {1, 2}
     again = replace_digests(edited.data, [APP, RELEASED], {OLD}, NEW, path=name)
-    assert again == Edited(edited.data)
+    assert again == EditedFile(edited.data)
 
 
 def test_replacements_tell_lines_and_names() -> None:
@@ -210,12 +210,12 @@ class TestKnown:
         assert edited.problems[0].message == f"{FIRST} of {APP} in the file is not known to be of it; {remedy}"
 
     def test_any_digest_is_replaced_where_that_is_wanted(self) -> None:
-        edited = replace_digests(f"{APP}@{FIRST}".encode(), [APP], (), NEW, Policy(match="any"))
-        assert edited == Edited(f"{APP}@{NEW}".encode(), (Replacement(1, APP, FIRST, NEW),))
+        edited = replace_digests(f"{APP}@{FIRST}".encode(), [APP], (), NEW, ReplacementPolicy(match="any"))
+        assert edited == EditedFile(f"{APP}@{NEW}".encode(), (Replacement(1, APP, FIRST, NEW),))
 
     def test_what_is_new_already_needs_nothing(self) -> None:
         data = f"{APP}@{NEW}\n{APP}:v1@{NEW}".encode()
-        assert replace_digests(data, [APP], {OLD, NEW}, NEW) == Edited(data)
+        assert replace_digests(data, [APP], {OLD, NEW}, NEW) == EditedFile(data)
 
     def test_an_unknown_digest_beside_the_new_one_is_left(self) -> None:
         data = f"{APP}@{NEW}\n{APP}@{FIRST}\n{APP}:v1@{FIRST}".encode()
@@ -241,14 +241,14 @@ class TestSeveralDigests:
     @pytest.mark.parametrize("match", ["known", "any"])
     @pytest.mark.parametrize("known", [(), (OLD,), (OLD, FIRST, SECOND)])
     def test_a_catalog_is_refused(self, match: str, known: tuple[str, ...]) -> None:
-        policy = Policy(match="any" if match == "any" else "known")
+        policy = ReplacementPolicy(match="any" if match == "any" else "known")
         edited = replace_digests(self.CATALOG, [APP], known, NEW, policy, "catalog.yaml")
         assert (edited.data, edited.replaced, lines(edited)) == (self.CATALOG, (), [("error", 5)])
         assert "catalog.yaml holds 3 digests of quay.io/org/app" in edited.problems[0].message
 
     @pytest.mark.parametrize("match", ["known", "any"])
     def test_a_policy_has_the_known_ones_replaced(self, match: str) -> None:
-        policy = Policy("any" if match == "any" else "known", "replace")
+        policy = ReplacementPolicy("any" if match == "any" else "known", "replace")
         edited = replace_digests(self.CATALOG, [APP], {OLD}, NEW, policy)
         assert edited.data == self.CATALOG.replace(OLD.encode(), NEW.encode())
         assert lines(edited) == [("warning", 5), ("warning", 13)]
@@ -543,13 +543,15 @@ TEXTS: Final = st.lists(st.one_of(REFERENCES, FIELDS, LOOKALIKE), max_size=8).fl
     )
 )
 KNOWN: Final = st.sets(st.sampled_from([OLD, FIRST, NEW]))
-POLICIES: Final = st.builds(Policy, st.sampled_from(["known", "any"]), st.sampled_from(["refuse", "replace"]))
+POLICIES: Final = st.builds(
+    ReplacementPolicy, st.sampled_from(["known", "any"]), st.sampled_from(["refuse", "replace"])
+)
 BOTH: Final = (APP, RELEASED)
 
 
 @given(TEXTS, KNOWN, POLICIES)
 @example(f"{APP}@{OLD} {APP}@{FIRST}".encode(), {OLD}, REPLACE)
-def test_only_hex_characters_of_references_change(data: bytes, known: set[str], policy: Policy) -> None:
+def test_only_hex_characters_of_references_change(data: bytes, known: set[str], policy: ReplacementPolicy) -> None:
     edited = replace_digests(data, BOTH, known, NEW, policy)
     assert len(edited.data) == len(data)
     hexes = {at for one in references(data, BOTH) for at in range(one.hex_start, one.hex_start + 64)}
@@ -560,7 +562,7 @@ def test_only_hex_characters_of_references_change(data: bytes, known: set[str], 
 
 
 @given(TEXTS, KNOWN, POLICIES)
-def test_once_more_changes_nothing(data: bytes, known: set[str], policy: Policy) -> None:
+def test_once_more_changes_nothing(data: bytes, known: set[str], policy: ReplacementPolicy) -> None:
     once = replace_digests(data, BOTH, known, NEW, policy)
     again = replace_digests(once.data, BOTH, known, NEW, policy)
     assert again.data == once.data
@@ -568,7 +570,9 @@ def test_once_more_changes_nothing(data: bytes, known: set[str], policy: Policy)
 
 
 @given(TEXTS, KNOWN, POLICIES)
-def test_what_was_replaced_is_new_and_what_was_not_is_told(data: bytes, known: set[str], policy: Policy) -> None:
+def test_what_was_replaced_is_new_and_what_was_not_is_told(
+    data: bytes, known: set[str], policy: ReplacementPolicy
+) -> None:
     edited = replace_digests(data, BOTH, known, NEW, policy)
     before, after = references(data, BOTH), references(edited.data, BOTH)
     changed = [(a, b) for a, b in zip(before, after, strict=True) if a != b]
@@ -580,7 +584,7 @@ def test_what_was_replaced_is_new_and_what_was_not_is_told(data: bytes, known: s
 
 
 @given(st.lists(LOOKALIKE, max_size=6), st.sampled_from(["\n", " ", "\r\n"]), POLICIES)
-def test_lookalikes_are_never_edited(parts: list[str], joint: str, policy: Policy) -> None:
+def test_lookalikes_are_never_edited(parts: list[str], joint: str, policy: ReplacementPolicy) -> None:
     data = joint.join(parts).encode()
     edited = replace_digests(data, BOTH, {OLD, FIRST, SECOND, OTHER}, NEW, policy)
     assert (edited.data, edited.replaced) == (data, ())

@@ -18,7 +18,7 @@ from krm_merge.components.draw.drawing import Drawing, focused
 from krm_merge.components.draw.page import page
 from krm_merge.components.draw.text_forms import beyond_mermaid, dot, mermaid
 from krm_merge.components.graph.graph import Edge, Graph, build_graph
-from krm_merge.components.konflux.model import Component, Key
+from krm_merge.components.konflux.model import Component, ComponentKey
 
 GOLDENS = Path(__file__).resolve().parents[3] / "testdata" / "components" / "drawing"
 VENDOR = Path(page_module.__file__).parent / "vendor"
@@ -28,7 +28,8 @@ TEXTS = ("mmd", "dot")
 
 def graph_of(depends_on: Mapping[str, Sequence[str]], namespace: str = "team", application: str = "shop") -> Graph:
     components = [
-        Component(Key(namespace, name), application, depends_on=tuple(names)) for name, names in depends_on.items()
+        Component(ComponentKey(namespace, name), application, depends_on=tuple(names))
+        for name, names in depends_on.items()
     ]
     return build_graph(components)[0]
 
@@ -40,8 +41,8 @@ def drawing_of(
 ) -> Drawing:
     return Drawing(
         graph_of(depends_on),
-        {Key("team", name): labels for name, labels in (waiting or {}).items()},
-        {group: [Key("team", name) for name in names] for group, names in (groups or {}).items()},
+        {ComponentKey("team", name): labels for name, labels in (waiting or {}).items()},
+        {group: [ComponentKey("team", name) for name in names] for group, names in (groups or {}).items()},
     )
 
 
@@ -235,7 +236,7 @@ def drawings(
 ) -> Drawing:
     """Acyclic graphs, of one or two Applications."""
     count = draw(st.integers(1, most))
-    keys = [Key("team", name) for name in draw(st.lists(names, min_size=count, max_size=count, unique=True))]
+    keys = [ComponentKey("team", name) for name in draw(st.lists(names, min_size=count, max_size=count, unique=True))]
     two = draw(st.booleans())
     application = {key: "one" if not two or number % 3 else "two" for number, key in enumerate(keys)}
     above = {
@@ -344,7 +345,7 @@ def test_applications_are_apart() -> None:
 
 def test_roles_are_told_in_words() -> None:
     drawing = drawing_of({"a": [], "b": ["a"], "c": ["b"], "d": []})
-    roles = [drawing.role(Key("team", name)) for name in "abcd"]
+    roles = [drawing.role(ComponentKey("team", name)) for name in "abcd"]
     assert roles == [
         "dependency, not tested",
         "both, not tested",

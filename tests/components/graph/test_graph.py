@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from components.observations import component, run
 from krm_merge.components.graph.graph import Edge, Role, build_graph
-from krm_merge.components.konflux.model import Component, Key, Nudge
+from krm_merge.components.konflux.model import Component, ComponentKey, Nudge
 
 Edges = set[tuple[str, str]]
 
@@ -111,7 +111,7 @@ def test_nudge_config() -> None:
     pairs = [("a", "b"), ("b", "ghost"), ("ghost", "a"), ("a", "c")]
     nudges = [Nudge("n", source, target) for source, target in pairs]
     graph, findings = build_graph(components, nudges)
-    assert graph.edges == {Edge(Key("n", "b"), Key("n", "a"))}
+    assert graph.edges == {Edge(ComponentKey("n", "b"), ComponentKey("n", "a"))}
     assert sorted(one.rule for one in findings) == ["C9", "C9", "R4"]
     assert edges_of(components, [Nudge("other", "a", "b")]) == set()
     _, (circle,) = build_graph(components[:2], [Nudge("n", "a", "b"), Nudge("n", "b", "a")])
@@ -124,8 +124,8 @@ def test_removed_is_deleted() -> None:
     assert edges_of(components, removed=["a", "ghost"]) == {("c", "b")}
     graph, findings = build_graph(components, removed=["a", "ghost"])
     assert [one.rule for one in findings] == ["R5", "R5"]
-    assert list(graph.deleted) == [Key("", "a")]
-    assert Key("", "a") not in graph.components
+    assert list(graph.deleted) == [ComponentKey("", "a")]
+    assert ComponentKey("", "a") not in graph.components
 
 
 def test_gone() -> None:
@@ -133,7 +133,7 @@ def test_gone() -> None:
     graph, _ = build_graph([component("n/a", deleted=True), component("m/a"), component("n/b")], removed=["b", "c"])
     assert graph.gone("n") == {"a", "b", "c"}
     assert graph.gone("m") == {"b", "c"}
-    assert set(graph.components) == {Key("m", "a")}
+    assert set(graph.components) == {ComponentKey("m", "a")}
 
 
 def test_roles() -> None:
@@ -149,8 +149,8 @@ def test_roles() -> None:
     graph, _ = build_graph([component(name, *targets) for name, targets in declared.items()])
     assert {one.name: graph.role(one) for one in graph.components} == roles
     assert [one.name for one in graph.components if not graph.is_tested(one)] == ["base", "op"]
-    assert graph.dependants(Key("", "base")) == [Key("", "op")]
-    assert graph.dependencies(Key("", "bundle")) == [Key("", "op")]
+    assert graph.dependants(ComponentKey("", "base")) == [ComponentKey("", "op")]
+    assert graph.dependencies(ComponentKey("", "bundle")) == [ComponentKey("", "op")]
     without, _ = build_graph([component(name) for name in declared])
     assert {without.role(one) for one in without.components} == {"independent"}
 

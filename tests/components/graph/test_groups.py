@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.components.graph.groups import Branches, branch_for, group_label, resource_name
+from krm_merge.components.graph.groups import BranchNames, branch_for, group_label, resource_name
 
-OURS = Branches(dependants={"bundle", "op"})
-BOTH = Branches(("/", "@"), dependants={"bundle"})
-AT = Branches(("@",), dependants={"bundle"})
-OTHERS = Branches(ignored_prefixes=("konflux",), dependants={"bundle"})
+OURS = BranchNames(dependants={"bundle", "op"})
+BOTH = BranchNames(("/", "@"), dependants={"bundle"})
+AT = BranchNames(("@",), dependants={"bundle"})
+OTHERS = BranchNames(ignored_prefixes=("konflux",), dependants={"bundle"})
 
-GROUPS: list[tuple[Branches, str, str]] = [
+GROUPS: list[tuple[BranchNames, str, str]] = [
     (OURS, "my-feature/change-1", "my-feature"),  # R7
     (OURS, "my-feature/a/b", "my-feature"),
     (OURS, "my-feature", "my-feature"),  # R8
@@ -45,7 +45,7 @@ GROUPS: list[tuple[Branches, str, str]] = [
 
 
 @pytest.mark.parametrize(("branches", "branch", "group"), GROUPS)
-def test_group(branches: Branches, branch: str, group: str) -> None:
+def test_group(branches: BranchNames, branch: str, group: str) -> None:
     """R7, R8, R9, I5, I6, C2: every branch has one group."""
     assert branches.group(branch) == group
 
@@ -111,7 +111,7 @@ branch_texts = st.builds(
 )
 
 
-def are_in_their_group(branches: Branches, branch: str, taken: set[str]) -> None:
+def are_in_their_group(branches: BranchNames, branch: str, taken: set[str]) -> None:
     group = branches.group(branch)
     for suffix in branches.dependants:
         for others in (taken, {*taken, group}):
@@ -120,7 +120,7 @@ def are_in_their_group(branches: Branches, branch: str, taken: set[str]) -> None
 
 @pytest.mark.parametrize("branches", [OURS, BOTH, AT], ids=["/", "/@", "@"])
 @given(branch=branch_texts, taken=st.sets(branch_texts, max_size=3))
-def test_our_branches_are_in_their_group(branches: Branches, branch: str, taken: set[str]) -> None:
+def test_our_branches_are_in_their_group(branches: BranchNames, branch: str, taken: set[str]) -> None:
     """R26: what is written for a group is in it, and is found again."""
     are_in_their_group(branches, branch, taken)
 

@@ -13,7 +13,7 @@ from components.observations import digest
 from krm_merge.components.konflux.fields import UnreadableError
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.images import digest_of, image_name
-from krm_merge.components.konflux.model import Build, Component, Key, Nudge, Version
+from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion, Nudge
 from krm_merge.components.konflux.reading import read_build, read_component, read_nudges, read_pull_request
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.plan_component_updates.items import read_items
@@ -60,7 +60,7 @@ def test_both_models() -> None:
     """The source as it was, and with versions, of which the first is the Component itself."""
     old, new = read_component(yaml.safe_load(OLD)), read_component(yaml.safe_load(NEW))
     assert old == Component(
-        Key("team", "op"),
+        ComponentKey("team", "op"),
         "app",
         "https://github.com/acme/mono",
         "release-1",
@@ -79,7 +79,7 @@ def test_both_models() -> None:
         "quay.io/acme/op",
         digest("1"),
         tags=("latest",),
-        versions=(Version("v1", "release-1", "op"), Version("v2", "main", "other")),
+        versions=(ComponentVersion("v1", "release-1", "op"), ComponentVersion("v2", "main", "other")),
     )
 
 
@@ -120,7 +120,7 @@ def test_aliases(spec: dict[str, Any], annotation: str, names: tuple[str, ...]) 
 def test_component_without_anything() -> None:
     """What is not told has a default, and a Component that is being deleted says so (C9)."""
     found = read_component({"metadata": {"name": "c", "deletionTimestamp": "2024-01-01T00:00:00Z"}})
-    assert found == Component(Key("", "c"), "", deleted=True)
+    assert found == Component(ComponentKey("", "c"), "", deleted=True)
 
 
 def test_nudge_config() -> None:
@@ -179,7 +179,7 @@ def read(**changes: Any) -> Build:
 def test_build() -> None:
     assert read() == Build(
         "op-1",
-        Key("team", "op"),
+        ComponentKey("team", "op"),
         "pull_request",
         "succeeded",
         "https://github.com/acme/op",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from components.observations import Observations, brief, digest
 from components.plan.test_planner import operator, parent, started
-from krm_merge.components.plan.model import Choices
+from krm_merge.components.plan.model import PlanChoices
 
 
 def settled(made: Observations) -> list[str]:
@@ -135,7 +135,7 @@ def test_what_we_closed_was_not_closed_by_hand() -> None:
 def test_kept_digests_keep_it_a_draft() -> None:
     """R30: with onClosed: keep, one image that expires is enough."""
     made = operator("op1", "op2")
-    made.choices = Choices(on_closed="keep")
+    made.choices = PlanChoices(on_closed="keep")
     for name, letter in (("op1", "1"), ("op2", "2")):
         made.open(name, "f")
         made.build(name, letter, 1)
@@ -179,7 +179,7 @@ def test_planned_ones_do_not_wait_for_each_other() -> None:
 
 def test_suffixes_of_several_branches() -> None:
     """I17: what is built from another branch has a branch of its own, whatever else there is."""
-    made = Observations(Choices(suffix="repository"))
+    made = Observations(PlanChoices(suffix="repository"))
     made.component("p")
     for name, branch in (("c1", "v1"), ("c2", "v2/x")):
         made.component(name, "p", repository="c")

@@ -7,18 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.observations import Observations, brief, digest, key
-from krm_merge.components.plan.model import Choices, Plan
+from krm_merge.components.plan.model import Plan, PlanChoices
 
 
-def parent(choices: Choices | None = None) -> Observations:
+def parent(choices: PlanChoices | None = None) -> Observations:
     """A common parent image in one repository, its child in another."""
-    made = Observations(choices or Choices())
+    made = Observations(choices or PlanChoices())
     made.component("parent")
     made.component("child", "parent", at="c")
     return made
 
 
-def started(branch: str = "up", choices: Choices | None = None) -> Observations:
+def started(branch: str = "up", choices: PlanChoices | None = None) -> Observations:
     """A pull request of the parent, built, and the one that it triggered."""
     made = parent(choices)
     made.open("parent", branch)
@@ -279,7 +279,7 @@ def test_s7_one_of_two_is_closed() -> None:
 
 def test_s7_kept() -> None:
     """onClosed: keep. It names an image that expires: a draft for good."""
-    made = started(choices=Choices(on_closed="keep"))
+    made = started(choices=PlanChoices(on_closed="keep"))
     made.close("parent", 1)
     assert made.step()[0] == ["up/child draft parent=1 [describe]"]
 

@@ -9,8 +9,8 @@ import pytest
 
 from components.observations import Observations, brief, digest
 from components.plan.test_planner import only, started
-from krm_merge.components.konflux.model import Key
-from krm_merge.components.plan.model import Choices
+from krm_merge.components.konflux.model import ComponentKey
+from krm_merge.components.plan.model import PlanChoices
 
 # --- What else is expected -----------------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ def observed_twice(made: Observations) -> None:
 
 
 def two_share_a_branch(made: Observations) -> None:
-    made.choices = Choices(suffix="repository")
+    made.choices = PlanChoices(suffix="repository")
     made.component("child", "parent", repository="child", context="one")
     made.component("child2", "parent", "other", repository="child", context="two")
     made.component("other")
@@ -89,7 +89,7 @@ def two_share_a_branch(made: Observations) -> None:
 
 
 def those_of_a_chain_share_none(made: Observations) -> None:
-    made.choices = Choices(suffix="repository")
+    made.choices = PlanChoices(suffix="repository")
     made.component("between", "child")
     made.component("behind", "between", repository="child")
     plans, findings = made.plan()
@@ -105,8 +105,8 @@ def two_namespaces_build_one_repository(made: Observations) -> None:
     for name in ("parent", "child"):
         found = made.components[name]
         names = tuple(found.depends_on)
-        made.components[f"other/{name}"] = replace(found, key=Key("zoo", name), depends_on=names)
-    made.builds += [replace(one, component=Key("zoo", one.component.name)) for one in made.builds]
+        made.components[f"other/{name}"] = replace(found, key=ComponentKey("zoo", name), depends_on=names)
+    made.builds += [replace(one, component=ComponentKey("zoo", one.component.name)) for one in made.builds]
     assert made.step()[0][1:] == ["up/child-zoo draft parent=1 [create] until parent#1 merged"]
 
 
@@ -260,7 +260,7 @@ def closing_opens_nothing(made: Observations) -> None:
 
 
 def kept_stays_a_draft(made: Observations) -> None:
-    made.choices = Choices(on_closed="keep")
+    made.choices = PlanChoices(on_closed="keep")
     made.close("parent", 1)
     plans, findings = made.plan()
     assert plans[0].draft

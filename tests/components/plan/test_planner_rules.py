@@ -8,9 +8,9 @@ import pytest
 
 from components.observations import Observations, brief, digest, run
 from components.plan.test_planner import monorepo, only, operator, parent, started
-from krm_merge.components.graph.groups import Branches
+from krm_merge.components.graph.groups import BranchNames
 from krm_merge.components.plan.description import parse_description
-from krm_merge.components.plan.model import Choices
+from krm_merge.components.plan.model import PlanChoices
 
 # --- Rules -----------------------------------------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ def test_r23_text_of_people_stays() -> None:
 def test_r26_its_group() -> None:
     """R26: what it is built into is in the group of what triggered it."""
     made = started("feature/x")
-    branches = Branches(dependants={"parent", "child"})
+    branches = BranchNames(dependants={"parent", "child"})
     assert branches.group(made.pulls["child", 1].source_branch) == "feature" == only(made).group
 
 
@@ -313,7 +313,7 @@ def test_the_branch_stays() -> None:
 
 def test_suffix_repository() -> None:
     """I17: the option."""
-    made = Observations(Choices(suffix="repository"))
+    made = Observations(PlanChoices(suffix="repository"))
     made.component("parent")
     made.component("child", "parent", repository="services")
     made.open("parent", "up")
@@ -332,7 +332,7 @@ def test_an_ignored_prefix() -> None:
 def test_only_at_separates() -> None:
     """R22, C2: the pull request is found again."""
     made = started()
-    made.choices = Choices(Branches(("@",)))
+    made.choices = PlanChoices(BranchNames(("@",)))
     number = made.open("parent", "other")
     made.build("parent", "2", number)
     made.step()

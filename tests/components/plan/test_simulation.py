@@ -11,17 +11,17 @@ import pytest
 from components.world import digest
 from krm_merge.components.graph.graph import Graph, Role, build_graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Build, Component, Event, Key, Outcome, PullRequest
+from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.description import BEGIN, END
-from krm_merge.components.plan.model import Choices
+from krm_merge.components.plan.model import PlanChoices
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.planning import Planning
-from krm_merge.components.plan.simulation import Fate, Part, Simulation, Snapshot, World, fate, simulate
+from krm_merge.components.plan.simulation import BuildFate, Simulation, Snapshot, SnapshotPart, World, fate, simulate
 
 YES, NO = True, False
 
 # S12: tests, global candidate list, dev environment, Release.
-MATRIX: list[tuple[Role, Event, Outcome, tuple[bool, bool, bool, bool]]] = [
+MATRIX: list[tuple[Role, BuildEvent, BuildOutcome, tuple[bool, bool, bool, bool]]] = [
     ("dependency", "pull_request", "succeeded", (NO, NO, NO, NO)),
     ("dependency", "push", "succeeded", (NO, YES, NO, NO)),
     ("dependency", "merge_queue", "succeeded", (NO, NO, NO, NO)),
@@ -42,13 +42,15 @@ MATRIX: list[tuple[Role, Event, Outcome, tuple[bool, bool, bool, bool]]] = [
 
 
 @pytest.mark.parametrize(("role", "event", "outcome", "wanted"), MATRIX)
-def test_s12_matrix(role: Role, event: Event, outcome: Outcome, wanted: tuple[bool, bool, bool, bool]) -> None:
+def test_s12_matrix(
+    role: Role, event: BuildEvent, outcome: BuildOutcome, wanted: tuple[bool, bool, bool, bool]
+) -> None:
     """R14 to R18."""
-    assert fate(role, event, outcome) == Fate(*wanted)
+    assert fate(role, event, outcome) == BuildFate(*wanted)
 
 
-def key(name: str) -> Key:
-    return Key("team", name)
+def key(name: str) -> ComponentKey:
+    return ComponentKey("team", name)
 
 
 def component(name: str, *depends_on: str, at: str = "0", app: str = "app") -> Component:
@@ -60,7 +62,7 @@ def pull_request(name: str, number: int, branch: str) -> PullRequest:
     return PullRequest("", f"https://example.com/o/{name}", number, branch, "main", head=f"h{number}")
 
 
-def build(name: str, letter: str, at: int, number: int = 0, event: Event = "pull_request") -> Build:
+def build(name: str, letter: str, at: int, number: int = 0, event: BuildEvent = "pull_request") -> Build:
     return Build(
         f"{name}-{at}",
         key(name),
@@ -81,7 +83,7 @@ WORLD = World({("team", "app"): ["e2e"]}, {("team", "app"): ["prod"]})
 
 
 def planning(graph: Graph, builds: Sequence[Build], pulls: Sequence[PullRequest]) -> Planning:
-    return Planning(graph, History(builds, pulls, graph.components), Choices())
+    return Planning(graph, History(builds, pulls, graph.components), PlanChoices())
 
 
 def play(
@@ -138,7 +140,7 @@ def test_s3_a_mix_is_held() -> None:
     components = [component("controller"), component("bundle", "controller", at="b")]
     builds = [build("controller", "9", 1, event="push"), build("bundle", "e", 2, event="push")]
     graph, _ = build_graph(components)
-    plans, _ = plan(graph, History(builds, [], graph.components), Choices())
+    plans, _ = plan(graph, History(builds, [], graph.components), PlanChoices())
     assert [one.branch for one in plans] == ["component-update-controller/bundle"]
     names = ["app-20240101-000001-000", "app-20240101-000002-000"]
     played = play(components, builds, [], replace(WORLD, passed=names, plans=plans))
@@ -159,7 +161,7 @@ def test_snapshots_do_not_change() -> None:
     builds = [build("parent", "8", 3, event="push"), build("child", "9", 2, event="push")]
     promoted = [component("parent", at="8"), component("child", "parent", at="c")]
     name = "app-20240101-000002-000"
-    made = {("team", name): [Part("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
+    made = {("team", name): [SnapshotPart("parent", f"quay.io/o/parent@{digest('7')}", "", "")]}
     unknown, known = play(promoted, builds, []), play(promoted, builds, [], replace(WORLD, made=made))
     assert images(unknown.snapshots[0]) == {"child": "9"}
     assert images(known.snapshots[0]) == {"parent": "7", "child": "9"}

@@ -13,7 +13,7 @@ from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.options import gathered, quiet
 from krm_merge.cli.show import show_results
 from krm_merge.functions.one_identity import report_doubles
-from krm_merge.functions.patch_resources.jobs import THE_NAME, Job, Jobs, labelled
+from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, labelled
 from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, is_list, report
 from krm_merge.harmless import quoted
 from krm_merge.krm.identity import identity_of
@@ -137,7 +137,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
         sys.stdout.buffer.flush()
 
 
-def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[Job]:
+def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob]:
     """The patches in a file, each for the object that it names, or for every resource.
 
     Raises PackageError for what cannot be read; what else is wrong is reported.
@@ -161,7 +161,7 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[Job]:
                 "--allow-kind-change"
             )
         keeps_name, keeps_kind = not options.allow_name_change, not options.allow_kind_change
-        jobs.append(Job(label, None, patch, target or Target(), THE_NAME, keeps_name, keeps_kind))
+        jobs.append(PatchJob(label, None, patch, target or Target(), THE_NAME, keeps_name, keeps_kind))
     return jobs
 
 

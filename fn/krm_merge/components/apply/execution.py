@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
 
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import TRAILER, Repository
 from krm_merge.components.apply.synthetic_commits import CopyConflictError, copied_before, with_copy, without_copy
 from krm_merge.components.digests.replacement import (
-    Policy,
     Problem,
+    ReplacementPolicy,
     is_candidate,
     references,
     replace_digests,
@@ -29,19 +28,19 @@ from krm_merge.components.plan.description import (
     parse_description,
     with_block,
 )
-from krm_merge.components.plan.records.plan_file import Edit, RecordedPlan
+from krm_merge.components.plan.records.plan_file import PlannedEdit, RecordedPlan
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git.objects import TreeEntry
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError
+from krm_merge.krm.result import Severity
 
-Severity: TypeAlias = Literal["error", "warning", "info"]
 _ANEW = frozenset(("create", "regenerate", "rebase"))
 """The actions for which a branch is made anew."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AppliedStep:
     """Something that was done, or could not be."""
 
     severity: Severity
@@ -60,7 +59,7 @@ class _PlanStoppedError(Exception):
 
 def apply_plan(
     plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
-) -> list[Step]:
+) -> list[AppliedStep]:
     """Makes branch and pull request what the plan says; reports what it did, and what kept it from going on.
 
     `ok_to_test` asks Pipelines as Code to build what was pushed, which it does not do for everybody.
@@ -86,7 +85,7 @@ class _Run:
         self._git = repository
         self._pulls = pull_requests
         self._ok_to_test = ok_to_test
-        self.steps: list[Step] = []
+        self.steps: list[AppliedStep] = []
         self._is_fit = True
         """Whether the branch holds nothing that it should not."""
         self._is_missing = False
@@ -94,7 +93,7 @@ class _Run:
 
     def report(self, severity: Severity, rule: str, message: str) -> None:
         """Records a step; duplicates are dropped."""
-        step = Step(severity, rule, f"{self._plan.name}: {message}")
+        step = AppliedStep(severity, rule, f"{self._plan.name}: {message}")
         if step not in self.steps:
             self.steps.append(step)
 
@@ -290,7 +289,7 @@ class _Run:
             commit = self._with_digest(commit, edit)
         return commit
 
-    def _with_digest(self, commit: str, edit: Edit) -> str:
+    def _with_digest(self, commit: str, edit: PlannedEdit) -> str:
         plan, policy = self._plan, self._plan.policy
         files = {
             path: entry
@@ -300,7 +299,7 @@ class _Run:
         contents = self._git.store.contents(files.values())
         changes: dict[str, TreeEntry | None] = {}
         found = named = False
-        rules = Policy(
+        rules = ReplacementPolicy(
             "any" if policy.match == "any" else "known", "replace" if policy.multiple == "replace" else "refuse"
         )
         for path, entry in files.items():
@@ -325,7 +324,7 @@ class _Run:
         message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
         return self._git.commit(self._git.store.changed(self._git.store.tree(commit), changes), commit, message)
 
-    def _tell_architectures(self, path: str, data: bytes, edit: Edit) -> None:
+    def _tell_architectures(self, path: str, data: bytes, edit: PlannedEdit) -> None:
         """A file that names the image of one architecture would not run on the others."""
         for one in references(data, edit.repositories) if edit.manifests else ():
             if one.digest in edit.manifests:
@@ -366,6 +365,6 @@ class _Run:
         return self._pulls.edit(own, title, with_block(own.body, description))
 
 
-def _may_be_of(edit: Edit, data: bytes) -> bool:
+def _may_be_of(edit: PlannedEdit, data: bytes) -> bool:
     """Whether a reference may be to the image of a Component, also where it is left because that is not sure."""
     return any(edit.known.matches(one) is not False for one in references(data, edit.repositories))

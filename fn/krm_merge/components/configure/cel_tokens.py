@@ -22,7 +22,7 @@ class CelError(KrmMergeError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class CelToken:
     """A word of an expression: what it is, and where it begins and ends."""
 
     kind: str
@@ -45,16 +45,16 @@ _TOKEN = re.compile(
 )
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[CelToken]:
     """The words of an expression. Raises CelError."""
-    found: list[Token] = []
+    found: list[CelToken] = []
     position = 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise CelError(text, position, f"cannot read {text[position]!r}")
         if match.lastgroup not in (None, "space"):
-            found.append(Token(str(match.lastgroup), match[0], position, match.end()))
+            found.append(CelToken(str(match.lastgroup), match[0], position, match.end()))
         position = match.end()
     return found
 
@@ -63,14 +63,14 @@ _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _BINARY = frozenset(("&&", "||", "==", "!=", "<=", ">=", "<", ">", "+", "*", "/", "%", "?", ":", ".", ",", "in"))
 
 
-def check(text: str) -> list[Token]:
+def check(text: str) -> list[CelToken]:
     """The tokens of an expression that conditions can be added to: its brackets match, and no operand is missing.
 
     Raises:
         CelError: They do not.
     """
     tokens = tokens_of(text)
-    opened: list[Token] = []
+    opened: list[CelToken] = []
     before = ""
     for token in tokens:
         needs_operand = before in _BINARY or before in ("", "(", "[", "{", "!", "-")

@@ -23,7 +23,7 @@ from krm_merge.components.configure.release_expressions import released, theirs_
 from krm_merge.components.configure.trigger_expressions import TriggerEvent, expression, guarded
 from krm_merge.components.graph.graph import Graph
 from krm_merge.components.konflux.contexts import common, normalised
-from krm_merge.components.konflux.model import Component, Key
+from krm_merge.components.konflux.model import Component, ComponentKey
 from krm_merge.forges.addresses import same_repository
 
 ALL_TESTS: Final = frozenset(("application", "component", "pull_request", "push"))
@@ -40,7 +40,7 @@ class Application:
     untested: tuple[str, ...]
 
 
-def applications(graph: Graph, is_tested: Callable[[Key], bool]) -> dict[tuple[str, str], Application]:
+def applications(graph: Graph, is_tested: Callable[[ComponentKey], bool]) -> dict[tuple[str, str], Application]:
     """The applications by namespace and name."""
     found: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for key, component in sorted(graph.components.items()):
@@ -112,7 +112,9 @@ def release_expression(now: str, replaced: str | None, application: Application)
     return (ours, None) if theirs == ours else (released(theirs, application.tested), theirs)
 
 
-def nudges_of(graph: Graph, key: Key, existing: Iterable[str], derived: Iterable[str]) -> tuple[list[str], list[str]]:
+def nudges_of(
+    graph: Graph, key: ComponentKey, existing: Iterable[str], derived: Iterable[str]
+) -> tuple[list[str], list[str]]:
     """Whom builds of a Component nudge, in order, and who of them for no other reason than the graph.
 
     What is declared here and is no edge, but may become one, stays (C9). `derived` is what the graph alone brought
@@ -186,12 +188,12 @@ class _Guard:
     files: list[str]
     patterns: list[str]
     shown: list[str]
-    unguarded: dict[Key, str]
+    unguarded: dict[ComponentKey, str]
 
 
 def _guard_for(dependants: Sequence[Component], files: Collection[str], nudged: Sequence[str]) -> _Guard:
     """What updates of dependants edit in the dependency's own repository."""
-    names, patterns, shown, unguarded = list[str](), set[str](), set[str](), dict[Key, str]()
+    names, patterns, shown, unguarded = list[str](), set[str](), set[str](), dict[ComponentKey, str]()
     for one in dependants:
         directory = normalised(one.context)
         if files:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from krm_merge.components.configure.cel_tokens import Token, check
+from krm_merge.components.configure.cel_tokens import CelToken, check
 
 TriggerEvent: TypeAlias = Literal["push", "pull_request"]
 
@@ -112,7 +112,7 @@ class _Conjunct:
     end: int
 
 
-def _conjuncts(tokens: Sequence[Token]) -> list[_Conjunct] | None:
+def _conjuncts(tokens: Sequence[CelToken]) -> list[_Conjunct] | None:
     """The operands of the outermost &&, or the only one; None where something outside binds weaker."""
     found: list[_Conjunct] = []
     depth, operator, start, end = 0, 0, tokens[0].start, 0

@@ -17,11 +17,11 @@ from krm_merge.components.konflux.images import is_digest
 from krm_merge.krm.result import Severity
 
 __all__ = [
-    "Edited",
-    "Policy",
+    "EditedFile",
     "Problem",
     "Reference",
     "Replacement",
+    "ReplacementPolicy",
     "is_candidate",
     "references",
     "replace_digests",
@@ -56,7 +56,7 @@ _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ReplacementPolicy:
     """What may be replaced.
 
     `match`: only digests that are known to be of the component, or any. `multiple`: whether a file with several digests
@@ -88,7 +88,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedFile:
     """What came of a file: `data` is as it was where an error is among the problems."""
 
     data: bytes
@@ -101,9 +101,9 @@ def replace_digests(
     repositories: Sequence[str],
     known: ImageIdentity,
     new: str,
-    policy: Policy = Policy(),
+    policy: ReplacementPolicy = ReplacementPolicy(),
     path: str = "",
-) -> Edited:
+) -> EditedFile:
     """Gives all references to an image the digest `new`.
 
     `repositories` are the names of the image, without tag and digest. `known` has the digests that are known to be of
@@ -112,7 +112,7 @@ def replace_digests(
     """
     file = path or "the file"
     if not is_digest(new):
-        return Edited(
+        return EditedFile(
             data, problems=(Problem(RULE, "error", f"{new!r} is no sha256 digest; {file} is left as it is", 0),)
         )
     found = references(data, repositories)
@@ -127,12 +127,12 @@ def replace_digests(
         going += chosen
         problems += told
     if errors := [problem for problem in problems if problem.severity == "error"]:
-        return Edited(data, problems=tuple(errors))
+        return EditedFile(data, problems=tuple(errors))
     edited = _with_digest(data, going, new)
     if flaw := _flaw(data, edited, references(edited, repositories), found, going, new):
-        return Edited(data, problems=(Problem(RULE, "error", f"{flaw}; {file} is left as it is", 0),))
+        return EditedFile(data, problems=(Problem(RULE, "error", f"{flaw}; {file} is left as it is", 0),))
     problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in going)} - {new}, file)
-    return Edited(
+    return EditedFile(
         edited,
         tuple(Replacement(one.line, one.repository, one.digest, new) for one in sorted(going, key=_place)),
         tuple(problems),
@@ -158,7 +158,7 @@ def _unclear(found: Sequence[Reference], known: ImageIdentity, file: str) -> Ite
 
 
 def _choose(
-    repository: str, found: Sequence[Reference], known: Collection[str], new: str, policy: Policy, file: str
+    repository: str, found: Sequence[Reference], known: Collection[str], new: str, policy: ReplacementPolicy, file: str
 ) -> tuple[list[Reference], list[Problem]]:
     """Which of the references to one repository are replaced, and what there is to tell."""
     digests = {one.digest for one in found}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from krm_merge.components.graph.graph import Edge, Graph
-from krm_merge.components.konflux.model import Key
+from krm_merge.components.konflux.model import ComponentKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +20,19 @@ class Drawing:
     """
 
     graph: Graph
-    waiting: Mapping[Key, Sequence[str]] = field(default_factory=dict)
-    groups: Mapping[str, Sequence[Key]] = field(default_factory=dict)
+    waiting: Mapping[ComponentKey, Sequence[str]] = field(default_factory=dict)
+    groups: Mapping[str, Sequence[ComponentKey]] = field(default_factory=dict)
 
-    def role(self, key: Key) -> str:
+    def role(self, key: ComponentKey) -> str:
         """What a Component is to others and whether its builds are tested, in words."""
         tested = "tested and released" if self.graph.is_tested(key) else "not tested"
         return f"{self.graph.role(key)}, {tested}"
 
-    def groups_of(self, key: Key) -> list[str]:
+    def groups_of(self, key: ComponentKey) -> list[str]:
         """The groups of pull requests that are about a Component."""
         return sorted((name for name, keys in self.groups.items() if key in keys), key=natural_order)
 
-    def waiting_for(self, key: Key) -> list[str]:
+    def waiting_for(self, key: ComponentKey) -> list[str]:
         """The pull requests that wait for a Component."""
         return sorted(set(self.waiting.get(key, ())), key=natural_order)
 
@@ -43,8 +43,8 @@ class Cluster:
 
     namespace: str
     application: str
-    linked: tuple[Key, ...] = ()
-    independent: tuple[Key, ...] = ()
+    linked: tuple[ComponentKey, ...] = ()
+    independent: tuple[ComponentKey, ...] = ()
     edges: tuple[Edge, ...] = ()
 
     @property
@@ -56,7 +56,7 @@ class Cluster:
 
 def clusters(graph: Graph) -> list[Cluster]:
     """The Applications of a graph, in order."""
-    members: dict[tuple[str, str], list[Key]] = {}
+    members: dict[tuple[str, str], list[ComponentKey]] = {}
     for key, component in sorted(graph.components.items()):
         members.setdefault((key.namespace, component.application), []).append(key)
     return [
@@ -99,8 +99,10 @@ def focused(drawing: Drawing, name: str, depth: int) -> Drawing:
     return replace(drawing, graph=part)
 
 
-def _reached(keys: set[Key], near: Callable[[Key], Sequence[Key]], depth: int) -> set[Key]:
-    found, level, steps = set[Key](), keys, 0
+def _reached(
+    keys: set[ComponentKey], near: Callable[[ComponentKey], Sequence[ComponentKey]], depth: int
+) -> set[ComponentKey]:
+    found, level, steps = set[ComponentKey](), keys, 0
     while level and (not depth or steps < depth):
         level = {other for key in level for other in near(key)} - found - keys
         found |= level

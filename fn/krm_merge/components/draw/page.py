@@ -12,7 +12,7 @@ from typing import Any
 
 from krm_merge.components.draw.drawing import Drawing, clusters, natural_order, printable
 from krm_merge.components.graph.graph import Graph
-from krm_merge.components.konflux.model import Key
+from krm_merge.components.konflux.model import ComponentKey
 
 _HERE = Path(__file__).parent
 
@@ -45,7 +45,7 @@ def _summary(drawing: Drawing) -> str:
 
 def _data(drawing: Drawing) -> dict[str, Any]:
     graph, applications, components = drawing.graph, list[dict[str, Any]](), list[dict[str, Any]]()
-    groups: dict[Key, list[str]] = {}
+    groups: dict[ComponentKey, list[str]] = {}
     for name in sorted(drawing.groups, key=natural_order):
         for key in set(drawing.groups[name]) & graph.components.keys():
             groups.setdefault(key, []).append(printable(name))
@@ -85,13 +85,13 @@ def _data(drawing: Drawing) -> dict[str, Any]:
     }
 
 
-def _ranks(graph: Graph) -> dict[Key, int]:
+def _ranks(graph: Graph) -> dict[ComponentKey, int]:
     """How many Components each one builds on, one behind the other; those behind a circle are left out."""
-    ranks: dict[Key, int] = {}
+    ranks: dict[ComponentKey, int] = {}
     missing = {key: len(graph.dependencies(key)) for key in graph.components}
     level, rank = [key for key, count in missing.items() if not count], 0
     while level:
-        below: list[Key] = []
+        below: list[ComponentKey] = []
         for key in level:
             ranks[key] = rank
             for dependant in graph.dependants(key):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from krm_merge.components.draw.drawing import Drawing, clusters, printable
 from krm_merge.components.graph.graph import Edge, Role
-from krm_merge.components.konflux.model import Key
+from krm_merge.components.konflux.model import ComponentKey
 
 MERMAID_EDGES = 500
 MERMAID_CHARACTERS = 50_000
@@ -120,9 +120,9 @@ def _dot_text(lines: Iterable[str]) -> str:
     return '"' + r"\n".join(escaped) + '"'
 
 
-def _identifiers(keys: Iterable[Key]) -> dict[Key, str]:
+def _identifiers(keys: Iterable[ComponentKey]) -> dict[ComponentKey, str]:
     """What Components are called inside a text: like their names, of letters, digits and `_` alone, all different."""
-    found: dict[Key, str] = {}
+    found: dict[ComponentKey, str] = {}
     taken: set[str] = set()
     for key in sorted(keys):
         name = stem = "c_" + re.sub(r"[^A-Za-z0-9]+", "_", key.name).strip("_")[:63].strip("_")
@@ -135,7 +135,7 @@ def _identifiers(keys: Iterable[Key]) -> dict[Key, str]:
     return found
 
 
-def _lines(drawing: Drawing, key: Key) -> list[str]:
+def _lines(drawing: Drawing, key: ComponentKey) -> list[str]:
     groups = [f"group {name}" for name in drawing.groups_of(key)]
     waiting = [f"\N{BULLET} {label}" for label in drawing.waiting_for(key)]
     return [key.name, drawing.role(key), *groups, *waiting]
@@ -148,7 +148,7 @@ def _in_order(edges: Iterable[Edge]) -> list[Edge]:
 _ROW = 4
 
 
-def _rows(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
+def _rows(keys: Sequence[ComponentKey]) -> Iterator[Sequence[ComponentKey]]:
     """Rows of what nothing links: invisible links then set them side by side. A row of one needs none."""
     rows = (keys[start : start + _ROW] for start in range(0, len(keys), _ROW))
     return (row for row in rows if len(row) > 1)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from krm_merge.components.konflux.model import Key
+from krm_merge.components.konflux.model import ComponentKey
 
 
-def circles(above: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
+def circles(above: Mapping[ComponentKey, Sequence[ComponentKey]]) -> Iterator[list[ComponentKey]]:
     """A circle for each edge that closes one in a walk in depth, each from its least Component (R3).
 
     `above` are the Components that each one depends on. Without these edges the graph has no circle.
     """
-    finished = set[Key]()
+    finished = set[ComponentKey]()
     for root in sorted(above):
         if root in finished:
             continue
@@ -33,6 +33,6 @@ def circles(above: Mapping[Key, Sequence[Key]]) -> Iterator[list[Key]]:
                 finished.add(done)
 
 
-def _from_least(circle: list[Key]) -> list[Key]:
+def _from_least(circle: list[ComponentKey]) -> list[ComponentKey]:
     start = circle.index(min(circle))
     return [*circle[start:], *circle[:start]]

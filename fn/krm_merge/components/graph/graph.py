@@ -9,7 +9,7 @@ from graphlib import TopologicalSorter
 from typing import Literal, TypeAlias
 
 from krm_merge.components.graph.circles import circles
-from krm_merge.components.konflux.model import Component, Key, Nudge
+from krm_merge.components.konflux.model import Component, ComponentKey, Nudge
 from krm_merge.krm.result import Severity
 
 Role: TypeAlias = Literal["dependency", "dependant", "both", "independent"]
@@ -23,7 +23,7 @@ class Finding:
     severity: Severity
     rule: str
     message: str
-    component: Key | None = None
+    component: ComponentKey | None = None
     field: str = ""
 
 
@@ -31,8 +31,8 @@ class Finding:
 class Edge:
     """A dependant, which declares it, and what it depends on (I1, I2)."""
 
-    dependant: Key
-    dependency: Key
+    dependant: ComponentKey
+    dependency: ComponentKey
 
 
 @dataclass(frozen=True)
@@ -43,32 +43,32 @@ class Graph:
     tells of.
     """
 
-    components: Mapping[Key, Component]
+    components: Mapping[ComponentKey, Component]
     edges: frozenset[Edge] = field(default_factory=frozenset)
-    deleted: Mapping[Key, Component] = field(default_factory=dict)
+    deleted: Mapping[ComponentKey, Component] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
     validated: frozenset[Edge] = frozenset()
     """The edges along which a digest goes only when tests of its build have passed (C10)."""
 
     @cached_property
-    def _below(self) -> dict[Key, list[Key]]:
-        below: dict[Key, list[Key]] = {}
+    def _below(self) -> dict[ComponentKey, list[ComponentKey]]:
+        below: dict[ComponentKey, list[ComponentKey]] = {}
         for edge in sorted(self.edges):
             below.setdefault(edge.dependency, []).append(edge.dependant)
         return below
 
     @cached_property
-    def _above(self) -> dict[Key, list[Key]]:
-        above: dict[Key, list[Key]] = {}
+    def _above(self) -> dict[ComponentKey, list[ComponentKey]]:
+        above: dict[ComponentKey, list[ComponentKey]] = {}
         for edge in sorted(self.edges):
             above.setdefault(edge.dependant, []).append(edge.dependency)
         return above
 
-    def dependants(self, key: Key) -> Sequence[Key]:
+    def dependants(self, key: ComponentKey) -> Sequence[ComponentKey]:
         """Who depends on a Component, in order."""
         return self._below.get(key, ())
 
-    def dependencies(self, key: Key) -> Sequence[Key]:
+    def dependencies(self, key: ComponentKey) -> Sequence[ComponentKey]:
         """What a Component depends on, in order."""
         return self._above.get(key, ())
 
@@ -76,35 +76,35 @@ class Graph:
         """The names of the deleted Components of a namespace (R5, C9)."""
         return {key.name for key in self.deleted if key.namespace == namespace} | self.removed
 
-    def role(self, key: Key) -> Role:
+    def role(self, key: ComponentKey) -> Role:
         """What a Component is to others."""
         if key in self._below:
             return "both" if key in self._above else "dependency"
         return "dependant" if key in self._above else "independent"
 
-    def is_tested(self, key: Key) -> bool:
+    def is_tested(self, key: ComponentKey) -> bool:
         """Whether builds of a Component are tested and released: those of a dependency never are (R14, I4)."""
         return key not in self._below
 
-    def is_validated(self, key: Key) -> bool:
+    def is_validated(self, key: ComponentKey) -> bool:
         """Whether builds of a Component are tested, be it because somebody waits for that: then it is not released."""
         return self.is_tested(key) or key in self._validated_dependencies
 
     @cached_property
-    def _validated_dependencies(self) -> set[Key]:
+    def _validated_dependencies(self) -> set[ComponentKey]:
         return {edge.dependency for edge in self.validated}
 
     @cached_property
-    def circles(self) -> list[list[Key]]:
+    def circles(self) -> list[list[ComponentKey]]:
         """Components that depend on each other in a circle, each before what it depends on; none where all is well."""
         return sorted(circles(self._above))
 
     @cached_property
-    def order(self) -> list[Key]:
+    def order(self) -> list[ComponentKey]:
         """All Components, each behind what it depends on."""
         sorter = TopologicalSorter({key: self.dependencies(key) for key in sorted(self.components)})
         sorter.prepare()
-        found: list[Key] = []
+        found: list[ComponentKey] = []
         while sorter.is_active():
             ready = sorted(sorter.get_ready())
             found += ready
@@ -136,33 +136,35 @@ def build_graph(
         else:
             edges.add(edge)
     validated = {
-        Edge(Key(one.namespace, one.target), Key(one.namespace, one.source)) for one in nudges if one.validated
+        Edge(ComponentKey(one.namespace, one.target), ComponentKey(one.namespace, one.source))
+        for one in nudges
+        if one.validated
     }
     graph = replace(without_edges, edges=frozenset(edges), validated=frozenset(edges & validated))
     findings += map(_circle, graph.circles)
-    return graph, sorted(set(findings), key=lambda one: (one.component or Key("", ""), one.rule, one.message))
+    return graph, sorted(set(findings), key=lambda one: (one.component or ComponentKey("", ""), one.rule, one.message))
 
 
-Declared: TypeAlias = tuple[Key, Edge | None, str]
+Declared: TypeAlias = tuple[ComponentKey, Edge | None, str]
 """Who declares it, the edge, and the name as written where there is no such Component."""
 
 
-def _declared(living: Mapping[Key, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
+def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
     # C1: both directions are read.
     for key, component in sorted(living.items()):
         for name in dict.fromkeys(component.depends_on):
-            target = Key(key.namespace, name)
+            target = ComponentKey(key.namespace, name)
             yield key, Edge(key, target) if target in living else None, name
         for name in dict.fromkeys(component.nudges):
-            target = Key(key.namespace, name)
+            target = ComponentKey(key.namespace, name)
             yield key, Edge(target, key) if target in living else None, name
     for nudge in (one for one in nudges if not one.derived):
-        source, target = Key(nudge.namespace, nudge.source), Key(nudge.namespace, nudge.target)
+        source, target = ComponentKey(nudge.namespace, nudge.source), ComponentKey(nudge.namespace, nudge.target)
         missing = next((key for key in (source, target) if key not in living), None)
         yield source, None if missing else Edge(target, source), missing.name if missing else ""
 
 
-def _unresolved(declarer: Key, name: str, all_of: Mapping[Key, Component], gone: set[str]) -> Finding:
+def _unresolved(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Component], gone: set[str]) -> Finding:
     elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
     if name in gone:
         message = f"{declarer} names {name}, which is deleted; the edge is gone"
@@ -175,7 +177,7 @@ def _unresolved(declarer: Key, name: str, all_of: Mapping[Key, Component], gone:
     )
 
 
-def _flaw(edge: Edge, living: Mapping[Key, Component]) -> Finding | None:
+def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Finding | None:
     dependant, dependency = living[edge.dependant], living[edge.dependency]
     if edge.dependant == edge.dependency:
         return Finding("error", "R3", f"{edge.dependant} depends on itself; remove that", edge.dependant)
@@ -188,7 +190,7 @@ def _flaw(edge: Edge, living: Mapping[Key, Component]) -> Finding | None:
     return None
 
 
-def _circle(circle: Sequence[Key]) -> Finding:
+def _circle(circle: Sequence[ComponentKey]) -> Finding:
     """What is wrong with a circle, with its whole path (R3)."""
     text = " -> ".join(map(str, [*circle, circle[0]]))
     return Finding("error", "R3", f"these depend on each other in a circle: {text}", circle[0])

@@ -13,7 +13,7 @@ _LONGEST_NAME = 253
 
 
 @dataclass(frozen=True, slots=True)
-class Branches:
+class BranchNames:
     """How branches name their group.
 
     `separators` stand between the group and the rest. Branches that begin with one of `ignored_prefixes`, as those of

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from krm_merge.components.graph.graph import Edge, Finding, Graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Build, Component, Key, Version
+from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class VersionedGraph:
     """A graph in which each version is a Component; `of` says which one it is a version of."""
 
     graph: Graph
-    of: Mapping[Key, Key]
+    of: Mapping[ComponentKey, ComponentKey]
     findings: tuple[Finding, ...] = ()
 
     def builds(self, history: History) -> list[Build]:
@@ -30,12 +30,12 @@ def with_versions(graph: Graph) -> VersionedGraph:
 
     A version of a dependant depends on the version of the same name, else of the same branch, else on the first.
     """
-    components, of = dict(graph.components), dict[Key, Key]()
-    by_name: dict[Key, dict[str, Key]] = {}
+    components, of = dict(graph.components), dict[ComponentKey, ComponentKey]()
+    by_name: dict[ComponentKey, dict[str, ComponentKey]] = {}
     findings: list[Finding] = []
     for key, component in sorted(graph.components.items()):
         for version in component.versions[1:]:
-            its_key = Key(key.namespace, f"{key.name}-{version.name}")
+            its_key = ComponentKey(key.namespace, f"{key.name}-{version.name}")
             if its_key in components:
                 message = f"{key}: its version {version.name} is not planned for: there is a Component {its_key}"
                 findings.append(Finding("warning", "C10", message, key, "spec.source.versions"))
@@ -51,13 +51,13 @@ def with_versions(graph: Graph) -> VersionedGraph:
     return VersionedGraph(versioned, of, tuple(findings))
 
 
-def _of_version(component: Component, key: Key, version: Version) -> Component:
+def _of_version(component: Component, key: ComponentKey, version: ComponentVersion) -> Component:
     # What was promoted is of the first.
     plain = replace(component, digest="", promoted="", commit="", versions=())
     return replace(plain, key=key, branch=version.branch, context=version.context)
 
 
-def _edges(edge: Edge, graph: Graph, by_name: Mapping[Key, Mapping[str, Key]]) -> Iterator[Edge]:
+def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str, ComponentKey]]) -> Iterator[Edge]:
     yield edge
     dependencies = by_name.get(edge.dependency, {})
     known = graph.components[edge.dependency].versions
@@ -66,7 +66,7 @@ def _edges(edge: Edge, graph: Graph, by_name: Mapping[Key, Mapping[str, Key]]) -
         yield Edge(dependant, dependencies.get(_same(version, known), edge.dependency))
 
 
-def _same(version: Version, known: Sequence[Version]) -> str:
+def _same(version: ComponentVersion, known: Sequence[ComponentVersion]) -> str:
     """The name of the version that goes with another Component's, '' for none."""
     by_name = next((one.name for one in known if one.name == version.name), "")
     return by_name or next((one.name for one in known if one.branch == version.branch), "")

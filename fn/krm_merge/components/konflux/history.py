@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from krm_merge.components.konflux.model import Build, Component, Key, PullRequest, is_label_of
+from krm_merge.components.konflux.model import Build, Component, ComponentKey, PullRequest, is_label_of
 from krm_merge.forges.addresses import same_repository
 
 _LASTING = {"open": 0, "closed": 1, "merged": 2}
@@ -22,7 +22,7 @@ class History:
 
     builds: Sequence[Build] = ()
     pull_requests: Sequence[PullRequest] = ()
-    components: Mapping[Key, Component] = field(default_factory=dict)
+    components: Mapping[ComponentKey, Component] = field(default_factory=dict)
     passed: Collection[tuple[str, str]] = ()
     """The namespaces and digests of images whose tests have passed, as far as Snapshots were observed."""
 
@@ -32,18 +32,18 @@ class History:
         ours = {build for build in self.builds if self.is_built_from(build.component, self.branch_of(build))}
         return sorted(ours, key=lambda build: (build.started, build.name))
 
-    def is_built_from(self, key: Key, branch: str) -> bool:
+    def is_built_from(self, key: ComponentKey, branch: str) -> bool:
         """Whether a Component is built from a branch, as far as that is known; '' is a branch that nobody tells."""
         component = self.components.get(key)
         return component is None or not component.branch or branch in ("", component.branch)
 
-    def other_branches(self, key: Key) -> list[str]:
+    def other_branches(self, key: ComponentKey) -> list[str]:
         """The branches of which there are builds that do not count."""
         return sorted(self._other_branches.get(key, ()))
 
     @cached_property
-    def _other_branches(self) -> dict[Key, set[str]]:
-        found: dict[Key, set[str]] = {}
+    def _other_branches(self) -> dict[ComponentKey, set[str]]:
+        found: dict[ComponentKey, set[str]] = {}
         for build in self.builds:
             branch = self.branch_of(build)
             if not self.is_built_from(build.component, branch):
@@ -68,9 +68,9 @@ class History:
         return component.branch if component is not None and is_own else build.branch_label
 
     @cached_property
-    def by_component(self) -> dict[Key, list[Build]]:
+    def by_component(self) -> dict[ComponentKey, list[Build]]:
         """The builds of each Component, from the oldest to the newest."""
-        found: dict[Key, list[Build]] = {}
+        found: dict[ComponentKey, list[Build]] = {}
         for build in self._in_order:
             found.setdefault(build.component, []).append(build)
         return found
@@ -92,9 +92,9 @@ class History:
         return self.by_repository.get(same_repository(url), ())
 
     @cached_property
-    def _built(self) -> dict[tuple[Key, PullRequestId, bool], list[Build]]:
+    def _built(self) -> dict[tuple[ComponentKey, PullRequestId, bool], list[Build]]:
         """Builds by Component and pull request, those before and after its merge apart."""
-        found: dict[tuple[Key, PullRequestId, bool], list[Build]] = {}
+        found: dict[tuple[ComponentKey, PullRequestId, bool], list[Build]] = {}
         for build in self._in_order:
             pushed, owner = build.event == "push", self._owner(build)
             if owner is not None and build.event != "merge_queue":
@@ -124,38 +124,38 @@ class History:
         owner = self._owner(build) if build.event == "push" else None
         return self._by_id.get(owner) if owner is not None else None
 
-    def _repository(self, key: Key) -> str:
+    def _repository(self, key: ComponentKey) -> str:
         component = self.components.get(key)
         return component.repository if component is not None else ""
 
-    def before_merge(self, key: Key, pull_request: PullRequest) -> list[Build]:
+    def before_merge(self, key: ComponentKey, pull_request: PullRequest) -> list[Build]:
         """Builds of a Component from a pull request, from the oldest to the newest."""
         return self._built.get((key, pull_request.id, False), [])
 
-    def after_merge(self, key: Key, pull_request: PullRequest) -> list[Build]:
+    def after_merge(self, key: ComponentKey, pull_request: PullRequest) -> list[Build]:
         """Builds of a Component from the merge of a pull request."""
         return self._built.get((key, pull_request.id, True), [])
 
-    def unobserved(self, key: Key) -> list[int]:
+    def unobserved(self, key: ComponentKey) -> list[int]:
         """The numbers of pull requests of which builds gave an image, but which nobody observed."""
         observed = {one.number for one in self.of_repository(self._repository(key))}
         built = {b.pull_request for b in self.by_component.get(key, ()) if b.event != "merge_queue" and is_usable(b)}
         return sorted(built - observed - {0})
 
-    def image(self, key: Key) -> str:
+    def image(self, key: ComponentKey) -> str:
         """The name of a Component's image: its own, else that of the newest build; '' where neither tells."""
         component = self.components.get(key)
         if component is not None and component.image:
             return component.image
         return next((build.image for build in reversed(self.by_component.get(key, ())) if build.image), "")
 
-    def image_names(self, key: Key) -> tuple[str, ...]:
+    def image_names(self, key: ComponentKey) -> tuple[str, ...]:
         """All names of a Component's image, its own first."""
         component = self.components.get(key)
         released = component.released_as if component is not None else ()
         return tuple(filter(None, dict.fromkeys((self.image(key), *released))))
 
-    def promoted(self, key: Key) -> Build | None:
+    def promoted(self, key: ComponentKey) -> Build | None:
         """The build that is in the global candidate list: the newest successful push, never an older one (R15, I3).
 
         None where only the Component itself tells what was promoted.
@@ -163,8 +163,8 @@ class History:
         return self._promoted.get(key)
 
     @cached_property
-    def _promoted(self) -> dict[Key, Build]:
-        found: dict[Key, Build] = {}
+    def _promoted(self) -> dict[ComponentKey, Build]:
+        found: dict[ComponentKey, Build] = {}
         for key, builds in self.by_component.items():
             component = self.components.get(key)
             since = component.promoted if component is not None else ""
@@ -173,7 +173,7 @@ class History:
                 found[key] = pushed[-1]
         return found
 
-    def promoted_before(self, key: Key, at: str) -> tuple[str, str] | None:
+    def promoted_before(self, key: ComponentKey, at: str) -> tuple[str, str] | None:
         """Digest and commit in the global candidate list at a time, which is text as in builds; None if unknown."""
         pushed = [b for b in self.by_component.get(key, ()) if b.event == "push" and is_usable(b)]
         before = [b for b in pushed if (b.completed or b.started) <= at]
@@ -185,7 +185,7 @@ class History:
             return None
         return component.digest, component.commit
 
-    def promoted_digest(self, key: Key) -> str:
+    def promoted_digest(self, key: ComponentKey) -> str:
         """The digest in the global candidate list, '' where there is none yet."""
         build = self.promoted(key)
         component = self.components.get(key)

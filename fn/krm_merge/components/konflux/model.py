@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.forges.addresses import same_repository
-from krm_merge.forges.interface import State
+from krm_merge.forges.interface import PullRequestState
 
-Event: TypeAlias = Literal["pull_request", "push", "merge_queue"]
+BuildEvent: TypeAlias = Literal["pull_request", "push", "merge_queue"]
 """Why a build ran. A merge queue builds what may be merged: it counts as not merged yet."""
-Outcome: TypeAlias = Literal["succeeded", "failed", "running"]
+BuildOutcome: TypeAlias = Literal["succeeded", "failed", "running"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Key:
+class ComponentKey:
     """A Component: they are told apart by namespace and name."""
 
     namespace: str
@@ -27,7 +27,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ComponentVersion:
     """A version of a Component: the branch that it is built from, and its directory there."""
 
     name: str
@@ -47,7 +47,7 @@ class Component:
     share their pull requests. `versions` are those that it declares; branch and context are of the first.
     """
 
-    key: Key
+    key: ComponentKey
     application: str
     repository: str = ""
     branch: str = ""
@@ -62,7 +62,7 @@ class Component:
     commit: str = ""
     tags: tuple[str, ...] = ()
     simple_branch: bool = False
-    versions: tuple[Version, ...] = ()
+    versions: tuple[ComponentVersion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class Build:
     """
 
     name: str
-    component: Key
-    event: Event
-    outcome: Outcome
+    component: ComponentKey
+    event: BuildEvent
+    outcome: BuildOutcome
     repository: str
     revision: str
     source_branch: str
@@ -119,7 +119,7 @@ class PullRequest:
     number: int
     source_branch: str
     target_branch: str
-    state: State = "open"
+    state: PullRequestState = "open"
     draft: bool = False
     head: str = ""
     merge_commit: str = ""

@@ -12,8 +12,17 @@ from typing import Final
 
 from krm_merge.components.konflux.fields import Fields, Place, at
 from krm_merge.components.konflux.images import digest_of, image_name, is_digest, tag_of
-from krm_merge.components.konflux.model import Build, Component, Event, Key, Nudge, Outcome, PullRequest, Version
-from krm_merge.forges.interface import State
+from krm_merge.components.konflux.model import (
+    Build,
+    BuildEvent,
+    BuildOutcome,
+    Component,
+    ComponentKey,
+    ComponentVersion,
+    Nudge,
+    PullRequest,
+)
+from krm_merge.forges.interface import PullRequestState
 from krm_merge.harmless import bare_address
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.text.reading.values import Value
@@ -52,7 +61,7 @@ def read_component(value: Value) -> Component:
     derived = listed(fields.text(*annotations, DERIVED_NUDGES))
     declared = [name for field in DEPENDS_ON for name in fields.texts("spec", field) or ()]
     component = Component(
-        Key(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
+        ComponentKey(fields.text("metadata", "namespace"), fields.needed("metadata", "name")),
         fields.text("spec", "application"),
         _first([bare_address(fields.url(*place, "url")) for place in (git, source)]),
         _revised(fields.branch(*git, "revision")) or _first([one.branch for one in versions[:1]]),
@@ -73,9 +82,9 @@ def read_component(value: Value) -> Component:
     return component
 
 
-def _read_version(fields: Fields, place: Place) -> Version:
+def _read_version(fields: Fields, place: Place) -> ComponentVersion:
     branch = _revised(fields.branch(*place, "revision"))
-    return Version(fields.text(*place, "name") or branch, branch, fields.directory(*place, "context") or ".")
+    return ComponentVersion(fields.text(*place, "name") or branch, branch, fields.directory(*place, "context") or ".")
 
 
 def misspelt(value: Value) -> Iterator[tuple[str, str]]:
@@ -176,7 +185,7 @@ def read_build(value: Value) -> Build | None:
     label = labelled("branch") or (labelled("source-branch") if is_push else "")
     build = Build(
         fields.text("metadata", "name"),
-        Key(fields.text("metadata", "namespace"), component),
+        ComponentKey(fields.text("metadata", "namespace"), component),
         event,
         _outcome(fields),
         pac_field("repo-url") or result("CHAINS-GIT_URL"),
@@ -225,7 +234,7 @@ def _branch(ref: str) -> str:
     return "" if branch.startswith("refs/") else branch
 
 
-def _event(told: str, source: str, has_number: bool) -> Event:
+def _event(told: str, source: str, has_number: bool) -> BuildEvent:
     if source.startswith("gh-readonly-queue/"):
         return "merge_queue"
     if told.lower() in ("push", "incoming") or not has_number:
@@ -233,8 +242,8 @@ def _event(told: str, source: str, has_number: bool) -> Event:
     return "pull_request"
 
 
-def _outcome(fields: Fields) -> Outcome:
-    outcomes: dict[str, Outcome] = {"True": "succeeded", "False": "failed"}
+def _outcome(fields: Fields) -> BuildOutcome:
+    outcomes: dict[str, BuildOutcome] = {"True": "succeeded", "False": "failed"}
     states = {fields.text(*one, "type"): fields.text(*one, "status") for one in fields.maps("status", "conditions")}
     return outcomes.get(states.get("Succeeded", ""), "running")
 
@@ -252,7 +261,7 @@ def read_pull_request(value: Value) -> PullRequest:
     if source and source == target:
         fields.wrong("it is the target branch; another one is expected", "spec", "sourceBranch")
     state = fields.text("status", "state") or "open"
-    known: dict[str, State] = {"open": "open", "closed": "closed", "merged": "merged"}
+    known: dict[str, PullRequestState] = {"open": "open", "closed": "closed", "merged": "merged"}
     if state not in known:
         fields.wrong(f"{state} is none of {', '.join(known)}", "status", "state")
     pull_request = PullRequest(

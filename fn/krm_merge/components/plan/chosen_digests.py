@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from krm_merge.components.konflux.history import is_usable, latest
-from krm_merge.components.konflux.model import Key
-from krm_merge.components.plan.model import DigestEdit, Target, Trigger
+from krm_merge.components.konflux.model import ComponentKey
+from krm_merge.components.plan.model import DigestEdit, PlanTarget, Trigger
 from krm_merge.components.plan.our_pull_requests import OurPullRequests, TrackedPullRequest
 from krm_merge.components.plan.planning import Planning
 
 
-def desired_digests(planning: Planning, triggers: Sequence[Trigger], last: TrackedPullRequest | None) -> dict[Key, str]:
+def desired_digests(
+    planning: Planning, triggers: Sequence[Trigger], last: TrackedPullRequest | None
+) -> dict[ComponentKey, str]:
     """The digest of each dependency that the branch shall hold; `last` is the last pull request of the group."""
-    desired: dict[Key, str] = {}
+    desired: dict[ComponentKey, str] = {}
     for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
         of_key = [one for one in triggers if one.component == key]
         found = _chosen(planning, key, of_key)
@@ -25,7 +27,7 @@ def desired_digests(planning: Planning, triggers: Sequence[Trigger], last: Track
     return desired
 
 
-def _chosen(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> str | None:
+def _chosen(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> str | None:
     """The digest among those of one dependency; None where only closed pull requests brought one."""
     for state in ("open", "waiting", "done"):
         found = [one for one in triggers if one.state == state and one.digest]
@@ -39,7 +41,7 @@ def _chosen(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> str | 
     return None
 
 
-def _newest(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> Trigger:
+def _newest(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> Trigger:
     def started(one: Trigger) -> str:
         build = latest(planning.history.before_merge(key, one.pull_request)) if one.pull_request else None
         return build.started if build is not None else ""
@@ -48,7 +50,12 @@ def _newest(planning: Planning, key: Key, triggers: Sequence[Trigger]) -> Trigge
 
 
 def digest_edit(
-    planning: Planning, target: Target, key: Key, desired: Mapping[Key, str], group: str, own: OurPullRequests
+    planning: Planning,
+    target: PlanTarget,
+    key: ComponentKey,
+    desired: Mapping[ComponentKey, str],
+    group: str,
+    own: OurPullRequests,
 ) -> DigestEdit:
     """The commit that brings a digest, and what it may replace: what this or another plan brought before."""
     component, digest, ours = planning.graph.components[key], desired[key], own.of_group(group)
@@ -77,7 +84,9 @@ def digest_edit(
     )
 
 
-def _all_digests(planning: Planning, key: Key, desired: Mapping[Key, str], own: OurPullRequests) -> set[str]:
+def _all_digests(
+    planning: Planning, key: ComponentKey, desired: Mapping[ComponentKey, str], own: OurPullRequests
+) -> set[str]:
     """All digests that are known to be of a Component, of whichever group."""
     built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
     return (built | own.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}

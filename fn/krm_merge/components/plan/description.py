@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from krm_merge.components.konflux.model import PullRequest
-from krm_merge.components.plan.model import DigestEdit, Synthetic, Target, Trigger, Waiting
+from krm_merge.components.plan.model import DigestEdit, PlanTarget, Synthetic, Trigger, Waiting
 from krm_merge.forges.addresses import same_repository
 
 BEGIN = "<!-- krm-merge components: begin -->"
@@ -82,7 +82,7 @@ def _lines(text: str) -> str:
 
 
 def description_of(
-    target: Target,
+    target: PlanTarget,
     group: str,
     triggers: Sequence[Trigger],
     digests: Sequence[DigestEdit],

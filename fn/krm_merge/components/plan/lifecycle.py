@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from krm_merge.components.konflux.model import Build, Key
-from krm_merge.components.plan.model import Target, Trigger
+from krm_merge.components.konflux.model import Build, ComponentKey
+from krm_merge.components.plan.model import PlanTarget, Trigger
 from krm_merge.components.plan.our_pull_requests import GroupHistory, OurPullRequests, TrackedPullRequest
 from krm_merge.components.plan.planning import Planning, named
 
@@ -44,10 +44,10 @@ def _needs_mending(planning: Planning, own: OurPullRequests, trigger: Trigger) -
 
 def is_worth_opening(
     planning: Planning,
-    target: Target,
+    target: PlanTarget,
     group: str,
     triggers: Sequence[Trigger],
-    desired: Mapping[Key, str],
+    desired: Mapping[ComponentKey, str],
     own: OurPullRequests,
 ) -> bool:
     """Whether a pull request is to be opened where none is open; if not, why is told."""
@@ -66,7 +66,7 @@ def is_worth_opening(
     return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
 
 
-def closed_as_unneeded(ours: GroupHistory, desired: Mapping[Key, str]) -> TrackedPullRequest | None:
+def closed_as_unneeded(ours: GroupHistory, desired: Mapping[ComponentKey, str]) -> TrackedPullRequest | None:
     """The last one of a group, where none is open and its target had these digests without it.
 
     What the target has now only `apply` sees: where that is the same still, it opens nothing.
@@ -76,7 +76,7 @@ def closed_as_unneeded(ours: GroupHistory, desired: Mapping[Key, str]) -> Tracke
 
 
 def _tell_early(
-    planning: Planning, target: Target, last: TrackedPullRequest | None, overtaken: Sequence[Trigger]
+    planning: Planning, target: PlanTarget, last: TrackedPullRequest | None, overtaken: Sequence[Trigger]
 ) -> None:
     names = [named(one.pull_request) for one in overtaken if one.pull_request is not None]
     if last is None or last.pull_request.state != "merged" or not names:
@@ -88,7 +88,7 @@ def _tell_early(
     planning.report("warning", "R34", message, target.key)
 
 
-def _is_newest(planning: Planning, target: Target, group: str, own: OurPullRequests, trigger: Trigger) -> bool:
+def _is_newest(planning: Planning, target: PlanTarget, group: str, own: OurPullRequests, trigger: Trigger) -> bool:
     """Whether what is merged or closed has to be brought still: it is what was promoted, or has to be taken back."""
     if _needs_mending(planning, own, trigger):
         return True
@@ -114,7 +114,7 @@ def _brought(planning: Planning, trigger: Trigger, promoted: Build) -> bool:
 def end_of(
     planning: Planning,
     triggers: Sequence[Trigger],
-    desired: Mapping[Key, str],
+    desired: Mapping[ComponentKey, str],
     own: OurPullRequests,
     last: TrackedPullRequest,
 ) -> tuple[str, str] | None:
@@ -133,9 +133,9 @@ def end_of(
     return None
 
 
-def _has(one: TrackedPullRequest, digests: Mapping[Key, str]) -> bool:
+def _has(one: TrackedPullRequest, digests: Mapping[ComponentKey, str]) -> bool:
     return all(_digest(one, key) == digest for key, digest in digests.items())
 
 
-def _digest(one: TrackedPullRequest, key: Key) -> str | None:
+def _digest(one: TrackedPullRequest, key: ComponentKey) -> str | None:
     return one.described.digests.get(key.name)

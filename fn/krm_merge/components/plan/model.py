@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from krm_merge.components.graph.groups import Branches
-from krm_merge.components.konflux.model import Component, Key, PullRequest
+from krm_merge.components.graph.groups import BranchNames
+from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest
 
 OnClosed: TypeAlias = Literal["revert", "keep"]
 Suffix: TypeAlias = Literal["component", "repository"]
@@ -16,16 +16,16 @@ Action: TypeAlias = Literal["create", "addCommit", "regenerate", "rebase", "desc
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class PlanChoices:
     """What the user chose for plans."""
 
-    branches: Branches = field(default_factory=Branches)
+    branches: BranchNames = field(default_factory=BranchNames)
     suffix: Suffix = "component"
     on_closed: OnClosed = "revert"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PlanTarget:
     """Who gets one pull request for each group: a dependant, or several that share a repository and a branch (I17).
 
     `suffix` ends the names of its branches.
@@ -39,7 +39,7 @@ class Target:
         return ", ".join(str(one.key) for one in self.dependants)
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ComponentKey:
         """The Component that findings are about."""
         return self.dependants[0].key
 
@@ -68,7 +68,7 @@ class Target:
 class Trigger:
     """What brings a digest: a build of a Component from a pull request, None for a push without one."""
 
-    component: Key
+    component: ComponentKey
     pull_request: PullRequest | None
     state: TriggerState
     digest: str
@@ -91,7 +91,7 @@ class DigestEdit:
     told of.
     """
 
-    component: Key
+    component: ComponentKey
     repositories: tuple[str, ...]
     known: tuple[str, ...]
     digest: str
@@ -105,7 +105,7 @@ class DigestEdit:
 class Waiting:
     """What keeps a plan a draft: a pull request to be merged, the build that follows its merge (I10), or its tests."""
 
-    component: Key
+    component: ComponentKey
     pull_request: PullRequest | None
     until: Literal["merged", "mergeBuild", "validated"]
 
@@ -118,7 +118,7 @@ class Plan:
     still has.
     """
 
-    target: Target
+    target: PlanTarget
     group: str
     branch: str
     base: str

@@ -10,7 +10,7 @@ from krm_merge.components.graph.groups import branch_names
 from krm_merge.components.konflux.history import PullRequestId
 from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.plan.description import DescribedState, parse_description, reference
-from krm_merge.components.plan.model import Target, Trigger
+from krm_merge.components.plan.model import PlanTarget, Trigger
 from krm_merge.components.plan.planning import Planning
 
 
@@ -69,7 +69,7 @@ class GroupHistory:
 class OurPullRequests:
     """Those of one target."""
 
-    def __init__(self, planning: Planning, target: Target) -> None:
+    def __init__(self, planning: Planning, target: PlanTarget) -> None:
         """Looks for branches that plans write and descriptions that they give (R26)."""
         found: dict[str, list[TrackedPullRequest]] = {}
         for one in planning.history.of_repository(target.repository):

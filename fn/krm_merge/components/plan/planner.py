@@ -13,19 +13,19 @@ from krm_merge.components.graph.groups import branch_for
 from krm_merge.components.graph.incomplete_components import incomplete_components
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Key, PullRequest
+from krm_merge.components.konflux.model import ComponentKey, PullRequest
 from krm_merge.components.plan.actions import actions, tell_why
 from krm_merge.components.plan.chosen_digests import desired_digests, digest_edit
 from krm_merge.components.plan.description import description_of
 from krm_merge.components.plan.lifecycle import closed_as_unneeded, end_of, is_worth_opening, unsettled
-from krm_merge.components.plan.model import Choices, Plan, Synthetic, Target, Trigger, Waiting
+from krm_merge.components.plan.model import Plan, PlanChoices, PlanTarget, Synthetic, Trigger, Waiting
 from krm_merge.components.plan.our_pull_requests import OurPullRequests, TrackedPullRequest
 from krm_merge.components.plan.planning import Planning, named
 from krm_merge.components.plan.triggers import triggers_by_group
 from krm_merge.forges.addresses import same_repository
 
 
-def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], list[Finding]]:
+def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Finding]]:
     """The plans for all dependants, and why there is none where one might be expected (C3).
 
     The graph must have no cycle.
@@ -45,7 +45,7 @@ def plan(graph: Graph, history: History, choices: Choices) -> tuple[list[Plan], 
     return plans, planning.findings
 
 
-def _tell_unused(planning: Planning, key: Key) -> None:
+def _tell_unused(planning: Planning, key: ComponentKey) -> None:
     """Tells which builds of a dependency bring nothing."""
     if numbers := planning.history.unobserved(key):
         shown, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
@@ -58,7 +58,7 @@ def _tell_unused(planning: Planning, key: Key) -> None:
         planning.report("info", "R15", message, key)
 
 
-def _may_be_tag(planning: Planning, key: Key, branch: str) -> bool:
+def _may_be_tag(planning: Planning, key: ComponentKey, branch: str) -> bool:
     """Whether what a Component is built from is perhaps no branch: nothing is built or merged there, or lists it."""
     observed = planning.history.of_repository(planning.graph.components[key].repository)
     branches = {"main", "master"}.union(*((one.target_branch, *(one.branches or ())) for one in observed))
@@ -76,7 +76,7 @@ class _Planner:
         self._planning = planning
         self.plans: list[Plan] = []
 
-    def plan_target(self, target: Target) -> None:
+    def plan_target(self, target: PlanTarget) -> None:
         """The plans of one target, by group."""
         start = len(self.plans)
         own = OurPullRequests(self._planning, target)
@@ -92,7 +92,7 @@ class _Planner:
         del self.plans[start:]
         self._without_duplicates(target, plans)
 
-    def _without_duplicates(self, target: Target, plans: Sequence[Plan]) -> None:
+    def _without_duplicates(self, target: PlanTarget, plans: Sequence[Plan]) -> None:
         """C12: of plans that wait for nothing, those stay whose digests no other one carries."""
         kept: list[Plan] = []
         for one in sorted(plans, key=_precedence):
@@ -111,14 +111,14 @@ class _Planner:
                 message = f"{target}: no pull request from {one.branch}: {reason}"
                 self._planning.report("info", "C12", message, target.key)
 
-    def close_all(self, target: Target) -> None:
+    def close_all(self, target: PlanTarget) -> None:
         """Closes the pull requests to a dependant that is deleted (R5)."""
         for group, ours in OurPullRequests(self._planning, target).by_group.items():
             for one in ours.ones:
                 if one.is_open:
                     self._close(target, group, (), one.pull_request, "R5", f"{target} is deleted")
 
-    def _plan_group(self, target: Target, group: str, triggers: list[Trigger], own: OurPullRequests) -> None:
+    def _plan_group(self, target: PlanTarget, group: str, triggers: list[Trigger], own: OurPullRequests) -> None:
         ours = own.of_group(group)
         desired = desired_digests(self._planning, triggers, ours.last)
         if ours.open is None:
@@ -131,7 +131,7 @@ class _Planner:
         else:
             self._open(target, group, triggers, desired, own, ours.open)
 
-    def _orphan(self, target: Target, group: str, open_one: TrackedPullRequest) -> None:
+    def _orphan(self, target: PlanTarget, group: str, open_one: TrackedPullRequest) -> None:
         """A pull request of ours that nothing triggers any more (R6, R5)."""
         gone = self._planning.graph.gone(target.key.namespace)
         if open_one.described.digests and open_one.described.digests.keys() <= gone:
@@ -142,7 +142,7 @@ class _Planner:
             self._planning.report("warning", "R6", message, target.key)
 
     def _close(
-        self, target: Target, group: str, triggers: Sequence[Trigger], one: PullRequest, rule: str, reason: str
+        self, target: PlanTarget, group: str, triggers: Sequence[Trigger], one: PullRequest, rule: str, reason: str
     ) -> None:
         self._planning.report("info", rule, f"{target}: {named(one)} is closed: {reason}", target.key)
         self._planning.closing.add(one.id)
@@ -165,10 +165,10 @@ class _Planner:
 
     def _open(
         self,
-        target: Target,
+        target: PlanTarget,
         group: str,
         triggers: Sequence[Trigger],
-        desired: Mapping[Key, str],
+        desired: Mapping[ComponentKey, str],
         own: OurPullRequests,
         open_one: TrackedPullRequest | None,
     ) -> None:
@@ -215,7 +215,9 @@ class _Planner:
             replace(made, actions=tuple(actions(made, open_one.described if open_one is not None else None)))
         )
 
-    def _untested(self, target: Target, desired: Mapping[Key, str], waiting: Collection[Key]) -> Iterator[Waiting]:
+    def _untested(
+        self, target: PlanTarget, desired: Mapping[ComponentKey, str], waiting: Collection[ComponentKey]
+    ) -> Iterator[Waiting]:
         """C10: the digests along validated edges whose tests have not passed, of what is merged and built."""
         graph, history = self._planning.graph, self._planning.history
         for key, digest in desired.items():
@@ -223,7 +225,7 @@ class _Planner:
             if key not in waiting and edges & graph.validated and (key.namespace, digest) not in history.passed:
                 yield Waiting(key, None, "validated")
 
-    def _branch(self, target: Target, group: str, triggers: Iterable[Trigger]) -> str:
+    def _branch(self, target: PlanTarget, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)
         taken = {target.branch or "main"}
         for one in self._planning.history.of_repository(target.repository):
@@ -237,7 +239,7 @@ class _Planner:
                 taken.add(source.source_branch)
         return branch_for(group, target.suffix, taken, self._planning.choices.branches.separators)
 
-    def _synthetic(self, target: Target, triggers: Iterable[Trigger]) -> Iterator[Synthetic]:
+    def _synthetic(self, target: PlanTarget, triggers: Iterable[Trigger]) -> Iterator[Synthetic]:
         """R28: what open pull requests in the same repository change in the dependants' directories, each once."""
         seen: set[int] = set()
         for one in triggers:

@@ -10,9 +10,9 @@ from typing import Literal
 from krm_merge.components.graph.graph import Finding, Graph
 from krm_merge.components.konflux.history import History, PullRequestId
 from krm_merge.components.konflux.images import spellings
-from krm_merge.components.konflux.model import Component, Key, PullRequest
+from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest
 from krm_merge.components.plan.description import parse_description
-from krm_merge.components.plan.model import Choices, Target
+from krm_merge.components.plan.model import PlanChoices, PlanTarget
 from krm_merge.forges.addresses import same_repository
 
 
@@ -23,7 +23,7 @@ class Planning:
     deleted. `closing` are the pull requests that plans close.
     """
 
-    def __init__(self, graph: Graph, history: History, choices: Choices) -> None:
+    def __init__(self, graph: Graph, history: History, choices: PlanChoices) -> None:
         """Nothing is found at first, but for what is told of targets."""
         self.graph = graph
         self.history = history
@@ -46,13 +46,13 @@ class Planning:
             self._groups[branch] = self.choices.branches.group(branch)
         return self._groups[branch]
 
-    def target_of(self, one: PullRequest) -> Target | None:
+    def target_of(self, one: PullRequest) -> PlanTarget | None:
         """To whom a pull request carries digests, None where it was not planned."""
         suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
         found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
         return found if found is not None and parse_description(one.description) is not None else None
 
-    def sharing(self, key: Key) -> list[Key]:
+    def sharing(self, key: ComponentKey) -> list[ComponentKey]:
         """Other Components of the namespace whose images have a name of this one's."""
         found = {
             one for name in self.history.image_names(key) for one in self._by_image[key.namespace, spellings(name)]
@@ -60,18 +60,18 @@ class Planning:
         return sorted(found - {key})
 
     @cached_property
-    def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[Key]]:
-        found: dict[tuple[str, tuple[str, ...]], list[Key]] = {}
+    def _by_image(self) -> dict[tuple[str, tuple[str, ...]], list[ComponentKey]]:
+        found: dict[tuple[str, tuple[str, ...]], list[ComponentKey]] = {}
         for key in self.graph.components:
             for name in self.history.image_names(key):
                 found.setdefault((key.namespace, spellings(name)), []).append(key)
         return found
 
-    def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: Key) -> None:
+    def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: ComponentKey) -> None:
         """Tells of a Component what a rule says."""
         self.findings.append(Finding(severity, rule, message, key))
 
-    def _has_branches(self, target: Target) -> bool:
+    def _has_branches(self, target: PlanTarget) -> bool:
         """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""
         return any(self.graph.dependencies(one.key) for one in target.dependants) or any(
             one.source_branch.endswith((f"/{target.suffix}", f"@{target.suffix}"))
@@ -79,7 +79,7 @@ class Planning:
             for one in self.history.of_repository(target.repository)
         )
 
-    def _targets(self, components: Iterable[Component], choices: Choices) -> Iterator[Target]:
+    def _targets(self, components: Iterable[Component], choices: PlanChoices) -> Iterator[PlanTarget]:
         sharing: dict[tuple[str, ...], list[Component]] = {}
         for one in components:
             place = (one.key.namespace, one.application, same_repository(one.repository), one.branch)
@@ -88,11 +88,11 @@ class Planning:
         for (*_, alone), ones in sharing.items():
             dependants = [one for one in ones if self.graph.dependencies(one.key)] or ones[:1]
             if alone or self._is_chained(dependants):
-                yield from (Target((one,), one.key.name) for one in dependants)
+                yield from (PlanTarget((one,), one.key.name) for one in dependants)
             else:
                 name = same_repository(ones[0].repository).rpartition("/")[2] or ones[0].key.name
                 branch = ones[0].branch.replace("/", "-")
-                yield Target(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
+                yield PlanTarget(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
 
     def _has_simple_branch(self, one: Component) -> bool:
         """Whether what nudges a dependant wants one pull request for a repository (C10)."""
@@ -101,7 +101,7 @@ class Planning:
     def _is_chained(self, dependants: Sequence[Component]) -> bool:
         """Whether what one of them is built to goes to another: one branch cannot be on both sides of a merge."""
         keys = {one.key for one in dependants}
-        above, level = set[Key](), keys
+        above, level = set[ComponentKey](), keys
         while level:
             level = {key for one in level for key in self.graph.dependencies(one)} - above
             above |= level
@@ -113,7 +113,7 @@ class Planning:
         return True
 
 
-def _told_apart(targets: Iterable[Target]) -> Iterator[Target]:
+def _told_apart(targets: Iterable[PlanTarget]) -> Iterator[PlanTarget]:
     """With other suffixes where two namespaces build a Component of one name from one repository."""
     taken = set[tuple[str, str]]()
     for one in targets:
@@ -123,7 +123,7 @@ def _told_apart(targets: Iterable[Target]) -> Iterator[Target]:
         yield one
 
 
-def _place(one: Target) -> tuple[str, str]:
+def _place(one: PlanTarget) -> tuple[str, str]:
     return same_repository(one.repository), one.suffix
 
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from krm_merge.components.graph.graph import Finding, Role
 from krm_merge.components.konflux.history import latest
 from krm_merge.components.konflux.images import digest_of
-from krm_merge.components.konflux.model import Build, Event, Key, Outcome, PullRequest
+from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, ComponentKey, PullRequest
 from krm_merge.components.plan.description import reference
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planning import Planning
@@ -25,7 +25,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class BuildFate:
     """What becomes of a build."""
 
     tests: bool
@@ -34,15 +34,15 @@ class Fate:
     release: bool
 
 
-def fate(role: Role, event: Event, outcome: Outcome) -> Fate:
+def fate(role: Role, event: BuildEvent, outcome: BuildOutcome) -> BuildFate:
     """What a build leads to, by the role of its Component (R14 to R18); a dependency is never tested or released."""
     built, pushed = outcome == "succeeded", event == "push"
     tested = built and role in ("dependant", "independent")
-    return Fate(tested, built and pushed, tested and pushed, tested and pushed)
+    return BuildFate(tested, built and pushed, tested and pushed, tested and pushed)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SnapshotPart:
     """A Component in a snapshot; `image` with its digest."""
 
     name: str
@@ -63,7 +63,7 @@ class Snapshot:
     name: str
     application: str
     type: SnapshotType
-    parts: tuple[Part, ...]
+    parts: tuple[SnapshotPart, ...]
     tests: tuple[str, ...]
     reports: tuple[str, ...]
     component: str = ""
@@ -88,7 +88,7 @@ class Simulation:
 
     snapshots: tuple[Snapshot, ...]
     releases: tuple[Release, ...]
-    candidates: Mapping[Key, str]
+    candidates: Mapping[ComponentKey, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class World:
     release_plans: Mapping[tuple[str, str], Sequence[str]]
     passed: Collection[str] = ()
     plans: Sequence[Plan] = ()
-    made: Mapping[tuple[str, str], Sequence[Part]] = field(default_factory=dict)
+    made: Mapping[tuple[str, str], Sequence[SnapshotPart]] = field(default_factory=dict)
 
 
 def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Finding]]:
@@ -132,7 +132,7 @@ class _Player:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """One for each latest build, and one for each group of pull requests that are built."""
-        applications: dict[tuple[str, str], list[Key]] = {}
+        applications: dict[tuple[str, str], list[ComponentKey]] = {}
         for key, component in sorted(self._graph.components.items()):
             applications.setdefault((key.namespace, component.application), []).append(key)
         for application, keys in applications.items():
@@ -142,7 +142,7 @@ class _Player:
                     yield self._of_build(application, keys, pushed, ())
             yield from self._of_pull_requests(application, keys)
 
-    def _of_pull_requests(self, application: tuple[str, str], keys: list[Key]) -> Iterator[Snapshot]:
+    def _of_pull_requests(self, application: tuple[str, str], keys: list[ComponentKey]) -> Iterator[Snapshot]:
         groups: dict[str, list[tuple[Build, PullRequest]]] = {}
         for key in keys:
             for one in self._history.of_repository(self._graph.components[key].repository):
@@ -155,7 +155,7 @@ class _Player:
                 yield self._of_group(application, keys, group, built)
 
     def _of_build(
-        self, application: tuple[str, str], keys: list[Key], build: Build, reports: tuple[str, ...]
+        self, application: tuple[str, str], keys: list[ComponentKey], build: Build, reports: tuple[str, ...]
     ) -> Snapshot:
         role = self._graph.role(build.component)
         what = fate(role, build.event, build.outcome)
@@ -185,9 +185,9 @@ class _Player:
         )
 
     def _of_group(
-        self, application: tuple[str, str], keys: list[Key], group: str, built: list[tuple[Build, PullRequest]]
+        self, application: tuple[str, str], keys: list[ComponentKey], group: str, built: list[tuple[Build, PullRequest]]
     ) -> Snapshot:
-        chosen: dict[Key, Build] = {}
+        chosen: dict[ComponentKey, Build] = {}
         for key in keys:
             own = [(build, one) for build, one in built if build.component == key]
             # I13: what was built with the digests of the group before what was not; else the newest.
@@ -212,26 +212,30 @@ class _Player:
             application[0], name, application[1], "group", self._parts(name, keys, chosen), tests, reports, group=group
         )
 
-    def _parts(self, name: str, keys: Sequence[Key], built: Mapping[Key, Build]) -> tuple[Part, ...]:
+    def _parts(
+        self, name: str, keys: Sequence[ComponentKey], built: Mapping[ComponentKey, Build]
+    ) -> tuple[SnapshotPart, ...]:
         """All Components of an application: as built, else as they were promoted when the last of these was built."""
-        at, found = max(build.completed or build.started for build in built.values()), list[Part]()
+        at, found = max(build.completed or build.started for build in built.values()), list[SnapshotPart]()
         made = {part.name: part for part in self._world.made.get((keys[0].namespace, name), ())}
         for key in keys:
             component, build = self._graph.components[key], built.get(key)
             if build is not None:
                 image = build.image or self._history.image(key)
-                found.append(Part(key.name, f"{image}@{build.digest}", component.repository, build.revision))
+                found.append(SnapshotPart(key.name, f"{image}@{build.digest}", component.repository, build.revision))
             elif promoted := self._history.promoted_before(key, at):
                 found.append(
-                    Part(key.name, f"{self._history.image(key)}@{promoted[0]}", component.repository, promoted[1])
+                    SnapshotPart(
+                        key.name, f"{self._history.image(key)}@{promoted[0]}", component.repository, promoted[1]
+                    )
                 )
             elif key.name in made:
                 found.append(made[key.name])
         return tuple(found)
 
-    def _mixed(self, namespace: str, parts: Iterable[Part]) -> str:
+    def _mixed(self, namespace: str, parts: Iterable[SnapshotPart]) -> str:
         """Which part was built without another one that it shall name: a plan is still to bring it. '' for none."""
-        digests = {Key(namespace, part.name): digest_of(part.image) for part in parts}
+        digests = {ComponentKey(namespace, part.name): digest_of(part.image) for part in parts}
         for plan in self._world.plans:
             for edit in plan.digests:
                 lacking = [one.key for one in plan.target.dependants if one.key in digests]
@@ -255,14 +259,14 @@ class _Player:
     def releases(self, snapshots: Iterable[Snapshot]) -> Iterator[Release]:
         """Of pushes that passed their tests, by every automatic plan (R16, R17)."""
         for one in snapshots:
-            if not one.pushed or one.held or not self._graph.is_tested(Key(one.namespace, one.component)):
+            if not one.pushed or one.held or not self._graph.is_tested(ComponentKey(one.namespace, one.component)):
                 continue
-            key = Key(one.namespace, one.component)
+            key = ComponentKey(one.namespace, one.component)
             if one.tests and one.name not in self._world.passed:
                 self._report("R17", f"{key}: {one.name} is released when its tests have passed", key)
                 continue
             for plan in self._world.release_plans.get((one.namespace, one.application), ()):
                 yield Release(one.namespace, f"{one.name}-{plan}", one.name, plan)
 
-    def _report(self, rule: str, message: str, key: Key) -> None:
+    def _report(self, rule: str, message: str, key: ComponentKey) -> None:
         self.findings.append(Finding("info", rule, message, key))

@@ -6,23 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from krm_merge.components.konflux.history import latest
-from krm_merge.components.konflux.model import Build, Component, Key, Outcome, PullRequest
+from krm_merge.components.konflux.model import Build, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.description import DescribedState, reference
-from krm_merge.components.plan.model import Target, Trigger, TriggerState
+from krm_merge.components.plan.model import PlanTarget, Trigger, TriggerState
 from krm_merge.components.plan.our_pull_requests import OurPullRequests
 from krm_merge.components.plan.planning import Planning, named
 
 _NOTHING = DescribedState({}, {}, {})
 _OF_PUSHES = "component-update-"
 """What the group of pushes begins with; the name of a dependency follows."""
-_WHY_UNBUILT: Mapping[Outcome, str] = {
+_WHY_UNBUILT: Mapping[BuildOutcome, str] = {
     "failed": "failed",
     "running": "has not finished",
     "succeeded": "has no digest as its result IMAGE_DIGEST",
 }
 
 
-def triggers_by_group(planning: Planning, target: Target, own: OurPullRequests) -> dict[str, list[Trigger]]:
+def triggers_by_group(planning: Planning, target: PlanTarget, own: OurPullRequests) -> dict[str, list[Trigger]]:
     """What triggers pull requests of a target, by group: one for each group, whatever its dependencies (R31, R32)."""
     groups: dict[str, list[Trigger]] = {}
     # R20: a build concerns direct dependants only.
@@ -38,7 +38,7 @@ def triggers_by_group(planning: Planning, target: Target, own: OurPullRequests) 
 
 
 def _of_pull_requests(
-    planning: Planning, target: Target, own: OurPullRequests, dependency: Component
+    planning: Planning, target: PlanTarget, own: OurPullRequests, dependency: Component
 ) -> Iterator[tuple[str, Trigger]]:
     history, key = planning.history, dependency.key
     for observed in history.of_repository(dependency.repository):
@@ -103,7 +103,9 @@ def _last_promoted(planning: Planning, dependency: Component, one: PullRequest) 
     return max(promoted.started if promoted is not None else "", dependency.promoted)
 
 
-def _of_pushes(planning: Planning, own: OurPullRequests, above: Sequence[Key]) -> Iterator[tuple[str, Trigger]]:
+def _of_pushes(
+    planning: Planning, own: OurPullRequests, above: Sequence[ComponentKey]
+) -> Iterator[tuple[str, Trigger]]:
     """What pushes without a pull request bring: nobody's branch gives these a name (I12).
 
     All that is new comes in one (C12): with the pull request that is open already, else in one of its own.
@@ -163,7 +165,7 @@ def _is_built_again(planning: Planning, own: OurPullRequests, build: Build) -> b
     )
 
 
-def _tell_unbuilt(planning: Planning, target: Target, dependency: Component, one: PullRequest) -> None:
+def _tell_unbuilt(planning: Planning, target: PlanTarget, dependency: Component, one: PullRequest) -> None:
     builds = planning.history.before_merge(dependency.key, one)
     if one.state != "open" or not builds:
         return

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any, NoReturn
 
 from krm_merge.forges.hosted.transport import Transport
-from krm_merge.forges.interface import ForgeError, ForgePullRequest, RefusedError
+from krm_merge.forges.interface import ForgeError, ForgePullRequest, RefusedRequestError
 
 _IN_THE_WAY = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY))
 
@@ -76,9 +76,9 @@ def opened_once(
 
     try:
         return transport.once(ask, existing)
-    except RefusedError as refused:
+    except RefusedRequestError as refused:
         found = existing() if refused.status in _IN_THE_WAY else None
         if found is not None:
             return found
         look = f"look whether both branches are there and {source_branch} has commits that {target_branch} has not"
-        raise RefusedError(refused.said, refused.status, refused.remedy or look) from None
+        raise RefusedRequestError(refused.said, refused.status, refused.remedy or look) from None

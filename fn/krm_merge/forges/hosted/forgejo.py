@@ -14,7 +14,7 @@ from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
 from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, RefusedError, State
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, RefusedRequestError
 
 _PAGE: Final = 50  # what Forgejo gives at most, unless its administrators say otherwise
 _LATEST: Final = 100
@@ -58,7 +58,7 @@ class Forgejo:
         with self._asking(repository, f"reading pull request #{number}") as name:
             try:
                 return self._pull(name, number)
-            except RefusedError as refused:
+            except RefusedRequestError as refused:
                 if refused.status == HTTPStatus.NOT_FOUND:
                     return None
                 raise
@@ -175,7 +175,7 @@ def _by_number(pulls: list[ForgePullRequest]) -> list[ForgePullRequest]:
 def _shown(found: Mapping[str, Any]) -> ForgePullRequest:
     head, base = object_of(found.get("head")), object_of(found.get("base"))
     is_merged = bool(found.get("merged"))
-    state: State = "merged" if is_merged else "closed" if text_at(found, "state") == "closed" else "open"
+    state: PullRequestState = "merged" if is_merged else "closed" if text_at(found, "state") == "closed" else "open"
     branch, fork = text_at(head, "ref"), object_at(head, "repo")
     if fork is None or fork.get("full_name") != object_of(base.get("repo")).get("full_name"):
         # No branch of the repository, though it may be called like one.

@@ -22,8 +22,8 @@ from krm_merge.forges.interface import (
     DraftsRefusedError,
     ForgeError,
     ForgePullRequest,
-    RefusedError,
-    State,
+    PullRequestState,
+    RefusedRequestError,
 )
 
 _PAGE: Final = 100
@@ -68,7 +68,7 @@ class GitHub:
         with self._asking(repository, f"reading pull request #{number}") as (_, at):
             try:
                 return _shown(at.get_pull(number))
-            except RefusedError as refused:
+            except RefusedRequestError as refused:
                 if refused.status == HTTPStatus.NOT_FOUND:
                     return None
                 raise
@@ -106,7 +106,7 @@ class GitHub:
 
             try:
                 return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
-            except RefusedError as refused:
+            except RefusedRequestError as refused:
                 raise _without_drafts(refused) if draft else refused from None
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
@@ -127,7 +127,7 @@ class GitHub:
 
             try:
                 self._transport.once(pull.convert_to_draft if draft else pull.mark_ready_for_review, done)
-            except RefusedError as refused:
+            except RefusedRequestError as refused:
                 raise _without_drafts(refused) if draft else refused from None
 
     def close(self, repository: str, number: int) -> None:
@@ -204,7 +204,7 @@ def _listed(at: Repository, **query: str) -> list[ForgePullRequest]:
 def _shown(pull: Any) -> ForgePullRequest:
     # What was deleted is null, which PyGithub's types do not say.
     is_merged = pull.merged_at is not None
-    state: State = "merged" if is_merged else "closed" if pull.state == "closed" else "open"
+    state: PullRequestState = "merged" if is_merged else "closed" if pull.state == "closed" else "open"
     branch, head = pull.head.ref, pull.head
     if head.repo is None or head.repo.full_name != pull.base.repo.full_name:
         # No branch of the repository, though it may be called like one.
@@ -224,7 +224,7 @@ def _shown(pull: Any) -> ForgePullRequest:
     )
 
 
-def _without_drafts(refused: RefusedError) -> ForgeError:
+def _without_drafts(refused: RefusedRequestError) -> ForgeError:
     """The refusal, as that of a repository without drafts where it says so: GitHub has no code for it."""
     said = str(refused)
     return DraftsRefusedError(said) if "draft" in said.lower() and "not supported" in said.lower() else refused

@@ -16,12 +16,17 @@ from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
 from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, RefusedError, State
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, RefusedRequestError
 
 _PAGE: Final = 100
 _DIALECT: Final = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")
 _DRAFTS: Final = DraftTitles("Draft:", re.compile(r"^\s*(?:(?:draft:|\[draft\]|\(draft\))\s*)+", re.IGNORECASE))
-_STATES: Final[Mapping[str, State]] = {"opened": "open", "locked": "open", "closed": "closed", "merged": "merged"}
+_STATES: Final[Mapping[str, PullRequestState]] = {
+    "opened": "open",
+    "locked": "open",
+    "closed": "closed",
+    "merged": "merged",
+}
 
 
 class GitLab:
@@ -55,7 +60,7 @@ class GitLab:
         with self._asking(repository, f"reading pull request #{number}") as project:
             try:
                 return _shown(project.mergerequests.get(number).attributes)
-            except RefusedError as refused:
+            except RefusedRequestError as refused:
                 if refused.status == HTTPStatus.NOT_FOUND:
                     return None
                 raise

@@ -18,7 +18,7 @@ _OF_GRAPHQL: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ForgeReply:
     """What came back, whatever it says. `flaw` tells why it is no JSON."""
 
     status: int
@@ -27,7 +27,7 @@ class Reply:
     flaw: str = ""
 
     @classmethod
-    def read(cls, status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+    def read(cls, status: int, headers: Mapping[str, str], body: bytes) -> ForgeReply:
         """What a body says."""
         try:
             return cls(status, headers, json.loads(body))

@@ -21,8 +21,8 @@ from urllib3.exceptions import HTTPError
 
 from krm_merge import __version__
 from krm_merge.forges.hosted.pace import Pace, Patience, Throttle
-from krm_merge.forges.hosted.replies import Reply, messages_in
-from krm_merge.forges.interface import Budget, ForgeError, RefusedError, UnavailableForgeError
+from krm_merge.forges.hosted.replies import ForgeReply, messages_in
+from krm_merge.forges.interface import Budget, ForgeError, RefusedRequestError, UnavailableForgeError
 from krm_merge.forges.tokens import Token
 
 _SIZE_LIMIT: Final = 32 * 1024 * 1024
@@ -165,13 +165,13 @@ class Transport(HTTPAdapter):
 
     def _exchange(
         self, request: requests.PreparedRequest, settings: Mapping[str, Any]
-    ) -> tuple[requests.Response, Reply]:
+    ) -> tuple[requests.Response, ForgeReply]:
         """One request, with the redirects of a repository that has another name now. Raises ForgeError."""
         request = request.copy()
         for _ in range(_REDIRECTS):
             self._check_origin(request.url or "")
             response, body = self._once(request, settings)
-            reply = Reply.read(response.status_code, response.headers, body)
+            reply = ForgeReply.read(response.status_code, response.headers, body)
             self._keep_budget(reply)
             if reply.status not in (_ANY_REDIRECT if request.method == "GET" else _SAME_VERB):
                 return response, reply
@@ -210,7 +210,7 @@ class Transport(HTTPAdapter):
         cause = causes[-1]
         return _NoAnswerError(f"no answer from {host} ({self._clean(str(cause)) or type(cause).__name__})")
 
-    def _trouble(self, reply: Reply, attempt: int) -> _Trouble | None:
+    def _trouble(self, reply: ForgeReply, attempt: int) -> _Trouble | None:
         """What may be over after a while: faults of the server, and limits."""
         name = self.dialect.name
         wait = reply.seconds("Retry-After")
@@ -230,7 +230,7 @@ class Transport(HTTPAdapter):
         wait = _LIMITED * 2 ** (attempt - 1) if wait is None else wait
         return _Trouble(f"the rate limit of {name} is reached", wait, unsure=False, remedy=remedy)
 
-    def _check(self, request: requests.PreparedRequest, reply: Reply) -> None:
+    def _check(self, request: requests.PreparedRequest, reply: ForgeReply) -> None:
         """Raises ForgeError where an answer is not what was asked for."""
         is_good = reply.status < HTTPStatus.MULTIPLE_CHOICES
         if is_good and reply.flaw:
@@ -241,9 +241,11 @@ class Transport(HTTPAdapter):
         if is_good and not (is_graphql and reply.errors):
             return
         said = self._clean("; ".join(messages_in(reply.value))) or responses.get(reply.status, "nothing")
-        raise RefusedError(f"{self.dialect.name} says: {said} ({reply.status})", reply.status, self._remedy(reply))
+        raise RefusedRequestError(
+            f"{self.dialect.name} says: {said} ({reply.status})", reply.status, self._remedy(reply)
+        )
 
-    def _remedy(self, reply: Reply) -> str:
+    def _remedy(self, reply: ForgeReply) -> str:
         """What helps against a refusal of this kind, '' where that depends on what was asked."""
         source = self._token.source
         sign_on = self._clean(reply.headers.get("X-GitHub-SSO", "")).partition("url=")[2]
@@ -260,7 +262,7 @@ class Transport(HTTPAdapter):
         needs = self._clean(reply.headers.get("X-Accepted-GitHub-Permissions", ""))
         return f"give the token the right {needs or self.dialect.rights}"
 
-    def _keep_budget(self, reply: Reply) -> None:
+    def _keep_budget(self, reply: ForgeReply) -> None:
         left = reply.seconds(f"{self.dialect.limits}Remaining")
         if left is not None:
             self._budget = Budget(None, int(left), reply.seconds(f"{self.dialect.limits}Reset"))

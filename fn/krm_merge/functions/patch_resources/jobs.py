@@ -25,7 +25,7 @@ _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PatchJob:
     """One patch with its target.
 
     `label` names it in messages, `field` is where the functionConfig has it, `chosen_by` is what says what it is for.
@@ -44,7 +44,7 @@ class Job:
 class Jobs:
     """All patches in their order. `sources` are the ids of items that are patches themselves."""
 
-    jobs: list[Job] = field(default_factory=list)
+    jobs: list[PatchJob] = field(default_factory=list)
     modes: Modes = field(default_factory=Modes)
     list_keys: tuple[ListKeys, ...] = ()
     sources: set[int] = field(default_factory=set)
@@ -145,7 +145,7 @@ def _fields(node: Mapping) -> Object:
     return values
 
 
-def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[Job]:
+def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[PatchJob]:
     """The patches of one entry, each with its target. What is wrong is reported."""
     results = resource_list.results
     try:
@@ -164,7 +164,7 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
             target = given or target_of(patch)
             if target is not None:
                 chosen_by = THE_NAME if given is None else "its target"
-                yield Job(name, label, patch, target, chosen_by, not entry.allows_name, not entry.allows_kind)
+                yield PatchJob(name, label, patch, target, chosen_by, not entry.allows_name, not entry.allows_kind)
                 continue
             problem = "target is missing, and the patch names no object by apiVersion, kind and metadata.name"
             results.error(f"functionConfig: {name}: {problem}", path=label)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
 from krm_merge.functions.one_identity import Renamed, renamed
-from krm_merge.functions.patch_resources.jobs import Job, Jobs
+from krm_merge.functions.patch_resources.jobs import Jobs, PatchJob
 from krm_merge.functions.patch_resources.patched_identity import kept_fields, with_identity
 from krm_merge.functions.patch_resources.problems import told
 from krm_merge.functions.shapes import Definitions, Shapes
@@ -109,12 +109,12 @@ class Patcher:
         item.change(before, now, self._shapes.of(item).keys_at)
         return CHANGED
 
-    def _refuse(self, item: Resource, job: Job, error: PatchError) -> None:
+    def _refuse(self, item: Resource, job: PatchJob, error: PatchError) -> None:
         problem = told(error, job.patch, secret=item.kind == "Secret")
         message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
         self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
 
-    def _applied(self, job: Job, tally: Tally, now: Object, item: Resource) -> Object | None:
+    def _applied(self, job: PatchJob, tally: Tally, now: Object, item: Resource) -> Object | None:
         """The object after one patch, None where the patch removes it."""
         moved: list[Moved] = []
         after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved)
@@ -148,11 +148,11 @@ def is_list(item: Resource) -> bool:
     return item.kind == "List" and item.api_version == "v1"
 
 
-def _settled(after: Object, before: Object, job: Job) -> Object:
+def _settled(after: Object, before: Object, job: PatchJob) -> Object:
     return with_identity(after, before, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
 
 
-def report(results: Results, job: Job, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
+def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
     """Reports what a patch matched and changed; `tallies` are those of all parts of the package.
 
     Messages begin with the prefix, and say `where` the resources are.

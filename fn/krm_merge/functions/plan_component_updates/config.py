@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from krm_merge.components.graph.groups import Branches
-from krm_merge.components.plan.model import Choices
+from krm_merge.components.graph.groups import BranchNames
+from krm_merge.components.plan.model import PlanChoices
 from krm_merge.components.plan.records.resources import DigestPolicy
 from krm_merge.functions.dispatch import API_VERSION
 from krm_merge.functions.plan_component_updates.models import ComponentsConfigMapData, PlanComponentUpdates
@@ -29,10 +29,10 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
     return PlanComponentUpdates.model_validate({"apiVersion": API_VERSION, "kind": "PlanComponentUpdates", **fields})
 
 
-def choices_of(config: PlanComponentUpdates) -> Choices:
+def choices_of(config: PlanComponentUpdates) -> PlanChoices:
     """What the functionConfig says of plans."""
-    branches = Branches(tuple(config.separators), tuple(config.ignoredPrefixes))
-    return Choices(branches, config.suffix, config.onClosed)
+    branches = BranchNames(tuple(config.separators), tuple(config.ignoredPrefixes))
+    return PlanChoices(branches, config.suffix, config.onClosed)
 
 
 def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:

@@ -20,7 +20,7 @@ from krm_merge.components.configure.settings import (
 from krm_merge.components.graph.graph import Graph
 from krm_merge.components.graph.versions import VersionedGraph, with_versions
 from krm_merge.components.konflux.fields import items, text
-from krm_merge.components.konflux.model import Key
+from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import LABELS, OWN_GROUP, listed
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.plan_component_updates.items import ComponentItems
@@ -150,12 +150,12 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
             edits.tell(item, "info", "R6", f"its expression is {'its own again' if wanted else 'taken out'}")
 
 
-def _built_by(item: Resource, versions: VersionedGraph) -> Key:
+def _built_by(item: Resource, versions: VersionedGraph) -> ComponentKey:
     """The Component that a PipelineRun builds, or the version of it."""
     names = (text(item.value, "metadata", "labels", f"{group}/component") for group in LABELS)
-    key = Key(item.namespace, next(filter(None, names), ""))
+    key = ComponentKey(item.namespace, next(filter(None, names), ""))
     label = text(item.value, "metadata", "labels", "build.konflux-ci.dev/version")
-    version = Key(item.namespace, f"{key.name}-{label}")
+    version = ComponentKey(item.namespace, f"{key.name}-{label}")
     return version if versions.of.get(version) == key else key
 
 
@@ -223,13 +223,13 @@ def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterat
 
 
 def _of_group(
-    namespace: str, name: str, found: ComponentItems, graph: Graph, is_tested: Callable[[Key], bool]
+    namespace: str, name: str, found: ComponentItems, graph: Graph, is_tested: Callable[[ComponentKey], bool]
 ) -> Application | None:
     """The Components of a ComponentGroup, which need not be of one application; None where it is not in the package."""
     for group in found.others.get("ComponentGroup", ()):
         if (group.namespace, group.name) == (namespace, name):
             named = sorted({text(one, "name") for one in items(group.value, "spec", "components")})
-            keys = [key for each in named if (key := Key(namespace, each)) in graph.components]
+            keys = [key for each in named if (key := ComponentKey(namespace, each)) in graph.components]
             tested = tuple(key.name for key in keys if is_tested(key))
             return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
     return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from krm_merge.components.draw.drawing import Drawing
 from krm_merge.components.graph.graph import Graph, build_graph
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Key, PullRequest
-from krm_merge.components.plan.model import Choices, Plan
+from krm_merge.components.konflux.model import ComponentKey, PullRequest
+from krm_merge.components.plan.model import Plan, PlanChoices
 from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.planning import Planning
 from krm_merge.forges.addresses import same_repository
@@ -32,13 +32,13 @@ def drawing_of(resource_list: ResourceList) -> Drawing | None:
     return _with_plans(graph, History(items.builds, items.pull_requests, graph.components), choices_of(config))
 
 
-def _with_plans(graph: Graph, history: History, choices: Choices) -> Drawing:
+def _with_plans(graph: Graph, history: History, choices: PlanChoices) -> Drawing:
     plans, _ = plan(graph, history, choices)
-    waiting: dict[Key, list[str]] = {}
+    waiting: dict[ComponentKey, list[str]] = {}
     for one in plans:
         for dependant in one.target.dependants:
             waiting.setdefault(dependant.key, []).append(_label(one))
-    groups: dict[str, set[Key]] = {}
+    groups: dict[str, set[ComponentKey]] = {}
     branches = Planning(graph, history, choices).choices.branches
     for key, component in graph.components.items():
         for pull_request in history.of_repository(component.repository):

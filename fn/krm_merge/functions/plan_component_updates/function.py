@@ -8,7 +8,7 @@ from krm_merge.components.graph.graph import Finding, Graph, build_graph
 from krm_merge.components.graph.incomplete_components import incomplete_components
 from krm_merge.components.graph.versions import with_versions
 from krm_merge.components.konflux.history import History
-from krm_merge.components.konflux.model import Key
+from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.konflux.reading import GROUPS
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planner import plan
@@ -89,7 +89,10 @@ def _history(items: ComponentItems, graph: Graph) -> History:
 
 
 def tell(
-    findings: Iterable[Finding], items: ComponentItems, results: Results, versions: Mapping[Key, Key] | None = None
+    findings: Iterable[Finding],
+    items: ComponentItems,
+    results: Results,
+    versions: Mapping[ComponentKey, ComponentKey] | None = None,
 ) -> None:
     """Reports findings, each at its Component; `versions` says which Component some are a version of."""
     for one in findings:

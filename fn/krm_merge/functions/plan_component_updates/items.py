@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from krm_merge.components.konflux.fields import EXPECTED_DIGEST, UnreadableError, items, text
-from krm_merge.components.konflux.model import Build, Component, Key, Nudge, PullRequest
+from krm_merge.components.konflux.model import Build, Component, ComponentKey, Nudge, PullRequest
 from krm_merge.components.konflux.reading import (
     GROUPS,
     OWN_GROUP,
@@ -46,8 +46,8 @@ _KINDS = frozenset(
 class ComponentItems:
     """The items by what they are, with what was read of them. `others` are by kind."""
 
-    components: dict[Key, Component] = field(default_factory=dict)
-    resources: dict[Key, Resource] = field(default_factory=dict)
+    components: dict[ComponentKey, Component] = field(default_factory=dict)
+    resources: dict[ComponentKey, Resource] = field(default_factory=dict)
     nudges: list[Nudge] = field(default_factory=list)
     builds: list[Build] = field(default_factory=list)
     pull_requests: list[PullRequest] = field(default_factory=list)
@@ -153,7 +153,7 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             found.others.setdefault(kind, []).append(item)
 
 
-def _warn(item: Resource, path: str, message: str, rule: str, key: Key, results: Results) -> None:
+def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey, results: Results) -> None:
     """Tells of a field that is there in vain."""
     results.warning(
         f"{item.ref}: {path}: {message}",

@@ -13,7 +13,7 @@ from krm_merge.components.konflux.reading import OWN_GROUP
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planning import Planning
 from krm_merge.components.plan.records.resources import LOCAL_CONFIG
-from krm_merge.components.plan.simulation import Part, Release, Simulation, Snapshot, World, simulate
+from krm_merge.components.plan.simulation import Release, Simulation, Snapshot, SnapshotPart, World, simulate
 from krm_merge.functions.plan_component_updates.config import choices_of
 from krm_merge.functions.plan_component_updates.items import ComponentItems
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
@@ -71,9 +71,9 @@ def _world(found: ComponentItems, planned: Sequence[Plan]) -> World:
     )
 
 
-def _parts(item: Resource) -> list[Part]:
+def _parts(item: Resource) -> list[SnapshotPart]:
     return [
-        Part(
+        SnapshotPart(
             text(one, "name"),
             text(one, "containerImage"),
             text(one, "source", "git", "url"),

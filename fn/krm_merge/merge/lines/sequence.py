@@ -13,7 +13,7 @@ Origin: TypeAlias = Literal["original", "upstream", "local"]
 
 
 @frozen
-class Run:
+class MergedRun:
     """A stretch of the result: which elements of which side. `clash` names what the sides could not agree on."""
 
     side: Origin
@@ -31,41 +31,41 @@ def merge_sequences(
     local: Sequence[Hashable],
     winner: Literal["upstream", "local"],
     with_upstream: list[Block] | None = None,
-) -> list[Run]:
+) -> list[MergedRun]:
     """The runs of the merged sequence; elements that stand in local are taken from local.
 
     Where both sides inserted at one place, the side whose run contains the other's stands, else local's run goes
     before upstream's (clash `inserted`). Where both changed the same elements, the winner's run stands (`changed`).
     """
-    runs: list[Run] = []
+    runs: list[MergedRun] = []
     o_from = u_from = l_from = 0
     for o_at, u_at, l_at, size in anchors(original, upstream, local, with_upstream):
         runs.extend(_between((original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at), winner))
         if size:
-            runs.append(Run("local", l_at, l_at + size))
+            runs.append(MergedRun("local", l_at, l_at + size))
         o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
     return [run for run in runs if run.stop > run.start or run.clash]
 
 
 def choose_in_sequences(
     original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable], chosen: ChosenSide
-) -> list[Run]:
+) -> list[MergedRun]:
     """The runs of the merged sequence with the same choice wherever the sides cannot agree."""
-    runs: list[Run] = []
+    runs: list[MergedRun] = []
     o_from = u_from = l_from = 0
     for o_at, u_at, l_at, size in anchors(original, upstream, local):
         before, theirs, ours = (original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at)
         between = _between(before, theirs, ours, "upstream")
         if any(run.clash for run in between):
-            runs_of = {"upstream": Run("upstream", u_from, u_at), "local": Run("local", l_from, l_at)}
+            runs_of = {"upstream": MergedRun("upstream", u_from, u_at), "local": MergedRun("local", l_from, l_at)}
             between = [runs_of[side] for side in chosen.split("-then-")]
             first, second = list(upstream[u_from:u_at]), list(local[l_from:l_at])
             if (chosen == "upstream-then-local" and second[: len(first)] == first) or (
                 chosen == "local-then-upstream" and second[len(second) - len(first) :] == first
             ):
                 # Chosen before: local has both already.
-                between = [Run("local", l_from, l_at)]
-        runs += [*between, Run("local", l_at, l_at + size)]
+                between = [MergedRun("local", l_from, l_at)]
+        runs += [*between, MergedRun("local", l_at, l_at + size)]
         o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
     return [run for run in runs if run.stop > run.start]
 
@@ -73,9 +73,11 @@ def choose_in_sequences(
 Stretch: TypeAlias = tuple[Sequence[Hashable], int, int]
 
 
-def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Literal["upstream", "local"]) -> list[Run]:
+def _between(
+    original: Stretch, upstream: Stretch, local: Stretch, winner: Literal["upstream", "local"]
+) -> list[MergedRun]:
     before, theirs, ours = (list(side[start:stop]) for side, start, stop in (original, upstream, local))
-    from_upstream, from_local = Run("upstream", *upstream[1:]), Run("local", *local[1:])
+    from_upstream, from_local = MergedRun("upstream", *upstream[1:]), MergedRun("local", *local[1:])
     if theirs in (ours, before):
         return [from_local]
     if ours == before:
@@ -87,12 +89,12 @@ def _between(original: Stretch, upstream: Stretch, local: Stretch, winner: Liter
         if is_between(before, ours, theirs):
             return [from_upstream]
     if before:
-        return [Run(winner, *(upstream if winner == "upstream" else local)[1:], "changed")]
+        return [MergedRun(winner, *(upstream if winner == "upstream" else local)[1:], "changed")]
     if _contains(ours, theirs):
         return [from_local]
     if _contains(theirs, ours):
         return [from_upstream]
-    return [Run("local", *local[1:], "inserted"), from_upstream]
+    return [MergedRun("local", *local[1:], "inserted"), from_upstream]
 
 
 def _contains(run: list[Hashable], part: list[Hashable]) -> bool:

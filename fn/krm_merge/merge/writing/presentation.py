@@ -26,7 +26,7 @@ from krm_merge.text.reading.reader import read
 MAX_ROUNDS = 12
 """A text that merging again still changes after so many rounds is given up for local's own, edited."""
 
-Kept: TypeAlias = tuple[tuple[Child, Comments], ...]
+KeptChildren: TypeAlias = tuple[tuple[Child, Comments], ...]
 """Children of a side and the comments that they keep, where others went with a value that lost."""
 
 
@@ -43,8 +43,8 @@ class Versions:
     local: Mapping
     decide: Decide
     fit: Callable[[str], str] = str
-    kept_upstream: Kept = ()
-    kept_locally: Kept = ()
+    kept_upstream: KeptChildren = ()
+    kept_locally: KeptChildren = ()
 
 
 class Presentation:

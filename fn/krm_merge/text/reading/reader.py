@@ -41,7 +41,7 @@ with patterns_compiled_when_used():
     from yaml.reader import ReaderError
 
 # The stubs know neither the C parser's events nor that these always have marks.
-Event: TypeAlias = Any
+ParserEvent: TypeAlias = Any
 
 MAX_DEPTH = 128
 """Nesting deeper than this, aliases written out, is refused: the deepest real schemas stay below 100."""
@@ -113,7 +113,7 @@ def check_events(text: str, limit: int = MAX_DEPTH + LEVELS_AROUND) -> None:
             depth -= 1
 
 
-def events(text: str) -> Iterator[Event]:
+def events(text: str) -> Iterator[ParserEvent]:
     """The libyaml events of a text. Raises TextError."""
     with _parser(text) as parser:
         while (event := parser.get_event()) is not None:
@@ -246,7 +246,7 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
             above.height = max(above.height, height)
 
 
-def _collection(source: Source, event: Event) -> Mapping | Sequence:
+def _collection(source: Source, event: ParserEvent) -> Mapping | Sequence:
     if event.tag is not None:
         _check_tag(event)
     kind = Mapping if type(event) is MappingStartEvent else Sequence
@@ -254,7 +254,7 @@ def _collection(source: Source, event: Event) -> Mapping | Sequence:
     return kind(source, start, end, bool(event.flow_style), [], event.tag, event.anchor)
 
 
-def _target(event: Event, anchors: dict[str, Node], stack: list[_Open]) -> Node:
+def _target(event: ParserEvent, anchors: dict[str, Node], stack: list[_Open]) -> Node:
     target = anchors.get(event.anchor)
     if target is None:
         raise _mark_error(event, f"the alias *{quoted(event.anchor)} has no anchor before it")
@@ -317,11 +317,11 @@ def _below(nodes: list[Node]) -> Iterator[Node]:
                 yield entry.value
 
 
-def _check_tag(event: Event) -> None:
+def _check_tag(event: ParserEvent) -> None:
     tag = event.tag
     if tag != "!" and tag not in CORE_TAGS:
         raise _mark_error(event, f"the tag {quoted(tag)} is not a plain YAML type; Kubernetes has no such values")
 
 
-def _mark_error(event: Event, problem: str) -> TextError:
+def _mark_error(event: ParserEvent, problem: str) -> TextError:
     return TextError(problem, event.start_mark.line + 1, event.start_mark.column + 1)

@@ -27,7 +27,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class PlannedEdit:
     """Digests of a component to be replaced in the files of a directory. `known` holds the new one, too."""
 
     component: str
@@ -63,7 +63,7 @@ class RecordedPlan:
     description: str
     actions: frozenset[str]
     copies: tuple[Copy, ...]
-    edits: tuple[Edit, ...]
+    edits: tuple[PlannedEdit, ...]
     policy: DigestPolicy = field(default_factory=DigestPolicy)
     dependants: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
     components = fields.maps("spec", "components")
     if not components:
         fields.wrong("at least one Component is expected", "spec", "components")
-    copies, edits = list[Copy](), list[Edit]()
+    copies, edits = list[Copy](), list[PlannedEdit]()
     for one in fields.maps("spec", "commits"):
         if _one_of(fields, ("synthetic", "digest"), *one, "kind") == "synthetic":
             copies.append(_copy(fields, one))
@@ -131,10 +131,10 @@ def _copy(fields: Fields, at: Place) -> Copy:
     )
 
 
-def _edit(fields: Fields, at: Place) -> Edit:
+def _edit(fields: Fields, at: Place) -> PlannedEdit:
     fields.needed(*at, "to")
     new = fields.digest(*at, "to")
-    return Edit(
+    return PlannedEdit(
         fields.needed(*at, "component"),
         fields.texts(*at, "repositories") or (),
         ImageIdentity(
