@@ -319,7 +319,7 @@ def _new(
 
 
 def _resources_after(directory: Path, documents: dict[str, Documents], changes: Changes) -> list[Resource]:
-    """The resources of the package as they will be written (T12)."""
+    """The resources of the package as they will be written (P9)."""
     written = {path: file for path, file in changes.items() if file is not None}
     kept = {path: one for path, one in documents.items() if path not in changes}
     after = kept | {path: Documents(str(directory / path), file, path) for path, file in written.items()}
