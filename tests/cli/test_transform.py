@@ -758,7 +758,7 @@ def test_options_for_all_and_for_one(place: Place) -> None:
 
 
 FLAG_ERRORS = [
-    (["--optional-flags", "{"], "no JSON; a JSON map of texts is expected"),
+    (["--optional-flags", '{"a":'], "no JSON at line 1, column 6; a JSON map of texts is expected"),
     (["--optional-flags", '["a"]'], "a JSON map of texts is expected"),
     (["--optional-flags", "null"], "a JSON map of texts is expected"),
     (["--optional-flags", '{"a": 1}'], "a JSON map of texts is expected"),
