@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from krm_merge.packages.files.directory import Directory
+from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.write import write_tree
 from krm_merge.temporary import temporary_directory
 
 
@@ -41,9 +44,27 @@ def test_those_of_others_stay(around: Path) -> None:
     (around / "krm-merge-of-somebody").mkdir()
     (around / "target").mkdir()
     (around / "target" / "file").write_text("text\n")
-    (around / ".krm-merge-temporary-link").symlink_to(around / "target")
+    (around / ".temporary-link.krm-merge").symlink_to(around / "target")
     with temporary_directory() as first, temporary_directory() as second:
         assert first.is_dir()
         assert first != second
     assert (around / "krm-merge-of-somebody").is_dir()
     assert (around / "target" / "file").is_file()
+
+
+def test_a_new_package_removes_what_was_left_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `merge -o` leaves it, which writes beside its target."""
+    around = tmp_path / "packages"
+    tree = {"a.yaml": File(b"a: 1\n"), "b/c.yaml": File(b"c: 1\n")}
+    child = os.fork()
+    if child == 0:
+        monkeypatch.setattr("os.replace", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+        write_tree(around / "new", tree)
+        os._exit(1)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    [left] = around.iterdir()
+    assert not dict(Directory(around))
+    write_tree(around / "new", tree)
+    assert not left.exists()
+    assert [place.name for place in around.iterdir()] == ["new"]
+    assert dict(Directory(around / "new")) == tree

@@ -10,14 +10,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_PREFIX = ".krm-merge-temporary-"
+# No package has a folder of such a name.
+_PREFIX, _SUFFIX = ".temporary-", ".krm-merge"
 
 
 @contextmanager
-def temporary_directory() -> Iterator[Path]:
-    """A new directory for us alone, which is gone afterwards. Raises OSError."""
-    _remove_abandoned(Path(tempfile.gettempdir()))
-    directory, lock = _locked()
+def temporary_directory(around: Path | None = None) -> Iterator[Path]:
+    """A new directory for us alone, which is gone afterwards: in `around`, or where the system has such ones.
+
+    Raises OSError.
+    """
+    around = around or Path(tempfile.gettempdir())
+    _remove_abandoned(around)
+    directory, lock = _locked(around)
     try:
         yield directory
     finally:
@@ -25,10 +30,10 @@ def temporary_directory() -> Iterator[Path]:
         os.close(lock)
 
 
-def _locked() -> tuple[Path, int]:
+def _locked(around: Path) -> tuple[Path, int]:
     """A new directory, and the handle that holds its lock: a directory without lock is nobody's."""
     while True:
-        directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        directory = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=around))
         lock = os.open(directory, os.O_RDONLY)
         fcntl.flock(lock, fcntl.LOCK_EX)
         with suppress(FileNotFoundError):
@@ -40,7 +45,7 @@ def _locked() -> tuple[Path, int]:
 
 def _remove_abandoned(around: Path) -> None:
     """Removes our user's directories whose process has ended: its locks ended with it."""
-    for directory in around.glob(f"{_PREFIX}*"):
+    for directory in around.glob(f"{_PREFIX}*{_SUFFIX}"):
         with suppress(OSError):
             lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:

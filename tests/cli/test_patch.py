@@ -332,6 +332,19 @@ def test_two_resources_of_one_identity_are_refused(place: Place) -> None:
     assert place.read("maps.yaml") == both
 
 
+def test_references_that_a_rename_leaves_behind_are_a_warning(place: Place) -> None:
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{envFrom: [{configMapRef: {name: a}}]}]}\n"
+    )
+    rename = "[{op: replace, path: /metadata/name, value: b}]"
+    place.write(**{"all.yaml": OBJECT % "{x: y}" + "---\n" + pod, "patch.yaml": rename})
+    _, err = place.run("apply", "all.yaml", "patch.yaml", "--allow-name-change")
+    assert (
+        "warning all.yaml: ConfigMap a: patch.yaml makes it ConfigMap b, but the package still refers to ConfigMap a: "
+        "Pod b in spec.containers[0].envFrom[0].configMapRef.name; change these fields, too\n"
+    ) in err
+
+
 @pytest.mark.parametrize(
     ("patch", "path"),
     [

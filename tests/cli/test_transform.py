@@ -252,13 +252,52 @@ def test_two_resources_of_one_identity_are_refused(place: Place, file: str) -> N
     resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
     a, b = resource.replace("NAME", "a"), resource.replace("NAME", "b")
     place.write(**{"pkg/a.yaml": a, "pkg/b.yaml": ""} | {file: a + "---\n" + b if file == "pkg/a.yaml" else b})
-    config = "apiVersion: fn.kpt.dev/v1alpha1\nkind: TransformResources\nmetadata: {name: t}\nplugins:\n"
-    rename = "- name: renames\n  patches: [{target: {name: b}, ops: [{op: replace, path: /metadata/name, value: a}]}]\n"
-    place.write(**{"config.yaml": config + rename})
+    place.write(**{"config.yaml": RENAMES})
     before = place.files("pkg")
     _, err = place.run("pkg", "--config", "config.yaml", code=1)
     assert "ConfigMap b: renames makes it ConfigMap a, which would be there 2 times" in err
     assert place.files("pkg") == before
+
+
+RENAMES = """\
+apiVersion: fn.kpt.dev/v1alpha1
+kind: TransformResources
+metadata: {name: t}
+plugins:
+- name: renames
+  patches: [{target: {name: b}, ops: [{op: replace, path: /metadata/name, value: a}]}]
+"""
+
+
+@pytest.mark.parametrize("how", [(), ("--dry-run",)])
+def test_crane_files_make_no_two_resources_of_one_identity(place: Place, how: tuple[str, ...]) -> None:
+    """T12: the patches are refused as the edits would be."""
+    resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
+    place.write(**{f"pkg/{name}.yaml": resource.replace("NAME", name) for name in "ab"}, **{"config.yaml": RENAMES})
+    _, err = place.run("pkg", "--config", "config.yaml", "--transform-dir", "out", *how, code=1)
+    assert "ConfigMap b: renames makes it ConfigMap a, which would be there 2 times (in a.yaml and b.yaml)" in err
+    assert not (place.directory / "out").exists()
+
+
+def test_crane_files_may_take_the_identity_of_what_is_whited_out(place: Place) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\n"
+    owned = pod.replace("NAME", "a, ownerReferences: [{kind: ReplicaSet, name: r}]")
+    place.write(**{"pkg/a.yaml": owned, "pkg/b.yaml": pod.replace("NAME", "b")})
+    place.write(**{"config.yaml": RENAMES + "- builtin: kubernetes\n"})
+    place.run("pkg", "--config", "config.yaml", "--transform-dir", "out")
+    assert {"out/" + transform_path("b.yaml"), "out/" + whiteout_path("a.yaml")} <= place.files(".").keys()
+
+
+@pytest.mark.parametrize("how", [(), ("--transform-dir", "out")])
+def test_references_that_a_plugin_leaves_behind_are_a_warning(place: Place, how: tuple[str, ...]) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [], serviceAccountName: b}\n"
+    account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: b}\n"
+    place.write(**{"pkg/a.yaml": account, "pkg/pod.yaml": pod, "config.yaml": RENAMES})
+    _, err = place.run("pkg", "--config", "config.yaml", *how)
+    assert (
+        "warning a.yaml: ServiceAccount b: renames makes it ServiceAccount a, but the package still refers to "
+        "ServiceAccount b: Pod p in spec.serviceAccountName; change these fields, too\n"
+    ) in err
 
 
 DOCUMENTS = f"# licence\n\n{WEB}---\n# names\n{DNS}---\n# nothing\n---\n{CLAIM}"
@@ -719,7 +758,7 @@ def test_options_for_all_and_for_one(place: Place) -> None:
 
 
 FLAG_ERRORS = [
-    (["--optional-flags", "{"], "no JSON; a JSON map of texts is expected"),
+    (["--optional-flags", '{"a":'], "no JSON at line 1, column 6; a JSON map of texts is expected"),
     (["--optional-flags", '["a"]'], "a JSON map of texts is expected"),
     (["--optional-flags", "null"], "a JSON map of texts is expected"),
     (["--optional-flags", '{"a": 1}'], "a JSON map of texts is expected"),

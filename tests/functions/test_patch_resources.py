@@ -977,6 +977,16 @@ def test_errors_of_json_patches_name_the_field() -> None:
     assert '"path": "/spec/template/spec/containers/7/image"' in error["message"]
 
 
+@pytest.mark.parametrize(
+    "operation", ["{op: replace, path: /data/b/c, value: d}", "{op: test, path: /data/a, value: b}"]
+)
+def test_errors_of_json_patches_quote_little_of_the_document(operation: str) -> None:
+    long = OTHER.replace("{a:   'b'}", "{a: " + "x" * 5000 + "}")
+    (error,) = refused([long], {"target": {"kind": "ConfigMap"}, "patch": f"[{operation}]"})
+    assert "xxx" in error
+    assert len(error) < 400
+
+
 def test_a_name_that_another_resource_gives_up_is_free() -> None:
     items = [DEPLOYMENT, DEPLOYMENT.replace("name: web", "name: new")]
     options = {"options": {"allowNameChange": True}}

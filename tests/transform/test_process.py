@@ -276,18 +276,22 @@ def test_children_that_end_with_their_plugin_are_none_left(programs: Programs) -
         (["""echo '{"version": "v2"}'"""], "the response has version v2; v1 is expected"),
         (["""echo '{"isWhiteOut": 1}'"""], "isWhiteOut of the response is neither true nor false"),
         (["""echo '{"patches": {}}'"""], "patches and newResources of the response are lists"),
-        (["""echo '{"patches": [1]}'"""], "patches of the response: an operation is a map with op and path"),
-        (["""echo '{"patches": [{"op": "remove"}]}'"""], "patches of the response: remove without path"),
+        (["""echo '{"patches": [1]}'"""], "patches[0] of the response: an operation is a map with op and path"),
+        (["""echo '{"patches": [{"op": "remove"}]}'"""], "patches[0] of the response: remove without path"),
         (
             ["""echo '{"patches": [{"op": "drop", "path": ""}]}'"""],
-            "patches of the response: op is drop; known are add, remove, replace, move, copy, test",
+            "patches[0] of the response: op is drop; known are add, remove, replace, move, copy, test",
         ),
-        (["""echo '{"patches": [{"op": "add", "path": "/x"}]}'"""], "patches of the response: add without value"),
+        (["""echo '{"patches": [{"op": "add", "path": "/x"}]}'"""], "patches[0] of the response: add without value"),
         (
             ["""echo '{"patches": [{"op": "remove", "path": "x"}]}'"""],
-            "patches of the response: the path 'x' is no JSON pointer: it begins with /",
+            "patches[0] of the response: the path 'x' is no JSON pointer: it begins with /",
         ),
-        (["""echo '{"newResources": [1]}'"""], "a new resource of the response is no map"),
+        (
+            ["""echo '{"patches": [{"op": "remove", "path": "/x"}, {"op": "add", "path": "/x"}]}'"""],
+            "patches[1] of the response: add without value",
+        ),
+        (["""echo '{"newResources": [1]}'"""], "newResources[0] of the response is no map"),
     ],
 )
 def test_what_a_program_does_wrong_is_told(lines: list[str], problem: str, programs: Programs) -> None:

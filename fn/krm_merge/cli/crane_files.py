@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Mapping as Fields
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,11 +16,13 @@ from krm_merge.cli.show import opened_journal
 from krm_merge.functions.transform_resources.bookkeeping import patch_of
 from krm_merge.functions.transform_resources.new_resources import New
 from krm_merge.functions.transform_resources.transforming import Transformer
+from krm_merge.krm.resource import Resource
 from krm_merge.packages.files.directory import PackageError, read_file, reason
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
 from krm_merge.text.document import written
-from krm_merge.text.reading.values import Object
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import Object, from_value
 from krm_merge.transform.layout import (
     ignored_operations,
     ignored_path,
@@ -35,17 +38,19 @@ _MADE_FOR = "# Added by krm-merge transform for "
 class CraneFiles:
     """Files to be written, None for those of an earlier run that must go: what stands, and what was ignored.
 
-    `sources` are the files whose resources were transformed.
+    `sources` are the files whose resources were transformed, `outcome` the resources that patches and new files make.
     """
 
     sources: Collection[str]
+    outcome: list[Resource] = field(default_factory=list)
     kept: dict[str, bytes | None] = field(default_factory=dict)
     ignored: dict[str, bytes | None] = field(default_factory=dict)
 
-    def add_new(self, added: Mapping[str, Sequence[New]]) -> None:
+    def add_new(self, added: Fields[str, Sequence[New]]) -> None:
         """Adds new resources, by the files that they would have in place."""
         for path, new in added.items():
             texts = "---\n".join(written(one.tree) for one in new)
+            self.outcome += [Resource.from_tree(one.tree, path) for one in new]
             made_for = sorted({one.created.file or "" for one in new})
             self.kept[new_path(path)] = f"{_MADE_FOR}{json.dumps(made_for)}\n{texts}".encode()
 
@@ -94,7 +99,7 @@ class CraneFiles:
 class _Place:
     """A directory that is written to, with its files as they are and shall be. Raises PackageError."""
 
-    def __init__(self, directory: Path, wanted: Mapping[str, bytes | None]) -> None:
+    def __init__(self, directory: Path, wanted: Fields[str, bytes | None]) -> None:
         self.directory = directory
         there = {path: _file_at(directory / path) for path in wanted}
         self.before = {path: file for path, file in there.items() if file is not None}
@@ -146,7 +151,7 @@ def _file_at(place: Path) -> File | None:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
 
 
-def crane_files(documents: Mapping[str, Documents], transformer: Transformer) -> CraneFiles:
+def crane_files(documents: Fields[str, Documents], transformer: Transformer) -> CraneFiles:
     """Patches and whiteouts of the resources, and what was ignored.
 
     Raises PackageError for a file of several resources: there is one patch file for each file.
@@ -162,6 +167,7 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
                     # No plugin is shown it any more, as it became local-config.
                     files.kept |= dict.fromkeys((whiteout_path(path), transform_path(path)))
                     files.ignored[ignored_path(path)] = None
+                files.outcome.append(item)
                 continue
             settlement, whiteouts = decided.outcome.settlement, decided.outcome.whiteouts
             if whiteouts:
@@ -169,6 +175,8 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
             decided.tell.losses(settlement)
             if settlement.operations:
                 decided.tell.applied(settlement)
+            if not whiteouts:
+                files.outcome.append(_with_value(item, settlement.value))
             files.kept[whiteout_path(path)] = b"" if whiteouts else None
             patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
             files.kept[transform_path(path)] = None if whiteouts else _json(patch)
@@ -176,6 +184,12 @@ def crane_files(documents: Mapping[str, Documents], transformer: Transformer) ->
             lost += (one.operation for one in decided.meddling if one.whole)
             files.ignored[ignored_path(path)] = _json(ignored_operations(lost)) if lost else None
     return files
+
+
+def _with_value(item: Resource, value: Object) -> Resource:
+    root = from_value(value)
+    assert isinstance(root, Mapping)
+    return Resource.from_tree(root, item.file, item.index)
 
 
 def _json(value: Sequence[Object]) -> bytes:

@@ -1,39 +1,35 @@
-"""No two resources of one identity come out of patches and plugins (P9)."""
+"""What patches and plugins may do to identities (P9): no two resources of one, and no reference left behind unseen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from krm_merge.functions.renames import Renamed
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
-from krm_merge.krm.selector import TargetNames
-from krm_merge.text.reading.values import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Renamed:
-    """A resource that got another identity: what it was, as results name it, what it is now, and who did it."""
+def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], results: Results) -> None:
+    """Reports what is wrong with the new identities among the items as they are now.
 
-    was: str
-    identity: Identity
-    by: str
-
-
-def renamed(was: str, before: dict[str, Value], after: dict[str, Value], by: str) -> Renamed | None:
-    """What `by` made of the identity of an object; None where it is the same, or has no name."""
-    now = TargetNames.of(after).identity
-    return Renamed(was, now, by) if now.name and now != TargetNames.of(before).identity else None
-
-
-def report_doubles(items: Sequence[Resource], changes: Iterable[Renamed], results: Results) -> None:
-    """Reports an error for each renamed resource whose new identity another one of the items has, too."""
-    found: dict[Identity, list[Renamed]] = {}
-    for change in changes:
-        found.setdefault(change.identity, []).append(change)
+    One that another item has, too, is an error; fields that still name the old one are a warning.
+    """
+    found = list(changes)
     if not found:
         return
+    _report_renames(items, found, results)
+    if not results.errors:
+        # Few patches rename.
+        from krm_merge.functions.left_references import report_left_references
+
+        report_left_references(items, found, results)
+
+
+def _report_renames(items: Sequence[Resource], changes: Sequence[Renamed], results: Results) -> None:
+    found: dict[Identity, list[Renamed]] = {}
+    for change in changes:
+        found.setdefault(change.new, []).append(change)
     held: dict[Identity, list[Resource]] = {}
     for item in items:
         identity = _identity_of(item)

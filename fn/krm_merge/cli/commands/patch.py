@@ -12,7 +12,7 @@ from krm_merge.cli.documents import Documents
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.options import gathered, quiet
 from krm_merge.cli.show import show_results
-from krm_merge.functions.one_identity import report_doubles
+from krm_merge.functions.one_identity import report_renames
 from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, labelled
 from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, is_list, report
 from krm_merge.harmless import quoted
@@ -121,7 +121,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
         raise RefusedError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
     if changes := [change for tally in patcher.tallies for change in tally.renamed]:
         # P9: as what is written has them.
-        report_doubles(Documents(_named(file), after, _named(file)).resources, changes, patcher.results)
+        report_renames(Documents(_named(file), after, _named(file)).resources, changes, patcher.results)
     for at, job in enumerate(jobs):
         report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
     show_results(patcher.results, quiet=options.quiet)

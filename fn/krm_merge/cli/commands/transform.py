@@ -19,7 +19,7 @@ from krm_merge.cli.crane_files import crane_files
 from krm_merge.cli.documents import Documents, configured, with_document
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.show import as_json, opened_journal, say, show_results, summary
-from krm_merge.functions.one_identity import report_doubles
+from krm_merge.functions.one_identity import report_renames
 from krm_merge.functions.transform_resources.config import (
     Transformation,
     TransformSettings,
@@ -159,9 +159,12 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
             if options.transform_dir is None:
                 changes = _changes(edited, new, tree)
                 if told.renamed and not results.errors:
-                    report_doubles(_resources_after(directory, documents, changes), told.renamed, results)
-            elif not results.errors and not options.dry_run:
+                    report_renames(_resources_after(directory, documents, changes), told.renamed, results)
+            else:
                 patches.add_new(new)
+                if not results.errors:
+                    report_renames(patches.outcome, told.renamed, results)
+            if options.transform_dir is not None and not results.errors and not options.dry_run:
                 patches.write(options.transform_dir, options.ignored_patches_dir, journal)
             if options.with_diff and options.form == "text" and not results.errors:
                 show_diff(tree, changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.functions.edit_items import edit_items
-from krm_merge.functions.one_identity import report_doubles
+from krm_merge.functions.one_identity import report_renames
 from krm_merge.functions.patch_resources.jobs import read_jobs
 from krm_merge.functions.patch_resources.patching import Patcher, report
 from krm_merge.functions.shapes import definitions_of
@@ -22,6 +22,6 @@ def patch_resources(resource_list: ResourceList) -> None:
     parts = edit_items(resource_list, lambda: Patcher(config, definitions))
     if results.errors:
         return
-    report_doubles(resource_list.items, (one for part in parts for tally in part for one in tally.renamed), results)
+    report_renames(resource_list.items, (one for part in parts for tally in part for one in tally.renamed), results)
     for at, job in enumerate(config.jobs):
         report(results, job, [tallies[at] for tallies in parts], "functionConfig: ")

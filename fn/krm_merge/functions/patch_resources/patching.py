@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
-from krm_merge.functions.one_identity import Renamed, renamed
 from krm_merge.functions.patch_resources.jobs import Jobs, PatchJob
 from krm_merge.functions.patch_resources.patched_identity import kept_fields, with_identity
 from krm_merge.functions.patch_resources.problems import told
+from krm_merge.functions.renames import Renamed, renamed
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import flaw_of

@@ -129,6 +129,8 @@ def options_of_crane(text: str) -> dict[str, str]:
     """The options in a JSON map of texts, names in lower case as crane has them. Raises ValueError."""
     try:
         pairs = json.loads(text, object_pairs_hook=_Pairs) if text.strip() else _Pairs()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"no JSON at line {error.lineno}, column {error.colno}; {_OPTIONS}") from None
     except ValueError:
         raise ValueError(f"no JSON; {_OPTIONS}") from None
     if not isinstance(pairs, _Pairs) or not all(isinstance(value, str) for _, value in pairs):

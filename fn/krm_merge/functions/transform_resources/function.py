@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from krm_merge.functions.edit_items import edit_items
-from krm_merge.functions.one_identity import report_doubles
+from krm_merge.functions.one_identity import report_renames
 from krm_merge.functions.shapes import definitions_of
 from krm_merge.functions.transform_resources.config import read_transformation
 from krm_merge.functions.transform_resources.new_resources import add_new
@@ -40,7 +40,7 @@ def transform_resources(resource_list: ResourceList) -> None:
         add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict)
     if not results.errors:
         renames = (one for summary in summaries for one in summary.renamed)
-        report_doubles(resource_list.items, renames, results)
+        report_renames(resource_list.items, renames, results)
     if not results.errors:
         tell_idle(runner, summaries, results)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
-from krm_merge.functions.one_identity import Renamed, renamed
+from krm_merge.functions.renames import Renamed, renamed
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.functions.transform_resources.bookkeeping import (
     Meddling,
@@ -128,14 +128,17 @@ class Transformer:
         tell = Teller(self.results, item, self._choices.on_conflict)
         meddling = set_apart(outcome.settlement, shown)
         tell.bookkeeping(meddling, annotations_of(before))
+        plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
         if problem := _flaw(outcome.settlement.value, shown):
-            self._fail(", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch)), problem, item)
+            self._fail(plugins, problem, item)
             return None
         for new in outcome.new_resources:
             resource = without_bookkeeping(new.resource)
             self._summary.created.append(Created(new.plugin, new.declared, resource, item.ref, item.file, annotations))
         if outcome.whiteouts:
             self._summary.whited_out.add(key_of(item))
+        elif change := renamed(str(item.ref), before, outcome.settlement.value, plugins):
+            self._summary.renamed.append(change)
         return DecidedTransform(before, outcome, meddling, keys_at, tell)
 
     def edit(self, item: Resource) -> ItemFate:
@@ -153,9 +156,6 @@ class Transformer:
         if same(after, without_bookkeeping(before)):
             return SAME
         self._check_second_run(after, decided)
-        plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
-        if change := renamed(str(item.ref), before, after, plugins):
-            self._summary.renamed.append(change)
         item.change(before, with_bookkeeping(after, before), decided.keys_of)
         tell.applied(outcome.settlement)
         return CHANGED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.files.written import note
+from krm_merge.temporary import temporary_directory
 
 STAGED = ".krm-merge"
 """The ending of the name under which a new content is prepared beside its file; no package has such files."""
@@ -98,8 +98,8 @@ def write_tree(place: Path, tree: Tree) -> None:
             raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
         # Half a package shall not stand there.
         place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as staged:
-            whole = Path(staged, "package")
+        with temporary_directory(place.parent) as staged:
+            whole = staged / "package"
             whole.mkdir()
             for path, file in tree.items():
                 write_new(whole / path, file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from krm_merge.harmless import LONGEST_QUOTE
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.limits import COPIED_NODES
 from krm_merge.patch.model.errors import PatchError, shown
@@ -103,4 +104,8 @@ def _field_path(pointer: Value) -> FieldPath:
 
 def _in_words(error: Exception) -> str:
     text = str(error).rstrip(".")
+    if len(text) > LONGEST_QUOTE:
+        # What the library quotes of the document may be at either end.
+        half = LONGEST_QUOTE // 2
+        text = f"{text[:half]}...{text[-half:]}"
     return text[:1].lower() + text[1:] if text else type(error).__name__

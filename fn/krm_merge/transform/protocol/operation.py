@@ -41,7 +41,7 @@ class Operation:
             raise OperationError("an operation is a map with op and path")
         kind = next((known for known in KINDS if known == value.get("op")), None)
         if kind is None:
-            raise OperationError(f"op is {value.get('op', 'missing')}; known are {', '.join(KINDS)}")
+            raise OperationError(f"op is {quoted(str(value.get('op', 'missing')))}; known are {', '.join(KINDS)}")
         if kind in _WITH_VALUE and "value" not in value:
             raise OperationError(f"{kind} without value")
         source = _pointer(value, "from") if kind in _WITH_SOURCE else ()

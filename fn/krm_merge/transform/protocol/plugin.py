@@ -96,14 +96,18 @@ class Response:
             raise PluginError("isWhiteOut of the response is neither true nor false")
         if not isinstance(patches, list | None) or not isinstance(created, list | None):
             raise PluginError("patches and newResources of the response are lists")
-        try:
-            operations = tuple(Operation.read(operation) for operation in patches or ())
-        except OperationError as error:
-            raise PluginError(f"patches of the response: {error}") from None
-        resources = tuple(resource for resource in created or () if isinstance(resource, dict))
-        if len(resources) < len(created or ()):
-            raise PluginError("a new resource of the response is no map")
-        return cls(cls.of(*operations).patches, bool(whiteout), new_resources=resources)
+        operations = []
+        for at, operation in enumerate(patches or ()):
+            try:
+                operations.append(Operation.read(operation))
+            except OperationError as error:
+                raise PluginError(f"patches[{at}] of the response: {error}") from None
+        resources = []
+        for at, resource in enumerate(created or ()):
+            if not isinstance(resource, dict):
+                raise PluginError(f"newResources[{at}] of the response is no map")
+            resources.append(resource)
+        return cls(cls.of(*operations).patches, bool(whiteout), new_resources=tuple(resources))
 
     def to_value(self) -> Object:
         """The JSON form; what is empty is left out."""

@@ -1,0 +1,189 @@
+"""Fields that name another resource. Source: the Kubernetes API reference 1.32, and Gateway API v1.
+
+Most are a name alone (`secretName`); maps such as `scaleTargetRef` hold kind, group or namespace beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from krm_merge.krm.fieldpath import FieldPath, Step
+from krm_merge.text.reading.values import Object, Value
+
+
+class Reference(NamedTuple):
+    """What a field names. `group` is None and `namespace` is '' where the resource leaves them open."""
+
+    path: FieldPath
+    group: str | None
+    kind: str
+    namespace: str
+    name: str
+
+
+class _Kind(NamedTuple):
+    """What a field names where nothing beside it says more. Without a kind, only what is beside it counts."""
+
+    kind: str
+    group: str = ""
+
+
+_CONFIG_MAP, _SECRET, _SERVICE = _Kind("ConfigMap"), _Kind("Secret"), _Kind("Service")
+_ACCOUNT, _CLAIM, _VOLUME = _Kind("ServiceAccount"), _Kind("PersistentVolumeClaim"), _Kind("PersistentVolume")
+_STORAGE_CLASS = _Kind("StorageClass", "storage.k8s.io")
+_INGRESS_CLASS = _Kind("IngressClass", "networking.k8s.io")
+_GATEWAY = _Kind("Gateway", "gateway.networking.k8s.io")
+_NAMED_THERE = _Kind("")
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_ITEMS = "*"
+
+_POD = {
+    "serviceAccountName": _ACCOUNT,
+    "serviceAccount": _ACCOUNT,
+    "imagePullSecrets.*.name": _SECRET,
+    "priorityClassName": _Kind("PriorityClass", "scheduling.k8s.io"),
+    "runtimeClassName": _Kind("RuntimeClass", "node.k8s.io"),
+    "volumes.*.configMap.name": _CONFIG_MAP,
+    "volumes.*.secret.secretName": _SECRET,
+    "volumes.*.persistentVolumeClaim.claimName": _CLAIM,
+    "volumes.*.projected.sources.*.configMap.name": _CONFIG_MAP,
+    "volumes.*.projected.sources.*.secret.name": _SECRET,
+    "volumes.*.csi.nodePublishSecretRef.name": _SECRET,
+    **{
+        f"{containers}.*.{field}": kind
+        for containers in _CONTAINERS
+        for field, kind in (
+            ("env.*.valueFrom.configMapKeyRef.name", _CONFIG_MAP),
+            ("env.*.valueFrom.secretKeyRef.name", _SECRET),
+            ("envFrom.*.configMapRef.name", _CONFIG_MAP),
+            ("envFrom.*.secretRef.name", _SECRET),
+        )
+    },
+}
+_BINDING = {
+    "roleRef.name": _Kind("", "rbac.authorization.k8s.io"),
+    "subjects.*.name": _NAMED_THERE,
+}
+_WEBHOOKS = {"webhooks.*.clientConfig.service.name": _SERVICE}
+_ROUTE = {"spec.parentRefs.*.name": _GATEWAY, "spec.rules.*.backendRefs.*.name": _SERVICE}
+_OF_KIND = {
+    "StatefulSet": {
+        "spec.serviceName": _SERVICE,
+        "spec.volumeClaimTemplates.*.spec.storageClassName": _STORAGE_CLASS,
+    },
+    "ServiceAccount": {"secrets.*.name": _SECRET, "imagePullSecrets.*.name": _SECRET},
+    "RoleBinding": _BINDING,
+    "ClusterRoleBinding": _BINDING,
+    "HorizontalPodAutoscaler": {"spec.scaleTargetRef.name": _NAMED_THERE},
+    "VerticalPodAutoscaler": {"spec.targetRef.name": _NAMED_THERE},
+    "Ingress": {
+        "spec.ingressClassName": _INGRESS_CLASS,
+        "spec.defaultBackend.service.name": _SERVICE,
+        "spec.rules.*.http.paths.*.backend.service.name": _SERVICE,
+        "spec.tls.*.secretName": _SECRET,
+    },
+    "PersistentVolumeClaim": {"spec.volumeName": _VOLUME, "spec.storageClassName": _STORAGE_CLASS},
+    "PersistentVolume": {"spec.claimRef.name": _CLAIM, "spec.storageClassName": _STORAGE_CLASS},
+    "ValidatingWebhookConfiguration": _WEBHOOKS,
+    "MutatingWebhookConfiguration": _WEBHOOKS,
+    "CustomResourceDefinition": {"spec.conversion.webhook.clientConfig.service.name": _SERVICE},
+    "APIService": {"spec.service.name": _SERVICE},
+    "Gateway": {"spec.listeners.*.tls.certificateRefs.*.name": _SECRET},
+    "HTTPRoute": _ROUTE,
+    "GRPCRoute": _ROUTE,
+    "TLSRoute": _ROUTE,
+    "TCPRoute": _ROUTE,
+}
+# `resourceNames` of a role name what its `resources` are.
+_RESOURCES = {
+    "configmaps": _CONFIG_MAP,
+    "secrets": _SECRET,
+    "services": _SERVICE,
+    "serviceaccounts": _ACCOUNT,
+    "persistentvolumeclaims": _CLAIM,
+}
+
+
+def references_in(value: Object) -> Iterator[Reference]:
+    """The fields of an object that name other resources, as far as the table knows them."""
+    metadata = value.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    own = namespace if isinstance(namespace, str) else ""
+    if own:
+        yield Reference(("metadata", "namespace"), "", "Namespace", "", own)
+    kind = value.get("kind")
+    if isinstance(kind, str):
+        yield from _found(value, _OF_KIND.get(kind, {}), (), own)
+        if kind in ("Role", "ClusterRole"):
+            yield from _names_in_rules(value, own)
+    for path, pod in _pods(value):
+        yield from _found(pod, _POD, path, own)
+
+
+def _pods(value: Object) -> Iterator[tuple[FieldPath, Object]]:
+    """The specs of pods, wherever a workload or a custom resource has them."""
+    pending: list[tuple[FieldPath, Value]] = [((), value)]
+    while pending:
+        path, found = pending.pop()
+        if isinstance(found, dict):
+            if isinstance(found.get("containers"), list):
+                yield path, found
+            else:
+                pending += [((*path, name), inner) for name, inner in found.items()]
+        elif isinstance(found, list):
+            pending += [((*path, _step(at, inner)), inner) for at, inner in enumerate(found)]
+
+
+def _found(value: Object, fields: dict[str, _Kind], at: FieldPath, own: str) -> Iterator[Reference]:
+    for field, default in fields.items():
+        *above, last = field.split(".")
+        for path, holder in _holders(value, above, at):
+            name = holder.get(last)
+            if not isinstance(name, str) or not name:
+                continue
+            # The holder of a plain field has none of these.
+            kind, namespace = _text(holder, "kind") or default.kind, _text(holder, "namespace") or own
+            if kind:
+                yield Reference((*path, last), _group_of(holder, default), kind, namespace, name)
+
+
+def _group_of(holder: Object, default: _Kind) -> str | None:
+    if "apiVersion" in holder:
+        return _text(holder, "apiVersion").rpartition("/")[0]
+    for name in ("apiGroup", "group"):
+        if name in holder:
+            return _text(holder, name)
+    return default.group if default.kind or default.group else None
+
+
+def _holders(value: Value, steps: list[str], path: FieldPath) -> Iterator[tuple[FieldPath, Object]]:
+    if not steps:
+        if isinstance(value, dict):
+            yield path, value
+    elif steps[0] == _ITEMS:
+        for at, inner in enumerate(value if isinstance(value, list) else ()):
+            yield from _holders(inner, steps[1:], (*path, _step(at, inner)))
+    elif isinstance(value, dict) and steps[0] in value:
+        yield from _holders(value[steps[0]], steps[1:], (*path, steps[0]))
+
+
+def _names_in_rules(value: Object, own: str) -> Iterator[Reference]:
+    for path, rule in _holders(value, ["rules", _ITEMS], ()):
+        resources, names = rule.get("resources"), rule.get("resourceNames")
+        for resource in resources if isinstance(resources, list) else ():
+            kind = _RESOURCES.get(resource) if isinstance(resource, str) else None
+            for at, name in enumerate(names if kind is not None and isinstance(names, list) else ()):
+                if kind is not None and isinstance(name, str):
+                    yield Reference((*path, "resourceNames", at), kind.group, kind.kind, own, name)
+
+
+def _step(at: int, element: Value) -> Step:
+    """An element as paths name it: by its name where it has one."""
+    name = element.get("name") if isinstance(element, dict) else None
+    return (("name", name),) if isinstance(name, str) else at
+
+
+def _text(holder: Object, field: str) -> str:
+    text = holder.get(field)
+    return text if isinstance(text, str) else ""
