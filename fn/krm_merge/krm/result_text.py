@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from krm_merge.krm.result import Result
@@ -21,20 +21,21 @@ def results_text(results: Iterable[Result], newline: str) -> str:
 
 
 def _item(value: dict[str, Value]) -> str:
-    return f"- {''.join(_lines(value, '  '))[2:]}"
+    return f"- {_lines(value, '  ')[2:]}"
 
 
-def _lines(value: dict[str, Value], pad: str) -> Iterator[str]:
+def _lines(value: dict[str, Value], pad: str) -> str:
+    lines: list[str] = []
     for name, inner in value.items():
-        if isinstance(inner, dict):
-            yield f"{pad}{_scalar(name)}:\n"
-            yield from _lines(inner, f"{pad}  ")
+        if type(inner) is dict:
+            lines.append(f"{pad}{_scalar(name)}:\n{_lines(inner, f'{pad}  ')}")
         else:
             assert isinstance(inner, str | int)
-            if isinstance(inner, str) and "\n" in inner:
-                yield _lines_of_text(name, inner, len(pad))
+            if type(inner) is str and "\n" in inner:
+                lines.append(_lines_of_text(name, inner, len(pad)))
             else:
-                yield f"{pad}{_scalar(name)}: {_scalar(inner)}\n"
+                lines.append(f"{pad}{_scalar(name)}: {_scalar(inner)}\n")
+    return "".join(lines)
 
 
 def _lines_of_text(name: str, text: str, column: int) -> str:
