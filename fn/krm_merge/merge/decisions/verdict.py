@@ -44,6 +44,14 @@ class Sides:
         """What there is."""
         return [node for node in self.nodes if node is not None]
 
+    def are_same(self) -> bool:
+        """Whether all three sides have one value."""
+        original, upstream, local = self.original, self.upstream, self.local
+        if original is None or upstream is None or local is None:
+            return False
+        value = original.canonical
+        return value == upstream.canonical and value == local.canonical
+
     def settled(self) -> Verdict | None:
         """V2: the verdict where at most one side changed the value, else None."""
         if same(self.upstream, self.original):

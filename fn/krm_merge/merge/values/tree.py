@@ -68,15 +68,15 @@ class TreeMerge:
 
     def value(self, path: FieldPath, sides: Sides) -> Verdict:
         """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
+        if sides.are_same():
+            # Nothing to decide, however much is inside.
+            return Verdict(sides.local, side="local")
         if self._holds_local(path) and any(self._keeps_local(path, node) for node in sides.nodes):
             # Something below is local's alone (K1, R6): a null is read as the lack of a mapping.
             sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in sides.nodes))
         present = sides.present
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
-        if len(present) == 3 and same(sides.original, sides.upstream) and same(sides.original, sides.local):
-            # Nothing to decide, however much is inside.
-            return Verdict(sides.local, side="local")
         if (chosen := self._chosen(path, sides)) is not None:
             return chosen
         if all(isinstance(node, Mapping) for node in present):
@@ -293,18 +293,20 @@ class TreeMerge:
         previous: Entry | None = None
         for key in order.keys:
             field_sides, verdict = verdicts[key]
-            step = (*path, _text(key))
             assert verdict.node is not None
             if key in own:
                 entry = own[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
-                children = (original_fields.get(key), upstream_fields.get(key), entry)
-                self.record(verdict, step, field_sides, edits, self.discarded_comments(verdict, sides, children))
+                if edits or verdict.told:
+                    children = (original_fields.get(key), upstream_fields.get(key), entry)
+                    discarded = self.discarded_comments(verdict, sides, children)
+                    self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
             else:
                 theirs = upstream_fields[key]
                 entry = Entry(theirs.key, verdict.node)
                 comments = self.comments.of(sides.upstream, theirs)
-                self.record(verdict, step, field_sides, (Insert(base, entry, previous, comments),))
+                edits = (Insert(base, entry, previous, comments),)
+                self.record(verdict, (*path, _text(key)), field_sides, edits)
             if not entry.inherited:
                 previous = entry
 
