@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from krm_merge.krm.result import Result
-from krm_merge.text.editing.editor import Editor
-from krm_merge.text.editing.emit import Emitter
-from krm_merge.text.reading.indents import Indents
-from krm_merge.text.reading.nodes import Entry, Scalar
-from krm_merge.text.reading.scalar_text import line_text
+from krm_merge.text.reading.indents import STEP
+from krm_merge.text.reading.nodes import Scalar
+from krm_merge.text.reading.scalar_text import block_text, line_text, needs_block
 from krm_merge.text.reading.values import Value, from_value
 
 
@@ -41,7 +39,9 @@ def _lines(value: dict[str, Value], pad: str) -> str:
 def _lines_of_text(name: str, text: str, column: int) -> str:
     """A field whose text may be written as a block."""
     value = from_value(text)
-    return Emitter(Editor(value), Indents(sequence=0)).child(Entry(from_value(name), value), column, None, "\n")
+    assert isinstance(value, Scalar)
+    behind = block_text(value, column, STEP, "") if needs_block(value) else f" {line_text(value, column + STEP)}\n"
+    return f"{' ' * column}{_scalar(name)}:{behind}"
 
 
 @lru_cache(maxsize=1024)
