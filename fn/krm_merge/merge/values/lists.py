@@ -248,8 +248,12 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
 
 
 def _sides_of(items: list[list[Node]], element: Match) -> Sides:
-    places = zip(items, element.places, strict=True)
-    return Sides(*(None if position is None else side[position] for side, position in places))
+    original, upstream, local = items
+    return Sides(
+        None if element.original is None else original[element.original],
+        None if element.upstream is None else upstream[element.upstream],
+        None if element.local is None else local[element.local],
+    )
 
 
 def _order(elements: list[Match], side: str) -> list[int]:

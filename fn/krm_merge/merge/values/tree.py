@@ -407,8 +407,13 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 
 
 def _sides(fields: Series[dict[Canonical, Entry]], key: Canonical) -> Sides:
-    entries = (side.get(key) for side in fields)
-    return Sides(*(None if entry is None else resolved(entry.value) for entry in entries))
+    original, upstream, local = fields
+    return Sides(_held(original, key), _held(upstream, key), _held(local, key))
+
+
+def _held(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
+    entry = side.get(key)
+    return None if entry is None else resolved(entry.value)
 
 
 def _chosen(side: dict[Canonical, Entry], keys: Series[Canonical]) -> Mapping | None:
@@ -424,14 +429,9 @@ def _only_removes(original: Mapping | None, side: Mapping | None) -> bool:
         had, has = resolved(original.fields[key].value), resolved(entry.value)
         if not isinstance(had, Mapping) or not isinstance(has, Mapping):
             return False
-        if any(not same(_field(had, name), field.value) for name, field in has.fields.items()):
+        if any(not same(_held(had.fields, name), field.value) for name, field in has.fields.items()):
             return False
     return True
-
-
-def _field(node: Mapping, key: Canonical) -> Node | None:
-    entry = node.fields.get(key)
-    return None if entry is None else entry.value
 
 
 def _text(key: Canonical) -> str:
