@@ -42,7 +42,7 @@ class Sides:
     @property
     def present(self) -> list[Node]:
         """What there is."""
-        return [node for node in self.nodes if node is not None]
+        return [node for node in (self.original, self.upstream, self.local) if node is not None]
 
     def are_same(self) -> bool:
         """Whether all three sides have one value."""
