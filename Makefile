@@ -104,6 +104,7 @@ bench: $(STAMP) ## Measure start-up time, run time and memory
 
 bench-shapes: $(STAMP) ## Measure merges of whole packages of every shape and size
 	$(WITH_PATH) $(BIN)/python -m benchmarks.whole
+	$(WITH_PATH) $(BIN)/python -m benchmarks.whole --one-resource
 
 bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some minutes
 	$(WITH_PATH) $(BIN)/python -m benchmarks.update

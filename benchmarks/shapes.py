@@ -165,6 +165,13 @@ def functions(size: int) -> Iterator[str]:
         yield f"  {side}: |\n" + _indented(KPTFILE + pipeline(version), 4)
 
 
+def filled(name: str, size: int) -> Shape:
+    """One resource with a collection of `COLLECTIONS` that makes a ResourceList of about this size, in bytes."""
+    kind, conflict = COLLECTIONS[name]
+    few, more = (sum(map(len, package(growing(kind, elements, conflict=conflict), 1))) for elements in (1, 1001))
+    return growing(kind, max(1, round(size * 1000 / (more - few))), conflict=conflict)
+
+
 GROWING = {
     "fields": "  field-{at}: value-{value}\n",
     "comments": "  # about {at}\n  field-{at}: value-{value} # {value}\n",
@@ -172,8 +179,16 @@ GROWING = {
     "texts": "- text-{at}-{value}\n",
     "unnamed": "- first: {at}\n  second: {value}\n",
     "flow": "- {{first: {at}, second: {value}}}\n",
+    "lists": "- [[{at}], [{value}]]\n",
+    "images": "  field-{at}:\n    image: example.com/app:{value}\n",
+    "escapes": '  field-{at}: "first\\n{value}"\n',
 }
 """The lines of an element of a collection of each kind."""
+
+COLLECTIONS = {f"one-of-{kind}": (kind, False) for kind in GROWING} | {
+    f"one-of-{kind}-in-conflict": (kind, True) for kind in GROWING
+}
+"""Packages of one resource that is one collection: of which kind, and whether both sides change every element."""
 
 
 def package(shape: Shape, resources: int) -> Iterator[str]:
@@ -218,11 +233,15 @@ def _indented(text: str, by: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Writes a ResourceList that merges a whole package.")
-    parser.add_argument("shape", choices=SHAPES)
+    parser.add_argument("shape", choices=(*SHAPES, *COLLECTIONS))
     parser.add_argument("megabytes", type=float, help="the size of the list, all three versions together")
     arguments = parser.parse_args()
-    shape = SHAPES[arguments.shape]
-    sys.stdout.writelines(package(shape, resources_in(shape, round(arguments.megabytes * MEGABYTE))))
+    size = round(arguments.megabytes * MEGABYTE)
+    if arguments.shape in COLLECTIONS:
+        sys.stdout.writelines(package(filled(arguments.shape, size), 1))
+    else:
+        shape = SHAPES[arguments.shape]
+        sys.stdout.writelines(package(shape, resources_in(shape, size)))
 
 
 if __name__ == "__main__":

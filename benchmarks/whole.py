@@ -43,6 +43,10 @@ SHAPES = (
 )
 """Those of benchmarks.shapes, which is not imported: a child's peak counts from its parent's size."""
 
+KINDS = ("fields", "comments", "named", "texts", "unnamed", "flow", "lists", "images", "escapes")
+ONE_RESOURCE = tuple(f"one-of-{kind}{state}" for kind in KINDS for state in ("", "-in-conflict"))
+"""One resource that is one large collection: what somebody would write who wants to keep the merge busy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -116,14 +120,15 @@ def report(rows: list[Row], sizes: list[int], before: float) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures merges of whole packages of every shape.")
     parser.add_argument("--runs", type=int, default=3, help="runs of each case")
-    parser.add_argument("--megabytes", default="1,10", help="sizes of the lists, all three versions together")
-    parser.add_argument("--shapes", default=",".join(SHAPES))
+    parser.add_argument("--megabytes", help="sizes of the lists, all three versions together")
+    parser.add_argument("--shapes")
+    parser.add_argument("--one-resource", action="store_true", help="the shapes of one resource, of 1 MB")
     parser.add_argument("--json", action="store_true", help="print JSON instead of markdown")
     arguments = parser.parse_args()
     if (path := program()) is None:
         return 2
-    sizes = [int(size) for size in arguments.megabytes.split(",")]
-    shapes = arguments.shapes.split(",")
+    sizes = [int(size) for size in (arguments.megabytes or ("1" if arguments.one_resource else "1,10")).split(",")]
+    shapes = arguments.shapes.split(",") if arguments.shapes else ONE_RESOURCE if arguments.one_resource else SHAPES
     before, beside_kpt = load(), present("kpt")
     rows = []
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:

@@ -9,7 +9,6 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from krm_merge.krm import result_text
 from krm_merge.krm.result import ResourceRef, Result
 from krm_merge.krm.result_text import results_text
 from krm_merge.text.editing.editor import Editor
@@ -162,17 +161,17 @@ def test_numbers_stay_apart_from_texts() -> None:
         assert {type(one["message"]) for one in read_back(results_text(results, "\n"))} == {str}
 
 
-def test_plain_results_do_without_the_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_without_the_emitter(monkeypatch: pytest.MonkeyPatch) -> None:
     """There may be thousands."""
 
     def refuses(*arguments: Any) -> None:
         raise AssertionError(arguments)
 
-    monkeypatch.setattr(result_text, "Emitter", refuses)
-    results = [all_over(text) for text in ODD if "\n" not in text]
+    monkeypatch.setattr(Emitter, "__init__", refuses)
+    results = [all_over(text) for text in ODD]
     assert len(read_back(results_text(results, "\n"))) == len(results)
     with pytest.raises(AssertionError):
-        results_text([all_over("a\nb")], "\n")
+        emitted(results)
 
 
 def test_what_it_looks_like() -> None:

@@ -67,7 +67,7 @@ class Result:
     def __post_init__(self) -> None:
         """Credentials in URLs stay out of results."""
         for name, text in (("message", self.message), ("current", self.current), ("proposed", self.proposed)):
-            if text is not None:
+            if text is not None and "://" in text:
                 object.__setattr__(self, name, without_credentials(text))
         if any("://" in text for text in self.tags.values()):
             object.__setattr__(self, "tags", {name: without_credentials(text) for name, text in self.tags.items()})

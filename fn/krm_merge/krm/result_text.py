@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 
 from krm_merge.krm.result import Result
-from krm_merge.text.editing.editor import Editor
-from krm_merge.text.editing.emit import Emitter
-from krm_merge.text.reading.indents import Indents
-from krm_merge.text.reading.nodes import Entry, Scalar
-from krm_merge.text.reading.scalar_text import line_text
+from krm_merge.text.reading.indents import STEP
+from krm_merge.text.reading.nodes import Scalar
+from krm_merge.text.reading.scalar_text import block_text, line_text, needs_block
 from krm_merge.text.reading.values import Value, from_value
 
 
@@ -21,26 +19,29 @@ def results_text(results: Iterable[Result], newline: str) -> str:
 
 
 def _item(value: dict[str, Value]) -> str:
-    return f"- {''.join(_lines(value, '  '))[2:]}"
+    return f"- {_lines(value, '  ')[2:]}"
 
 
-def _lines(value: dict[str, Value], pad: str) -> Iterator[str]:
+def _lines(value: dict[str, Value], pad: str) -> str:
+    lines: list[str] = []
     for name, inner in value.items():
-        if isinstance(inner, dict):
-            yield f"{pad}{_scalar(name)}:\n"
-            yield from _lines(inner, f"{pad}  ")
+        if type(inner) is dict:
+            lines.append(f"{pad}{_scalar(name)}:\n{_lines(inner, f'{pad}  ')}")
         else:
             assert isinstance(inner, str | int)
-            if isinstance(inner, str) and "\n" in inner:
-                yield _lines_of_text(name, inner, len(pad))
+            if type(inner) is str and "\n" in inner:
+                lines.append(_lines_of_text(name, inner, len(pad)))
             else:
-                yield f"{pad}{_scalar(name)}: {_scalar(inner)}\n"
+                lines.append(f"{pad}{_scalar(name)}: {_scalar(inner)}\n")
+    return "".join(lines)
 
 
 def _lines_of_text(name: str, text: str, column: int) -> str:
     """A field whose text may be written as a block."""
     value = from_value(text)
-    return Emitter(Editor(value), Indents(sequence=0)).child(Entry(from_value(name), value), column, None, "\n")
+    assert isinstance(value, Scalar)
+    behind = block_text(value, column, STEP, "") if needs_block(value) else f" {line_text(value, column + STEP)}\n"
+    return f"{' ' * column}{_scalar(name)}:{behind}"
 
 
 @lru_cache(maxsize=1024)

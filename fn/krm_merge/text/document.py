@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate, zip_longest
 from typing import NamedTuple
 
 from krm_merge.startup import pattern
@@ -12,7 +13,9 @@ from krm_merge.text.editing.render import Piece, render
 from krm_merge.text.reading.indents import Indents
 from krm_merge.text.reading.layout import CannotEditError, chunks, is_block, is_block_scalar, source_of
 from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Sequence, TextError, value_of
-from krm_merge.text.reading.reader import check, read
+from krm_merge.text.reading.reader import check, read, read_all
+
+_SEPARATOR = "---\n"
 
 # Lines that only mean something between documents.
 _OF_DOCUMENTS = pattern(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
@@ -62,32 +65,49 @@ def rendered(editor: Editor) -> Rendered:
 def says(text: str, pieces: list[Piece], editor: Editor) -> bool:
     """Whether a text that differs in these pieces only says what the edits mean, without reading the rest of it again.
 
-    A piece is read as a document of its own: at the same column, of whole lines, without aliases, and with no block
+    Each piece is read as a document of its own: at the same column, of whole lines, without aliases, and with no block
     scalar at its end that could take in what follows, it means there what it means in its place. All of the text must
     still be well-formed.
     """
+    if not all(map(_is_whole, pieces)):
+        return False
+    # In one text, as a parser takes longer to make than to read a piece.
+    documents = [_document_of_piece(piece) for piece in pieces]
+    starts = accumulate(map(len, documents), initial=len(_SEPARATOR))
     try:
         check(text)
-        return all(_piece_says(piece, editor) for piece in pieces)
+        roots = read_all("".join(documents), max((piece.depth for piece in pieces), default=0))
+        return all(
+            placed is not None and root is not None and _piece_says(placed[0], placed[1], root, editor)
+            for placed, root in zip_longest(zip(pieces, starts, strict=False), roots)
+        )
     except TextError:
         return False
 
 
-def _piece_says(piece: Piece, editor: Editor) -> bool:
+def _is_whole(piece: Piece) -> bool:
+    """Whether a piece has all of its lines and nothing that only means something between documents."""
     text = piece.text
     if piece.column is None:
-        whole = "\n" not in text
-    else:
-        whole = text.endswith("\n") and not _OF_DOCUMENTS.search(text)
-        text = " " * piece.column + text if piece.inline else text
-    root = read(text, piece.depth) if whole else None
-    if root is None or type(root) is not type(piece.node) or root.anchor is not None or root.tag is not None:
+        return "\n" not in text and "\r" not in text
+    return text.endswith("\n") and not _OF_DOCUMENTS.search(text)
+
+
+def _document_of_piece(piece: Piece) -> str:
+    if piece.column is None:
+        return f"{_SEPARATOR}{piece.text}\n"
+    return f"{_SEPARATOR}{' ' * piece.column if piece.inline else ''}{piece.text}"
+
+
+def _piece_says(piece: Piece, start: int, root: Node, editor: Editor) -> bool:
+    """Whether a piece that was read means what its edits mean; its text begins at `start` among others."""
+    if type(root) is not type(piece.node) or root.anchor is not None or root.tag is not None:
         return False
     source = source_of(root)
     if piece.column is None:
         # A block on one line would be one of its parent's.
         of_one_line = not is_block(root) and not is_block_scalar(root)
-        placed = of_one_line and (root.start, root.end) == (0, len(text))
+        placed = of_one_line and (root.start, root.end) == (start, start + len(piece.text))
     else:
         placed = is_block(root) and source.column(root.start) == piece.column and not is_block_scalar(_last(root))
     return placed and not source.odd_breaks and root.canonical == editor.canonical(piece.node)

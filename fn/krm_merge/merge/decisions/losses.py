@@ -24,7 +24,8 @@ def losses(original: Node | None, loser: Node | None, merged: Node | None, *, se
     if loser is None or isinstance(resolved(loser), Scalar):
         return ""
     before, after = Counter(_leaves(original, ())), Counter(_leaves(merged, ()))
-    lost = list(Counter(_leaves(loser, ())) - before - after)
+    mine = Counter(_leaves(loser, ()))
+    lost = [leaf for leaf, count in mine.items() if count > before.get(leaf, 0) + after.get(leaf, 0)]
     shown = [_described(path, text, secret) for path, text in lost[:MOST_SHOWN]]
     if len(lost) > MOST_SHOWN:
         shown.append(f"{len(lost) - MOST_SHOWN} more")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 
 from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import FieldPath, format_path
@@ -127,7 +129,13 @@ def as_text(node: Node, redacted: bool = False) -> str:
         return REDACTED
     if isinstance(node, Scalar):
         return "null" if node.canonical == ("null",) else node.text
+    assert isinstance(node, Mapping | Sequence)
+    return _json_encoder()(to_value(node))
+
+
+@cache
+def _json_encoder() -> Callable[[object], str]:
+    """Made once: with options of its own, `json.dumps` makes one for every value."""
     import json
 
-    assert isinstance(node, Mapping | Sequence)
-    return json.dumps(to_value(node), ensure_ascii=False, separators=(",", ":"))
+    return json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -42,7 +42,15 @@ class Sides:
     @property
     def present(self) -> list[Node]:
         """What there is."""
-        return [node for node in self.nodes if node is not None]
+        return [node for node in (self.original, self.upstream, self.local) if node is not None]
+
+    def are_same(self) -> bool:
+        """Whether all three sides have one value."""
+        original, upstream, local = self.original, self.upstream, self.local
+        if original is None or upstream is None or local is None:
+            return False
+        value = original.canonical
+        return value == upstream.canonical and value == local.canonical
 
     def settled(self) -> Verdict | None:
         """V2: the verdict where at most one side changed the value, else None."""

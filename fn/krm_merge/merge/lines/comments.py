@@ -43,7 +43,7 @@ class CommentReader:
         """Where a child stands in a text with comments; None where it has no lines of its own."""
         if child is None or not isinstance(collection, Mapping | Sequence) or collection.source is None:
             return None
-        if collection.flow or "#" not in collection.source.text:
+        if collection.flow or not collection.source.has_number_signs:
             return None
         places = self._places.get(id(collection))
         if places is None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.sequence import ChosenSide, choose_in_sequences, is_between, merge_sequences
+from krm_merge.merge.lines.sequence import (
+    ChosenSide,
+    Run,
+    choose_in_sequences,
+    is_between,
+    merge_sequences,
+    merged_runs,
+)
 from krm_merge.startup import frozen, pattern
 
 Winner: TypeAlias = Literal["upstream", "local"]
@@ -63,11 +70,22 @@ def merge_lines(original: str, upstream: str, local: str, winner: Winner) -> Mer
     change = _Change(original.split("\n"), upstream.split("\n"))
     merged = change.made_once(ours, winner)
     text = "\n".join(merged.lines)
-    if _is_json(original) and _is_json(upstream) and _is_json(local) and not _is_json(text):
+    if _is_json_alone(original, upstream, local, text):
         return None
     if merged.lines != ours and change.made_once(merged.lines, winner).lines != merged.lines:
         return None
     return merged.as_text(text)
+
+
+def merge_lines_without_conflict(original: str, upstream: str, local: str) -> str | None:
+    """Merges by lines as `merge_lines` does; None where there is a conflict: the first one ends the work."""
+    ours = local.split("\n")
+    change = _Change(original.split("\n"), upstream.split("\n"))
+    lines = change.made_without_clash(ours)
+    if lines is None or (lines != ours and change.made_once(lines, "local").lines != lines):
+        return None
+    text = "\n".join(lines)
+    return None if _is_json_alone(original, upstream, local, text) else text
 
 
 def merge_plain_text(original: str, upstream: str, local: str, winner: Winner) -> MergedText | None:
@@ -151,11 +169,18 @@ class _Change:
     def made(self, local: list[str], winner: Winner) -> _MergedLines:
         """Makes the change in another version of the text."""
         runs = merge_sequences(self._original, self._upstream, local, winner, self._blocks)
-        lines = [
-            line for run in runs for line in (self._upstream if run.side == "upstream" else local)[run.start : run.stop]
-        ]
         clashes = [run.clash for run in runs]
-        return _MergedLines(lines, clashes.count("changed"), clashes.count("inserted"))
+        return _MergedLines(self._lines(runs, local), clashes.count("changed"), clashes.count("inserted"))
+
+    def made_without_clash(self, local: list[str]) -> list[str] | None:
+        """The lines that `made_once` gives; None where the sides cannot agree on some."""
+        runs: list[Run] = []
+        for run in merged_runs(self._original, self._upstream, local, "local", self._blocks):
+            if run.clash:
+                return None
+            runs.append(run)
+        lines = self._lines(runs, local)
+        return local if lines != local and is_between(self._original, self._upstream, local) else lines
 
     def made_once(self, local: list[str], winner: Winner) -> _MergedLines:
         """The same where the text lacks the change: of equal lines, a diff may take others for the added ones."""
@@ -164,6 +189,16 @@ class _Change:
         if has_clash or merged.lines == local or not is_between(self._original, self._upstream, local):
             return merged
         return _MergedLines(local, 0, 0)
+
+    def _lines(self, runs: list[Run], local: list[str]) -> list[str]:
+        return [
+            line for run in runs for line in (self._upstream if run.side == "upstream" else local)[run.start : run.stop]
+        ]
+
+
+def _is_json_alone(original: str, upstream: str, local: str, text: str) -> bool:
+    """Whether all three are JSON and the text made of them is not."""
+    return _is_json(original) and _is_json(upstream) and _is_json(local) and not _is_json(text)
 
 
 def _is_json(text: str) -> bool:

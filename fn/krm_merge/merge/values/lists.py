@@ -128,7 +128,7 @@ def _elements(
     sides: Sides,
     items: list[list[Node]],
     elements: list[Match],
-    lost: Callable[[Match], Verdict | None] = lambda _: None,
+    lost: Callable[[Match, Sides], Verdict | None] = lambda *_: None,
 ) -> Verdict:
     """Decides on each element, then on their order; `lost` gives the verdict on those that others replace."""
     base = sides.local if sides.local is not None else sides.upstream
@@ -136,12 +136,16 @@ def _elements(
         return Verdict(None)
     assert isinstance(base, Sequence)
     mark = len(merge.decisions)
-    verdicts = [lost(e) or _element(merge, path, e, _sides_of(items, e)) for e in elements]
+    element_sides = [_sides_of(items, element) for element in elements]
+    verdicts = [
+        lost(element, held) or _element(merge, path, element, held)
+        for element, held in zip(elements, element_sides, strict=True)
+    ]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
     if not alive and any(items) and all(side or node is None for side, node in zip(items, sides.nodes, strict=True)):
         # V3: what had content and has none now disappears, unless a side holds it empty itself.
-        for element, verdict in zip(elements, verdicts, strict=True):
-            merge.record(verdict, (*path, element.step), _sides_of(items, element), ())
+        for element, held, verdict in zip(elements, element_sides, verdicts, strict=True):
+            merge.record(verdict, (*path, element.step), held, ())
         merge.forget_since(mark)
         return Verdict(None)
     orders = [_order(elements, side) for side in ("original", "upstream", "local")]
@@ -153,16 +157,17 @@ def _elements(
         if at not in alive:
             position = getattr(elements[at], on_base)
             edits: tuple[Edit, ...] = (Remove(base, base.items[position]),) if position is not None else ()
-            merge.record(verdict, (*path, elements[at].step), _sides_of(items, elements[at]), edits)
+            merge.record(verdict, (*path, elements[at].step), element_sides[at], edits)
     for at, (child, own) in zip(order.keys, children, strict=True):
-        verdict, step = verdicts[at], (*path, elements[at].step)
+        verdict = verdicts[at]
         edits = placed.get(id(child), ())
         node = verdict.node
         if own and node is not resolved(child):
             assert node is not None
             edits = (*edits, Replace(child, node))
-        comments = merge.discarded_comments(verdict, sides, _children(sides, elements[at]))
-        merge.record(_as_move(verdict, edits), step, _sides_of(items, elements[at]), edits, comments)
+        if edits or verdict.told:
+            comments = merge.discarded_comments(verdict, sides, _children(sides, elements[at]))
+            merge.record(_as_move(verdict, edits), (*path, elements[at].step), element_sides[at], edits, comments)
     return Verdict(base, side="local" if base is sides.local else "upstream")
 
 
@@ -243,8 +248,12 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
 
 
 def _sides_of(items: list[list[Node]], element: Match) -> Sides:
-    places = zip(items, element.places, strict=True)
-    return Sides(*(None if position is None else side[position] for side, position in places))
+    original, upstream, local = items
+    return Sides(
+        None if element.original is None else original[element.original],
+        None if element.upstream is None else upstream[element.upstream],
+        None if element.local is None else local[element.local],
+    )
 
 
 def _order(elements: list[Match], side: str) -> list[int]:
@@ -316,8 +325,8 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
     losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
 
-    def lost(match: Match) -> Verdict | None:
-        return _lost(merge, (*path, match.step), _sides_of(items, match), winner, is_loser=match in losers)
+    def lost(match: Match, held: Sides) -> Verdict | None:
+        return _lost(merge, (*path, match.step), held, winner, is_loser=match in losers)
 
     verdict = _elements(merge, path, sides, items, matches, lost)
     edits = merge.decisions[mark:]
@@ -327,7 +336,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         # What only upstream changed is as upstream has it, whatever was paired.
         del merge.decisions[mark:]
         return Verdict(upstream)
-    if verdict.node is not local or not (merge.verifies or _is_stable(merge, path, sides, edited(local, edits))):
+    if verdict.node is not local or not (merge.verifies or _is_stable(merge, path, sides, edits)):
         del merge.decisions[mark:]
         return merge.conflict(path, sides, "L3", "changes of a list without keys that cannot be put in order")
     if added_at_one_place([match for match in matches if match not in losers]):
@@ -354,8 +363,12 @@ def edited(local: Sequence, decisions: list[Decision]) -> Node:
     return editor.tree()
 
 
-def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, merged: Node) -> bool:
-    """L3: whether merging original and upstream with the result gives the result again."""
-    again = merge.verifying()
+def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[Decision]) -> bool:
+    """L3: whether merging original and upstream with what the decisions make of local gives the same again."""
+    if not any(decision.edits for decision in decisions):
+        # It is local: just this was merged.
+        return True
+    assert isinstance(sides.local, Sequence)
+    merged, again = edited(sides.local, decisions), merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
     return verdict.node is merged and not any(decision.edits for decision in again.decisions)

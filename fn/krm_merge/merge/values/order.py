@@ -37,6 +37,8 @@ def merge_order(
 
 
 def _reordered(original: Sequence[Key], side: Sequence[Key]) -> bool:
+    if original == side:
+        return False
     in_side, in_original = set(side), set(original)
     return [key for key in original if key in in_side] != [key for key in side if key in in_original]
 
@@ -44,6 +46,8 @@ def _reordered(original: Sequence[Key], side: Sequence[Key]) -> bool:
 def _insert(merged: list[Key], side: list[Key], *, local_into_upstream: bool) -> list[Key]:
     """The keys with those of a side that the base lacks inserted, one at a time, in the side's own order."""
     known = set(merged)
+    if known.issuperset(side):
+        return merged
     # Whose elements give way at a gap: those that only the base has, and that this side does not know.
     only_base = known - set(side)
     # As a ring, since many may come in; None is before the first key and behind the last.

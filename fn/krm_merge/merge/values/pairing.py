@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.likeness import THRESHOLD, Traits
@@ -26,6 +27,13 @@ Pairs = dict[int, int]
 """Positions in the original's list to positions in a side's."""
 
 
+class _Side(NamedTuple):
+    """The elements of a list; those of equal value have one number in all lists, as numbers compare faster."""
+
+    elements: Sequence[Node]
+    numbers: list[int]
+
+
 def match_sequence(original: Sequence[Node], upstream: Sequence[Node], local: Sequence[Node]) -> list[Match]:
     """Pairs the elements of three lists: equal ones, then by a weak key, then in each stretch the most alike.
 
@@ -33,9 +41,10 @@ def match_sequence(original: Sequence[Node], upstream: Sequence[Node], local: Se
     """
     sides = (original, upstream, local)
     weak = _weak_key(sides)
-    with_upstream, with_local = (_pairs(original, side, weak) for side in (upstream, local))
-    _pair_through(original, upstream, local, with_upstream, with_local)
-    _pair_through(original, local, upstream, with_local, with_upstream)
+    before, theirs, ours = _numbered(sides)
+    with_upstream, with_local = (_pairs(before, side, weak) for side in (theirs, ours))
+    _pair_through(before, theirs, ours, with_upstream, with_local)
+    _pair_through(before, ours, theirs, with_local, with_upstream)
     _pair_by_position((len(original), len(upstream), len(local)), with_upstream, with_local)
     matches = [_match(at, with_upstream.get(at), with_local.get(at)) for at in range(len(original))]
     only_upstream = sorted(set(range(len(upstream))) - set(with_upstream.values()))
@@ -43,6 +52,11 @@ def match_sequence(original: Sequence[Node], upstream: Sequence[Node], local: Se
     added = _added_by_both(upstream, local, (with_upstream, with_local), (only_upstream, only_local), weak)
     matches += [_match(None, at, added.get(at)) for at in only_upstream]
     return matches + [_match(None, None, at) for at in sorted(set(only_local) - set(added.values()))]
+
+
+def _numbered(sides: Sequence[Sequence[Node]]) -> list[_Side]:
+    numbers: dict[Canonical, int] = {}
+    return [_Side(side, [numbers.setdefault(item.canonical, len(numbers)) for item in side]) for side in sides]
 
 
 def added_at_one_place(matches: Sequence[Match]) -> bool:
@@ -103,10 +117,21 @@ def _match(original: int | None, upstream: int | None, local: int | None) -> Mat
 
 def _weak_key(sides: Sequence[Sequence[Node]]) -> Callable[[Node], Canonical] | None:
     for name in WEAK_KEYS:
-        values = [[_scalar(item, name) for item in side] for side in sides]
-        if all(None not in side and len(set(side)) == len(side) for side in values):
+        # Most names are ruled out by the first element.
+        if all(_has_own_key(side, name) for side in sides):
             return lambda item, name=name: _scalar(item, name) or ()  # type: ignore[misc]
     return None
+
+
+def _has_own_key(items: Sequence[Node], name: str) -> bool:
+    """Whether each element has this field, and none the value of another."""
+    seen: set[Canonical] = set()
+    for item in items:
+        key = _scalar(item, name)
+        if key is None or key in seen:
+            return False
+        seen.add(key)
+    return True
 
 
 def _scalar(item: Node, name: str) -> Canonical | None:
@@ -114,9 +139,8 @@ def _scalar(item: Node, name: str) -> Canonical | None:
     return value.canonical if isinstance(value, Scalar) and value.canonical != ("null",) else None
 
 
-def _pairs(original: Sequence[Node], side: Sequence[Node], weak: Callable[[Node], Canonical] | None) -> Pairs:
-    numbers: dict[Canonical, int] = {}
-    before, after = ([numbers.setdefault(item.canonical, len(numbers)) for item in items] for items in (original, side))
+def _pairs(original: _Side, side: _Side, weak: Callable[[Node], Canonical] | None) -> Pairs:
+    before, after = original.numbers, side.numbers
     pairs: Pairs = {}
     for start, other, size in matching_blocks(before, after):
         pairs.update(zip(range(start, start + size), range(other, other + size), strict=True))
@@ -127,27 +151,27 @@ def _pairs(original: Sequence[Node], side: Sequence[Node], weak: Callable[[Node]
     # Equal elements in other places moved.
     _pair_equal(pairs, before, after)
     if weak is not None:
-        _pair_equal(pairs, [weak(item) for item in original], [weak(item) for item in side])
+        _pair_equal(pairs, [weak(item) for item in original.elements], [weak(item) for item in side.elements])
     left = MOST_COMPARED_IN_LIST
-    for o_range, s_range in _stretches(pairs, len(original), len(side)):
-        left = _pair_alike(pairs, original, side, o_range, s_range, left)
+    for o_range, s_range in _stretches(pairs, len(before), len(after)):
+        left = _pair_alike(pairs, original.elements, side.elements, o_range, s_range, left)
     return pairs
 
 
-def _pair_through(
-    original: Sequence[Node], known: Sequence[Node], side: Sequence[Node], with_known: Pairs, pairs: Pairs
-) -> None:
+def _pair_through(original: _Side, known: _Side, side: _Side, with_known: Pairs, pairs: Pairs) -> None:
     """Pairs what is no longer like the original's element, but like what the other side made of it.
 
     After a merge, local has the changes of both (law D). What the other side added is none of it.
     """
-    versions = [known[with_known[at]] if at in with_known else element for at, element in enumerate(original)]
-    added = {known[at].canonical for at in set(range(len(known))) - set(with_known.values())}
+    versions = [
+        known.elements[with_known[at]] if at in with_known else element for at, element in enumerate(original.elements)
+    ]
+    added = {known.numbers[at] for at in set(range(len(known.numbers))) - set(with_known.values())}
     left = MOST_COMPARED_IN_LIST
-    for ours, theirs in _stretches(pairs, len(original), len(side)):
-        changed = [at for at in ours if at in with_known and versions[at].canonical != original[at].canonical]
-        candidates = [at for at in theirs if side[at].canonical not in added]
-        left = _pair_alike(pairs, versions, side, changed, candidates, left)
+    for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers)):
+        changed = [at for at in ours if at in with_known and known.numbers[with_known[at]] != original.numbers[at]]
+        candidates = [at for at in theirs if side.numbers[at] not in added]
+        left = _pair_alike(pairs, versions, side.elements, changed, candidates, left)
 
 
 def _pair_by_position(sizes: tuple[int, int, int], with_upstream: Pairs, with_local: Pairs) -> None:
@@ -202,6 +226,8 @@ def _pair_alike(
     `left` is how many may still be compared in the list; gives how many are left then.
     """
     compared = len(ours) * len(theirs)
+    if not compared:
+        return left
     if compared > min(left, MOST_COMPARED):
         return left
     of_ours, of_theirs = [Traits(original[at]) for at in ours], [Traits(side[at]) for at in theirs]

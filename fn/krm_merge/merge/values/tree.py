@@ -68,15 +68,15 @@ class TreeMerge:
 
     def value(self, path: FieldPath, sides: Sides) -> Verdict:
         """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
+        if sides.are_same():
+            # Nothing to decide, however much is inside.
+            return Verdict(sides.local, side="local")
         if self._holds_local(path) and any(self._keeps_local(path, node) for node in sides.nodes):
             # Something below is local's alone (K1, R6): a null is read as the lack of a mapping.
             sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in sides.nodes))
         present = sides.present
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
-        if len(present) == 3 and same(sides.original, sides.upstream) and same(sides.original, sides.local):
-            # Nothing to decide, however much is inside.
-            return Verdict(sides.local, side="local")
         if (chosen := self._chosen(path, sides)) is not None:
             return chosen
         if all(isinstance(node, Mapping) for node in present):
@@ -293,18 +293,20 @@ class TreeMerge:
         previous: Entry | None = None
         for key in order.keys:
             field_sides, verdict = verdicts[key]
-            step = (*path, _text(key))
             assert verdict.node is not None
             if key in own:
                 entry = own[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
-                children = (original_fields.get(key), upstream_fields.get(key), entry)
-                self.record(verdict, step, field_sides, edits, self.discarded_comments(verdict, sides, children))
+                if edits or verdict.told:
+                    children = (original_fields.get(key), upstream_fields.get(key), entry)
+                    discarded = self.discarded_comments(verdict, sides, children)
+                    self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
             else:
                 theirs = upstream_fields[key]
                 entry = Entry(theirs.key, verdict.node)
                 comments = self.comments.of(sides.upstream, theirs)
-                self.record(verdict, step, field_sides, (Insert(base, entry, previous, comments),))
+                edits = (Insert(base, entry, previous, comments),)
+                self.record(verdict, (*path, _text(key)), field_sides, edits)
             if not entry.inherited:
                 previous = entry
 
@@ -405,8 +407,13 @@ def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
 
 
 def _sides(fields: Series[dict[Canonical, Entry]], key: Canonical) -> Sides:
-    entries = (side.get(key) for side in fields)
-    return Sides(*(None if entry is None else resolved(entry.value) for entry in entries))
+    original, upstream, local = fields
+    return Sides(_held(original, key), _held(upstream, key), _held(local, key))
+
+
+def _held(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
+    entry = side.get(key)
+    return None if entry is None else resolved(entry.value)
 
 
 def _chosen(side: dict[Canonical, Entry], keys: Series[Canonical]) -> Mapping | None:
@@ -422,14 +429,9 @@ def _only_removes(original: Mapping | None, side: Mapping | None) -> bool:
         had, has = resolved(original.fields[key].value), resolved(entry.value)
         if not isinstance(had, Mapping) or not isinstance(has, Mapping):
             return False
-        if any(not same(_field(had, name), field.value) for name, field in has.fields.items()):
+        if any(not same(_held(had.fields, name), field.value) for name, field in has.fields.items()):
             return False
     return True
-
-
-def _field(node: Mapping, key: Canonical) -> Node | None:
-    entry = node.fields.get(key)
-    return None if entry is None else entry.value
 
 
 def _text(key: Canonical) -> str:

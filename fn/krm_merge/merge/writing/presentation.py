@@ -16,7 +16,7 @@ from krm_merge.krm.resource import ID_ANNOTATIONS
 from krm_merge.merge.decisions.member import Decide
 from krm_merge.merge.lines.comments import MERGE_COMMENT, comments_in
 from krm_merge.merge.lines.sequence import merge_sequences
-from krm_merge.merge.lines.three_way import has_crlf, merge_lines, split_lines, with_plain_ends
+from krm_merge.merge.lines.three_way import has_crlf, merge_lines_without_conflict, split_lines, with_plain_ends
 from krm_merge.startup import frozen, replace
 from krm_merge.text.editing.align import aligned
 from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
@@ -237,12 +237,10 @@ def merged_by_lines(original: str, upstream: str, local: str, is_meant: Callable
 
     Merging original and upstream with the result gives the result again.
     """
-    merged = merge_lines(
-        with_plain_ends(original, local), with_plain_ends(upstream, local), with_plain_ends(local, local), "local"
-    )
-    if merged is None or merged.conflicts:
+    merged = merge_lines_without_conflict(*(with_plain_ends(side, local) for side in (original, upstream, local)))
+    if merged is None:
         return None
-    text = merged.text.replace("\n", "\r\n") if has_crlf(local) else merged.text
+    text = merged.replace("\n", "\r\n") if has_crlf(local) else merged
     return text if is_meant(text) else None
 
 

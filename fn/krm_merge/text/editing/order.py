@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from operator import lt
 
 
 def longest_rising(positions: Sequence[int]) -> set[int]:
     """The most positions that already stand in rising order. Positions are distinct."""
+    if all(map(lt, positions, positions[1:])):
+        # Most lists are in order already.
+        return set(positions)
     tails: list[int] = []
     before: dict[int, int | None] = {}
     for position in positions:

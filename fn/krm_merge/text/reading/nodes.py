@@ -31,12 +31,20 @@ class Source:
     `odd_breaks`: it has line breaks of YAML 1.1 that no editor shows as such, so that newlines do not show its lines.
     """
 
-    __slots__ = ("newline", "odd_breaks", "text")
+    __slots__ = ("_has_number_signs", "newline", "odd_breaks", "text")
 
     def __init__(self, text: str, newline: str = "\n", odd_breaks: bool = False) -> None:
         self.text = text
         self.newline = newline
         self.odd_breaks = odd_breaks
+        self._has_number_signs: bool | None = None
+
+    @property
+    def has_number_signs(self) -> bool:
+        """Whether there may be comments; looked for once, as many nodes ask."""
+        if self._has_number_signs is None:
+            self._has_number_signs = "#" in self.text
+        return self._has_number_signs
 
     def line_start(self, position: int) -> int:
         """Index of the first character of the line that holds `position`."""

@@ -31,7 +31,6 @@ with patterns_compiled_when_used():
     from yaml.events import (
         AliasEvent,
         DocumentEndEvent,
-        DocumentStartEvent,
         MappingEndEvent,
         MappingStartEvent,
         ScalarEvent,
@@ -150,100 +149,135 @@ def _place(text: str, position: int) -> tuple[int, int]:
 class _Open:
     """A collection that is being read. For a mapping `key` waits for its value.
 
-    `size` counts nodes and `height` the levels below, both with aliases written out.
+    `deeper` counts the nodes below its children and `height` the levels below, both with aliases written out.
     """
 
-    __slots__ = ("append", "height", "is_mapping", "key", "node", "size")
+    __slots__ = ("append", "deeper", "height", "is_mapping", "key", "node")
 
     def __init__(self, node: Mapping | Sequence) -> None:
         self.node = node
         self.is_mapping = type(node) is Mapping
         self.append: Callable[[Any], None] = node.children.append
         self.key: Node | None = None
-        self.size = 1
+        self.deeper = 0
         self.height = 1
+
+    @property
+    def size(self) -> int:
+        """How many nodes it is, itself among them."""
+        return 1 + len(self.node.children) * (2 if self.is_mapping else 1) + self.deeper
+
+    def holds(self, node: Node, size: int, height: int) -> None:
+        """Takes note of a child that is no scalar. Raises TextError where it is a key and too large to be one."""
+        self.deeper += size - 1
+        self.height = max(self.height, height)
+        if self.is_mapping and self.key is None:
+            _check_size(node)
+
+
+class _Reading:
+    """The collections that are being read, and what is anchored in the document."""
+
+    __slots__ = ("_aliased", "_anchors", "_closed", "_max_aliased", "_max_depth", "_open", "_source")
+
+    def __init__(self, source: Source, max_depth: int) -> None:
+        self._source = source
+        self._max_depth = max_depth
+        self._open: list[_Open] = []
+        self._aliased = 0
+        self._max_aliased = ALIASED_NODES.value() if "*" in source.text else 0
+        self.end_document()
+
+    def end_document(self) -> None:
+        self._anchors: dict[str, Node] = {}
+        self._closed: dict[int, _Open] = {}
+
+    def begin(self, event: ParserEvent) -> _Open:
+        """Begins a collection."""
+        opened = _Open(_collection(self._source, event))
+        self._open.append(opened)
+        if len(self._open) > self._max_depth:
+            raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
+        if event.anchor is not None:
+            self._anchors[event.anchor] = opened.node
+        return opened
+
+    def end(self, event: ParserEvent) -> tuple[Mapping | Sequence, _Open | None]:
+        """Ends the innermost collection; gives it, and the one around it."""
+        closed = self._open.pop()
+        node = closed.node
+        node.end = event.end_mark.index
+        if type(node) is Mapping:
+            _check_keys(node)
+        if node.anchor is not None:
+            self._closed[id(node)] = closed
+        if not self._open:
+            return node, None
+        around = self._open[-1]
+        around.holds(node, closed.size, closed.height + 1)
+        return node, around
+
+    def keep_properties(self, event: ParserEvent, node: Scalar) -> None:
+        """Looks at the tag and the anchor of a scalar."""
+        if event.tag is not None:
+            _check_tag(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+
+    def alias(self, event: ParserEvent) -> Alias:
+        """An alias, if what it stands for is there and not too large."""
+        target = _target(event, self._anchors, self._open)
+        size = height = 1
+        if (expansion := self._closed.get(id(target))) is not None:
+            size, height = expansion.size, expansion.height + 1
+        self._aliased += size
+        if self._aliased > self._max_aliased:
+            remedy = f"write the values out, or {ALIASED_NODES.remedy}"
+            raise _mark_error(event, f"aliases stand for more than {self._max_aliased} nodes; {remedy}")
+        if len(self._open) + height > self._max_depth:
+            raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
+        node = Alias(self._source, event.start_mark.index, event.end_mark.index, event.anchor, target)
+        if self._open:
+            self._open[-1].holds(node, size, height)
+        return node
 
 
 def _documents(source: Source, max_depth: int) -> Iterator[Node]:
-    stack: list[_Open] = []
+    reading = _Reading(source, max_depth)
     above: _Open | None = None
-    anchors: dict[str, Node] = {}
-    closed_anchors: dict[int, _Open] = {}
-    # Only aliases ask how large things are.
-    measuring = "*" in source.text
-    max_aliased = ALIASED_NODES.value() if measuring else 0
-    aliased = 0
     root: Node | None = None
-    for event in events(source.text):
-        kind = type(event)
-        node: Node
-        size = height = 1
-        if kind is ScalarEvent:
-            node = Scalar(
-                source,
-                event.start_mark.index,
-                event.end_mark.index,
-                event.value,
-                event.style or "",
-                event.tag,
-                event.anchor,
-            )
-            if node.tag is not None:
-                _check_tag(event)
-            if node.anchor is not None:
-                anchors[node.anchor] = node
-        elif kind is MappingStartEvent or kind is SequenceStartEvent:
-            above = _Open(_collection(source, event))
-            stack.append(above)
-            if len(stack) > max_depth:
-                raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels")
-            if event.anchor is not None:
-                anchors[event.anchor] = above.node
-            continue
-        elif kind is MappingEndEvent or kind is SequenceEndEvent:
-            closed = stack.pop()
-            above = stack[-1] if stack else None
-            node, size, height = closed.node, closed.size, closed.height + 1
-            node.end = event.end_mark.index
-            if type(node) is Mapping:
-                _check_keys(node)
-            if node.anchor is not None:
-                closed_anchors[id(node)] = closed
-        elif kind is AliasEvent:
-            target = _target(event, anchors, stack)
-            if (expansion := closed_anchors.get(id(target))) is not None:
-                size, height = expansion.size, expansion.height + 1
-            aliased += size
-            if aliased > max_aliased:
-                remedy = f"write the values out, or {ALIASED_NODES.remedy}"
-                raise _mark_error(event, f"aliases stand for more than {max_aliased} nodes; {remedy}")
-            if len(stack) + height > max_depth:
-                raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
-            node = Alias(source, event.start_mark.index, event.end_mark.index, event.anchor, target)
-        elif kind is DocumentStartEvent:
-            anchors, closed_anchors, root = {}, {}, None
-            continue
-        elif kind is DocumentEndEvent:
-            if root is not None:
-                yield root
-            continue
-        else:
-            continue
-        if above is None:
-            root = node
-            continue
-        if not above.is_mapping:
-            above.append(node)
-        elif above.key is None:
-            if kind is not ScalarEvent:
-                _check_size(node)
-            above.key = node
-        else:
-            above.append(Entry(above.key, node))
-            above.key = None
-        if measuring:
-            above.size += size
-            above.height = max(above.height, height)
+    event: ParserEvent
+    with _parser(source.text) as parser:
+        # Most events are scalars: nothing is called for them that need not be.
+        for event in iter(parser.get_event, None):
+            kind = type(event)
+            node: Node
+            if kind is ScalarEvent:
+                start, end, style = event.start_mark.index, event.end_mark.index, event.style or ""
+                node = Scalar(source, start, end, event.value, style, event.tag, event.anchor)
+                if node.tag is not None or node.anchor is not None:
+                    reading.keep_properties(event, node)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                above = reading.begin(event)
+                continue
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                node, above = reading.end(event)
+            elif kind is AliasEvent:
+                node = reading.alias(event)
+            else:
+                if kind is DocumentEndEvent and root is not None:
+                    yield root
+                    reading.end_document()
+                continue
+            if above is None:
+                root = node
+            elif not above.is_mapping:
+                above.append(node)
+            elif above.key is None:
+                above.key = node
+            else:
+                above.append(Entry(above.key, node))
+                above.key = None
 
 
 def _collection(source: Source, event: ParserEvent) -> Mapping | Sequence:
