@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign.campaign import Campaign, Target
 from krm_merge.fleet.ledger import Entry
 from krm_merge.fleet.merging.git_store import HEADS, GitStore, NewCommit, heads_of
@@ -13,7 +14,7 @@ from krm_merge.fleet.merging.repository import Repositories, store_of
 from krm_merge.git.program import GitError
 
 
-class NotPublishedError(Exception):
+class NotPublishedError(KrmMergeError):
     """Why a result cannot be published, in words."""
 
 
