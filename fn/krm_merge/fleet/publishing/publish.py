@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.campaign.campaign import Campaign, Target
+from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
-from krm_merge.fleet.ledger import Entry, Ledger, is_merged
+from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged
 from krm_merge.fleet.merging.git_store import TRAILER, default_branch
 from krm_merge.fleet.merging.job import Settings
 from krm_merge.fleet.publishing.branches import Branches
@@ -78,7 +78,7 @@ class Publisher:
 
     # ---- repositories --------------------------------------------------------------------------------------------
 
-    def _of_repositories(self, wanted: Iterable[tuple[Target, Entry]]) -> Iterator[Published]:
+    def _of_repositories(self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Several branches are pushed at once; pull requests are opened one after the other."""
         chosen = list(self._chosen(wanted))
         threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
@@ -93,7 +93,9 @@ class Publisher:
         finally:
             threads.shutdown(cancel_futures=True)
 
-    def _chosen(self, wanted: Iterable[tuple[Target, Entry]]) -> Iterator[tuple[Target, Entry]]:
+    def _chosen(
+        self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]
+    ) -> Iterator[tuple[CampaignTarget, LedgerEntry]]:
         """Those that have something that is not published yet, as many as may be open."""
         for target, entry in wanted:
             if not is_merged(entry) and not self._is_draft(entry):
@@ -107,10 +109,10 @@ class Publisher:
                 self._open += 1
             yield target, entry
 
-    def _is_draft(self, entry: Entry) -> bool:
+    def _is_draft(self, entry: LedgerEntry) -> bool:
         return entry.state == "refused" and self.draft_conflicts
 
-    def _pushed(self, one: tuple[Target, Entry]) -> str:
+    def _pushed(self, one: tuple[CampaignTarget, LedgerEntry]) -> str:
         """Pushes the branch of a target; gives why that cannot be, '' where it was done."""
         target, entry = one
         try:
@@ -123,7 +125,7 @@ class Publisher:
             return line(str(error))
         return ""
 
-    def _proposed(self, requests: PullRequests, target: Target, entry: Entry) -> Published:
+    def _proposed(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> Published:
         try:
             onto = target.branch or default_branch(target.name)
             title, body = requests.title(packages_of(entry)), self._body(target)
@@ -132,13 +134,13 @@ class Publisher:
             return Published(target.name, "problem", message=line(str(error)))
         return Published(target.name, "open", pull.number if pull else 0)
 
-    def _body(self, target: Target) -> str:
+    def _body(self, target: CampaignTarget) -> str:
         place = self.directory.reports / f"{target.id}.md"
         return place.read_text(encoding="utf-8") if place.is_file() else ""
 
     # ---- a working tree ------------------------------------------------------------------------------------------
 
-    def _of_tree(self, wanted: list[tuple[Target, Entry]]) -> Iterator[Published]:
+    def _of_tree(self, wanted: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         if not wanted:
             return
         tree = TreePublisher(self.campaign, self.settings.date, self.is_dry_run)
@@ -189,7 +191,7 @@ class Publisher:
                 self.ledger.publish(name, published=what)
                 yield Published(name, what, entry.request)
 
-    def _record(self, event: Published, wave: str, entry: Entry) -> None:
+    def _record(self, event: Published, wave: str, entry: LedgerEntry) -> None:
         if event.what == "problem":
             self.ledger.publish(event.target, problem=event.message)
             return

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.show import say
-from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, Target, Upstream
+from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, CampaignTarget, CampaignUpstream
 from krm_merge.fleet.campaign.discovery import split_upstream, targets_in, working_tree_of
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.campaign.models import MergeCampaign
@@ -101,28 +101,28 @@ def _matching(patterns: list[str]) -> list[Path]:
     return found
 
 
-def _listed(source: str) -> list[Target]:
+def _listed(source: str) -> list[CampaignTarget]:
     text = sys.stdin.buffer.read() if source == "-" else read_file(Path(source)).data
     lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
     names = dict.fromkeys(line for line in lines if line and not line.startswith("#"))
     for name in names:
         if name.startswith("-"):
             raise PackageError(f"{source}: {name} is no address of a repository")
-    return [Target(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
+    return [CampaignTarget(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
 
 
-def _owned(forge: str, owner: str, topic: str, kind: str | None, api: str | None) -> list[Target]:
+def _owned(forge: str, owner: str, topic: str, kind: str | None, api: str | None) -> list[CampaignTarget]:
     if is_local(forge):
         place = os.path.join(forge.removeprefix("file://"), owner)
-        return [Target(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
+        return [CampaignTarget(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
     host = host_of(forge)
     kinds = (f"{host}={kind}",) if kind else ()
     settings = ForgeSettings.parsed(kinds, (f"{host}={api}",) if api else (), Pace())
     addresses = Forges(settings).of(forge.rstrip("/") + "/-/-").repositories(owner, topic)
-    return [Target(address, True) for address in addresses]
+    return [CampaignTarget(address, True) for address in addresses]
 
 
-def _campaign(upstream: Upstream, selection: dict[str, object]) -> MergeCampaign:
+def _campaign(upstream: CampaignUpstream, selection: dict[str, object]) -> MergeCampaign:
     package = upstream.directory.strip("/").rpartition("/")[2] or upstream.repository.rstrip("/").rpartition("/")[2]
     name = _NOT_IN_NAMES.sub("-", f"{package.removesuffix('.git')}-{upstream.ref}".lower()).strip("-.")
     return MergeCampaign.model_validate(
@@ -137,7 +137,7 @@ def _campaign(upstream: Upstream, selection: dict[str, object]) -> MergeCampaign
     )
 
 
-def _summarise(directory: Path, targets: list[Target]) -> None:
+def _summarise(directory: Path, targets: list[CampaignTarget]) -> None:
     noun = "repository" if targets[0].is_repository else "package"
     plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     versions = Counter(target.at for target in targets if target.at)
