@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page pictures docs bench bench-shapes bench-update clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page pictures docs bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ bench-shapes: $(STAMP) ## Measure merges of whole packages of every shape and si
 
 bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some minutes
 	$(WITH_PATH) $(BIN)/python -m benchmarks.update
+
+bench-fleet: $(STAMP) ## Measure campaigns over ten thousand packages and a thousand repositories; ten minutes
+	$(WITH_PATH) $(BIN)/python -m benchmarks.fleet
 
 clean: ## Remove what the other targets created
 	rm -rf $(VENV) .coverage build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -80,3 +80,10 @@ def test_addresses_come_from_stdin_too(world: World) -> None:
         stdin=f"{place}\n",
     )
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, "1 repository")
+
+
+def test_the_repositories_of_an_owner(world: World) -> None:
+    world.repositories(2)
+    world.planned("--forge", str(world.place), "--owner", "forge")
+    assert world.fleet("run", "campaign").returncode == 0
+    assert world.states() == {"clean": 2}

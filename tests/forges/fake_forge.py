@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import struct
 import threading
@@ -72,6 +73,8 @@ class FakeRepository:
     """Their commits, and the files in which they differ from main."""
     pulls: list[Pull] = field(default_factory=list)
     drafts: bool = True
+    archived: bool = False
+    topics: list[str] = field(default_factory=list)
 
     def refresh(self) -> None:
         """Comes before each request."""
@@ -165,6 +168,24 @@ class FakeForge:
         base = f"{self.elsewhere or self.api}{path}"
         where = f"{base}?{urlencode(seen.query)}" if seen.query else base
         return 301 if seen.method == "GET" else 307, {"Location": where}, {"message": "Moved Permanently"}
+
+    def _owned(self, seen: Seen, path: str, address: str) -> Answer | None:
+        """The repositories of the owner that a path is about, where it is about one."""
+        found = re.fullmatch(re.escape(self.prefix) + path, seen.path)
+        if found is None:
+            return None
+        names = [name for name in self.repositories if name.startswith(f"{found[1]}/")]
+        if not names:
+            raise NOT_FOUND
+        listed = [
+            {
+                address: f"{self.origin}/{name}.git",
+                "archived": self.repositories[name].archived,
+                "topics": self.repositories[name].topics,
+            }
+            for name in names
+        ]
+        return self._paged(seen, listed)
 
     def _paged(self, seen: Seen, entries: list[Json]) -> Answer:
         size = min(int(seen.query.get(self.page_parameter, 30)), self.page)

@@ -17,6 +17,8 @@ class FakeForgejo(FakeForge):
         super().__init__(token, prefix, page)
 
     def _answer(self, seen: Seen) -> Answer:
+        if (owned := self._owned(seen, r"/orgs/([^/]+)/repos", "clone_url")) is not None:
+            return owned
         found = re.fullmatch(
             re.escape(self.prefix) + r"/repos/([^/]+/[^/]+)/(pulls|issues)(?:/(\d+)(?:/(\w+))?)?", seen.path
         )

@@ -12,6 +12,8 @@ class FakeGitHub(FakeForge):
     """`prefix` is /api/v3 for one that is an Enterprise."""
 
     def _answer(self, seen: Seen) -> Answer:
+        if (owned := self._owned(seen, r"/users/([^/]+)/repos", "clone_url")) is not None:
+            return owned
         if seen.path == f"{self.prefix.removesuffix('/v3')}/graphql":
             return 200, {}, self._graphql(seen.body)
         found = re.fullmatch(re.escape(self.prefix) + r"/repos/([^/]+/[^/]+)/(.*)", seen.path)

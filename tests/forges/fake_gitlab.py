@@ -16,6 +16,8 @@ class FakeGitLab(FakeForge):
         super().__init__(token, prefix, page)
 
     def _answer(self, seen: Seen) -> Answer:
+        if (owned := self._owned(seen, r"/groups/([^/]+)/projects", "http_url_to_repo")) is not None:
+            return owned
         found = re.fullmatch(
             re.escape(self.prefix) + r"/projects/([^/]+)/merge_requests(?:/(\d+)(?:/(\w+))?)?", seen.path
         )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from krm_merge.fleet.ledger import Entry
+from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merging.job import NEED_ATTENTION
 from krm_merge.fleet.overview import Overview
 from krm_merge.report.forms.html import card, page
@@ -50,14 +50,14 @@ def _sections(overview: Overview) -> Iterator[Html]:
             yield tag("details", summary, tag("ul", *(_line(entry) for entry in part)))
 
 
-def _line(entry: Entry) -> Html:
+def _line(entry: LedgerEntry) -> Html:
     number = f" #{entry.request}" if entry.request else ""
     said = entry.problem or entry.message
     return tag("li", tag("code", entry.target), number, " ", tag("small", said))
 
 
-def _by_state(overview: Overview) -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {}
+def _by_state(overview: Overview) -> dict[str, list[LedgerEntry]]:
+    found: dict[str, list[LedgerEntry]] = {}
     for entry in overview.entries.values():
         found.setdefault(entry.published or entry.state, []).append(entry)
     return {state: found[state] for state in overview.counts() if state in found}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from krm_merge.fleet.merging.job import Conflict, FailureClass, Outcome, State
+from krm_merge.fleet.merging.job import FailureClass, Outcome, TargetConflict, TargetState
 from krm_merge.packages.files.directory import PackageError
 
 _VERSION = 1
@@ -58,7 +58,7 @@ _OF_OUTCOME = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A target in the ledger.
 
     `made` is the commit for the branch, `pushed` the one that was pushed, `request` the number of the pull request,
@@ -66,7 +66,7 @@ class Entry:
     """
 
     target: str
-    state: State
+    state: TargetState
     message: str
     failure: FailureClass
     seen: str
@@ -88,13 +88,13 @@ class Entry:
     problem: str
 
 
-def is_merged(entry: Entry) -> bool:
+def is_merged(entry: LedgerEntry) -> bool:
     """Whether the merge of a target gave a result."""
     return entry.state in ("clean", "conflicts")
 
 
-_COLUMNS = tuple(field.name for field in fields(Entry))
-_CONFLICT = tuple(field.name for field in fields(Conflict))
+_COLUMNS = tuple(field.name for field in fields(LedgerEntry))
+_CONFLICT = tuple(field.name for field in fields(TargetConflict))
 
 
 class Ledger:
@@ -129,15 +129,15 @@ class Ledger:
 
     # ---- reading -------------------------------------------------------------------------------------------------
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, LedgerEntry]:
         """All entries by target."""
         rows = self._file.execute(f"SELECT {', '.join(_COLUMNS)} FROM targets ORDER BY target")
         return {row[0]: _entry(row) for row in rows}
 
-    def conflicts(self) -> Iterator[tuple[str, Conflict]]:
+    def conflicts(self) -> Iterator[tuple[str, TargetConflict]]:
         """All conflicts with their targets."""
         for target, text in self._file.execute("SELECT target, conflict FROM conflicts ORDER BY target, number"):
-            yield target, Conflict(**json.loads(text))
+            yield target, TargetConflict(**json.loads(text))
 
     # ---- writing -------------------------------------------------------------------------------------------------
 
@@ -215,7 +215,7 @@ class Ledger:
         ours, theirs = self.entries(), other.entries()
         newer = [one for name, one in theirs.items() if name in ours and one.merged_at > ours[name].merged_at]
         places = ", ".join("?" for _ in _COLUMNS)
-        conflicts: dict[str, list[Conflict]] = {one.target: [] for one in newer}
+        conflicts: dict[str, list[TargetConflict]] = {one.target: [] for one in newer}
         for target, conflict in other.conflicts():
             if target in conflicts:
                 conflicts[target].append(conflict)
@@ -245,10 +245,10 @@ class Ledger:
         self._file.execute("COMMIT")
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
+def _entry(row: tuple[Any, ...]) -> LedgerEntry:
     named = dict(zip(_COLUMNS, row, strict=True))
-    return Entry(**named | {"packages": tuple(json.loads(named["packages"]))})
+    return LedgerEntry(**named | {"packages": tuple(json.loads(named["packages"]))})
 
 
-def _as_value(conflict: Conflict) -> dict[str, Any]:
+def _as_value(conflict: TargetConflict) -> dict[str, Any]:
     return {name: getattr(conflict, name) for name in _CONFLICT}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from krm_merge.fleet.campaign.campaign import Campaign
 from krm_merge.fleet.conflicts.groups import Group, groups_of
-from krm_merge.fleet.ledger import Entry
+from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merging.failures import grouped_by
-from krm_merge.fleet.merging.job import STATES, Conflict
+from krm_merge.fleet.merging.job import STATES, TargetConflict
 from krm_merge.fleet.publishing.waves import WaveState, states_of
 from krm_merge.text.reading.values import Value
 
@@ -22,7 +22,7 @@ SHOWN_STATES = (*STATES, "pushed", "open", "merged", "closed")
 class Message:
     """Targets of which the same is said: one of them, and how many there are."""
 
-    first: Entry
+    first: LedgerEntry
     text: str
     targets: tuple[str, ...]
 
@@ -38,14 +38,14 @@ class Overview:
     """What is known of a campaign."""
 
     campaign: Campaign
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, LedgerEntry]
     waves: Sequence[WaveState]
     messages: Sequence[Message]
     groups: Sequence[Group]
 
     @classmethod
     def of(
-        cls, campaign: Campaign, entries: Mapping[str, Entry], conflicts: Iterable[tuple[str, Conflict]]
+        cls, campaign: Campaign, entries: Mapping[str, LedgerEntry], conflicts: Iterable[tuple[str, TargetConflict]]
     ) -> Overview:
         """From what the ledger has; targets that are no longer in the campaign do not count."""
         known = {name: entries[name] for name in campaign.targets if name in entries}
@@ -75,9 +75,9 @@ class Overview:
         return value
 
 
-def messages_of(entries: Iterable[Entry]) -> list[Message]:
+def messages_of(entries: Iterable[LedgerEntry]) -> list[Message]:
     """What is said of targets that failed or were refused, the most frequent first; failures before refusals."""
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str], list[LedgerEntry]] = {}
     for entry in entries:
         if entry.state in ("failed", "refused"):
             groups.setdefault((entry.state, grouped_by(entry.message, entry.target)), []).append(entry)
@@ -96,7 +96,7 @@ def _wave(wave: WaveState) -> Value:
     }
 
 
-def _target(entry: Entry) -> dict[str, Value]:
+def _target(entry: LedgerEntry) -> dict[str, Value]:
     value: dict[str, Value] = {"target": entry.target, "state": entry.published or entry.state}
     value |= {"outcome": entry.state, "files": entry.files}
     named = {"message": entry.message, "class": entry.failure, "commit": entry.pushed or entry.made}

@@ -96,6 +96,10 @@ class Forge(Protocol):
         """The one of a number, None where there is none."""
         ...
 
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
+        ...
+
     def git_token(self, repository: str) -> str:
         """What git may identify itself with to the host of a repository, '' for nothing."""
         ...

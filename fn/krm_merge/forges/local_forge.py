@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
-from krm_merge.forges.interface import Budget, ForgePullRequest
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest
 from krm_merge.forges.local_merge import KRM_MERGE, How, LocalMerge
 from krm_merge.forges.local_records import PostedComment, Record
 from krm_merge.forges.local_repository import BareRepository
@@ -42,6 +43,15 @@ class LocalForge:
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The one of a number, None where there is none."""
         return next((pull for pull in self.pull_requests(repository) if pull.number == number), None)
+
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The bare repositories in a directory; they have no topics."""
+        if topic:
+            raise ForgeError(f"{owner}: bare repositories have no topics; leave the topic out")
+        place = Path(owner.removeprefix("file://"))
+        if not place.is_dir():
+            raise ForgeError(f"{owner}: there is no such directory")
+        return [str(found) for found in sorted(place.glob("*.git")) if (found / "HEAD").is_file()]
 
     def git_token(self, repository: str) -> str:
         """Nothing: these repositories are files."""

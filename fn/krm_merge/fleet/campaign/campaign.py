@@ -16,7 +16,7 @@ POLICY_FILE = "policy.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CampaignTarget:
     """A directory of the working tree, or a repository.
 
     `name` is the directory or the address. `packages` are directories in it, '' for its root; of a repository none
@@ -49,7 +49,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
+class CampaignUpstream:
     """The version that all targets take."""
 
     repository: str
@@ -92,7 +92,7 @@ class Campaign:
     """What was asked for. `working_tree` is an absolute path, '' for repositories."""
 
     name: str
-    upstream: Upstream
+    upstream: CampaignUpstream
     working_tree: str
     from_: str
     on_conflict: OnConflict | None
@@ -100,7 +100,7 @@ class Campaign:
     list_keys: tuple[ListKeys, ...]
     message: str
     publishing: Publishing
-    targets: Mapping[str, Target] = field(default_factory=dict)
+    targets: Mapping[str, CampaignTarget] = field(default_factory=dict)
     policy: PackagePolicy = NO_POLICY
     policy_text: bytes = b""
 

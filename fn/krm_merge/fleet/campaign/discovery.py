@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import normpath
 
-from krm_merge.fleet.campaign.campaign import Target, Upstream
+from krm_merge.fleet.campaign.campaign import CampaignTarget, CampaignUpstream
 from krm_merge.forges.addresses import same_repository
 from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
@@ -32,7 +32,7 @@ class Follower:
         return not version or version in (self.ref, self.commit)
 
 
-def follower(upstream: Upstream, kptfile: bytes, file: str) -> Follower | None:
+def follower(upstream: CampaignUpstream, kptfile: bytes, file: str) -> Follower | None:
     """What a package follows, None where that is nothing of this upstream. Raises PackageError."""
     if b"upstream" not in kptfile:
         return None
@@ -64,7 +64,9 @@ def working_tree_of(directories: Iterable[Path]) -> Path:
     return next(iter(found))
 
 
-def targets_in(tree: Path, directories: Iterable[Path], upstream: Upstream, version: str) -> list[Target]:
+def targets_in(
+    tree: Path, directories: Iterable[Path], upstream: CampaignUpstream, version: str
+) -> list[CampaignTarget]:
     """The packages in directories that follow the upstream and are at a version, those inside others with these.
 
     Raises PackageError.
@@ -81,7 +83,7 @@ def targets_in(tree: Path, directories: Iterable[Path], upstream: Upstream, vers
         inside = "" if around is None else os.path.relpath(name, around)
         found.setdefault(around or name, []).append((inside, one))
     return [
-        Target(name, False, tuple(inside for inside, _ in packages), at=packages[0][1].ref)
+        CampaignTarget(name, False, tuple(inside for inside, _ in packages), at=packages[0][1].ref)
         for name, packages in found.items()
     ]
 
@@ -93,7 +95,7 @@ def _packages(directory: Path) -> Iterator[Path]:
             yield Path(folder)
 
 
-def split_upstream(text: str, ref: str, repositories: GitRepositories) -> Upstream:
+def split_upstream(text: str, ref: str, repositories: GitRepositories) -> CampaignUpstream:
     """The repository and the directory of `REPO[/DIRECTORY]`, as kpt reads it.
 
     What ends in `.git` is the repository; without that, the longest start of it that is one and has the ref. Raises
@@ -102,7 +104,7 @@ def split_upstream(text: str, ref: str, repositories: GitRepositories) -> Upstre
     for separator in (".git/", ".git//"):
         repository, found, directory = text.partition(separator)
         if found:
-            return Upstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
+            return CampaignUpstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
     problems: list[PackageError] = []
     for repository, directory in _splits(text):
         try:
@@ -112,7 +114,7 @@ def split_upstream(text: str, ref: str, repositories: GitRepositories) -> Upstre
         except PackageError as error:
             problems.append(error)
         else:
-            return Upstream(repository, f"/{directory}", ref)
+            return CampaignUpstream(repository, f"/{directory}", ref)
     raise problems[0]
 
 

@@ -20,9 +20,9 @@ from krm_merge.fleet.campaign.campaign import (
     POLICY_FILE,
     TARGETS_FILE,
     Campaign,
+    CampaignTarget,
+    CampaignUpstream,
     Publishing,
-    Target,
-    Upstream,
     Wave,
 )
 from krm_merge.fleet.campaign.models import MergeCampaign, MergeTargets, TargetModel
@@ -65,7 +65,7 @@ class CampaignDirectory:
         tree = model.selection.workingTree
         return Campaign(
             name=str(model.metadata.get("name", self._place.name)),
-            upstream=Upstream(model.upstream.repo, model.upstream.directory, model.upstream.ref),
+            upstream=CampaignUpstream(model.upstream.repo, model.upstream.directory, model.upstream.ref),
             working_tree="" if tree is None else os.path.normpath(self._place / tree),
             from_=model.selection.from_ or "",
             on_conflict=model.policy.onConflict,
@@ -78,7 +78,7 @@ class CampaignDirectory:
             policy_text=policy_text,
         )
 
-    def write(self, campaign: MergeCampaign, targets: list[Target]) -> None:
+    def write(self, campaign: MergeCampaign, targets: list[CampaignTarget]) -> None:
         """Writes a new campaign. Raises PackageError where there is one already."""
         if (self.path / CAMPAIGN_FILE).exists():
             raise PackageError(f"{self.path / CAMPAIGN_FILE} is there already; name another directory, or remove it")
@@ -112,8 +112,8 @@ class CampaignDirectory:
             raise PackageError(f"{place}: {'; '.join([*said, *more])}")
         return checked
 
-    def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, Target]:
-        found: dict[str, Target] = {}
+    def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, CampaignTarget]:
+        found: dict[str, CampaignTarget] = {}
         for number, one in enumerate(model.targets):
             place = f"{self.path / TARGETS_FILE}: targets[{number}]"
             target = _target(one)
@@ -193,15 +193,17 @@ def _wave(name: str, size: int | str) -> Wave:
     return Wave(name) if size == "rest" else Wave(name, percent=int(size.rstrip("%")))
 
 
-def _target(model: TargetModel) -> Target:
+def _target(model: TargetModel) -> CampaignTarget:
     name = model.repository if model.repository is not None else os.path.normpath(model.directory or ".")
     is_repository = model.repository is not None
     packages = tuple(os.path.normpath(package) if package else "" for package in model.packages)
     packages = tuple("" if package == "." else package for package in packages)
-    return Target(name, is_repository, packages or (() if is_repository else ("",)), model.branch or "", model.at or "")
+    return CampaignTarget(
+        name, is_repository, packages or (() if is_repository else ("",)), model.branch or "", model.at or ""
+    )
 
 
-def _as_value(target: Target) -> dict[str, Value]:
+def _as_value(target: CampaignTarget) -> dict[str, Value]:
     value: dict[str, Value] = {"repository" if target.is_repository else "directory": target.name}
     if target.branch:
         value["branch"] = target.branch

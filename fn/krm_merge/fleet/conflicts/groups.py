@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from posixpath import join
 
-from krm_merge.fleet.merging.job import Conflict
+from krm_merge.fleet.merging.job import TargetConflict
 from krm_merge.report.record import SIDES, DecisionRecord, MergeReport, RecordedResource
 from krm_merge.report.words import anchor_of
 from krm_merge.text.reading.values import Value
@@ -18,7 +18,7 @@ _EXAMPLES = 3
 class Group:
     """The conflicts with one fingerprint: one of them, and the packages that have it."""
 
-    conflict: Conflict
+    conflict: TargetConflict
     packages: tuple[str, ...]
 
     @property
@@ -59,10 +59,10 @@ class Group:
         )
 
 
-def groups_of(conflicts: Iterable[tuple[str, Conflict]], *, decided: bool = False) -> list[Group]:
+def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool = False) -> list[Group]:
     """The groups, the largest first: of conflicts that nothing but the policy settles, or of the others."""
     packages: dict[str, dict[str, None]] = {}
-    first: dict[str, Conflict] = {}
+    first: dict[str, TargetConflict] = {}
     for target, conflict in conflicts:
         if conflict.is_undecided != decided:
             first.setdefault(conflict.fingerprint, conflict)

@@ -16,7 +16,7 @@ from krm_merge.packages.files.tree import File, Tree
 _SHOWN = 5
 
 
-class WorkingTree:
+class WorkingTreeMerger:
     """Merges directories of one working tree."""
 
     def __init__(self, merging: Merging) -> None:

@@ -10,10 +10,14 @@ import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
+from krm_merge.forges.addresses import host_of
+from krm_merge.forges.tokens import token_for
 from krm_merge.git import program as git_program
+from krm_merge.git.credentials import NO_CREDENTIALS, Credentials, credentials_for
 from krm_merge.git.objects import GitObjects, TreeEntry
 from krm_merge.git.program import GitError, complaint
 from krm_merge.packages.files.tree import Changes, File
@@ -24,6 +28,7 @@ TRAILER: Final = "Fleet-Campaign"
 _RESULT = "refs/krm-merge/result"
 _SAFE = ("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
 _MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
+_USUAL_VARIABLES: Final = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN", "codeberg.org": "FORGEJO_TOKEN"}
 _REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
 
 
@@ -57,7 +62,9 @@ class GitStore:
         """Fetches another commit, by its branch. Raises GitError."""
         fetch = ["fetch", "--progress", "--quiet", *self._depth, "--no-tags", "--no-recurse-submodules"]
         try:
-            git_program.output([*_SAFE, *fetch, "--end-of-options", self.address, name], self.place)
+            found = credentials_of(self.address)
+            command = [*_SAFE, *found.options, *fetch, "--end-of-options", self.address, name]
+            git_program.output(command, self.place, environment=found.environment)
         except GitError as error:
             raise GitError(f"{self.address}: {error}") from None
 
@@ -98,7 +105,9 @@ class GitStore:
         """Makes a branch this commit, if it still is the one that was seen, '' for none. Raises GitError."""
         lease = f"--force-with-lease={HEADS}{branch}:{seen}"
         push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.address]
-        done = git_program.run([*_SAFE, *push, f"{commit}:{HEADS}{branch}"], self.place)
+        found = credentials_of(self.address)
+        command = [*_SAFE, *found.options, *push, f"{commit}:{HEADS}{branch}"]
+        done = git_program.run(command, self.place, environment=found.environment)
         if done.returncode != 0:
             refused = _REFUSED.search(done.stderr)
             why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)
@@ -110,12 +119,26 @@ class GitStore:
         shutil.rmtree(self.place, ignore_errors=True)
 
 
+def credentials_of(address: str) -> Credentials:
+    """What git identifies itself with to the host of a repository, over https alone."""
+    if not address.startswith("https://"):
+        return NO_CREDENTIALS
+    return credentials_for(address, _token(host_of(address)))
+
+
+@cache
+def _token(host: str) -> str:
+    return token_for(host, _USUAL_VARIABLES.get(host, "")).secret
+
+
 def heads_of(address: str, *names: str) -> dict[str, str]:
     """The commits of branches (`refs/heads/NAME`) and of HEAD in a repository. Raises GitError."""
     if address.startswith("-"):
         raise GitError(f"{address} is no address of a git repository")
     try:
-        answer = git_program.output(["ls-remote", "--quiet", "--end-of-options", address, *names])
+        found = credentials_of(address)
+        command = [*found.options, "ls-remote", "--quiet", "--end-of-options", address, *names]
+        answer = git_program.output(command, environment=found.environment)
     except GitError as error:
         raise GitError(f"{address}: {error}") from None
     return {name: commit for commit, _, name in (line.partition("\t") for line in answer.decode().splitlines())}
@@ -124,7 +147,9 @@ def heads_of(address: str, *names: str) -> dict[str, str]:
 def default_branch(address: str) -> str:
     """The branch that a repository calls its own. Raises GitError."""
     try:
-        answer = git_program.output(["ls-remote", "--quiet", "--symref", "--end-of-options", address, "HEAD"])
+        found = credentials_of(address)
+        command = [*found.options, "ls-remote", "--quiet", "--symref", "--end-of-options", address, "HEAD"]
+        answer = git_program.output(command, environment=found.environment)
     except GitError as error:
         raise GitError(f"{address}: {error}") from None
     for one in answer.decode().splitlines():

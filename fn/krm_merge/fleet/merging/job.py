@@ -12,11 +12,11 @@ from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import SideName, Status
 from krm_merge.text.reading.values import Value
 
-State: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
+TargetState: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
 """What became of the merge of a target."""
 
-STATES: tuple[State, ...] = ("pending", "unchanged", "clean", "conflicts", "refused", "failed")
-NEED_ATTENTION: frozenset[State] = frozenset(("conflicts", "refused", "failed"))
+STATES: tuple[TargetState, ...] = ("pending", "unchanged", "clean", "conflicts", "refused", "failed")
+NEED_ATTENTION: frozenset[TargetState] = frozenset(("conflicts", "refused", "failed"))
 
 FailureClass: TypeAlias = Literal["transient", "permanent", "poison", ""]
 
@@ -50,7 +50,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class TargetConflict:
     """One conflict of a target, as its record has it; `package` is the directory in the target."""
 
     package: str
@@ -85,7 +85,7 @@ class Outcome:
     """
 
     target: str
-    state: State
+    state: TargetState
     message: str = ""
     failure: FailureClass = ""
     seen: str = ""
@@ -94,7 +94,7 @@ class Outcome:
     commit: str = ""
     files: int = 0
     packages: tuple[str, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[TargetConflict, ...] = ()
     report: str = ""
     body: str = ""
     seconds: float = 0.0

@@ -7,7 +7,7 @@ from posixpath import join
 
 from krm_merge.fleet.merging.job import Outcome, Settings
 from krm_merge.fleet.merging.policy import policy_for
-from krm_merge.fleet.merging.reading import MergedPackage, conflicts_in, message_of, state_of
+from krm_merge.fleet.merging.reading import TargetPackage, conflicts_in, message_of, state_of
 from krm_merge.fleet.merging.upstream import CampaignRepositories
 from krm_merge.functions.policy.merge_policy import FILE, PackagePolicy, policy_in
 from krm_merge.merge.package.merger import PackageMerger
@@ -25,9 +25,9 @@ class Merging:
         self.settings = settings
         self._repositories = CampaignRepositories(settings)
 
-    def merged(self, base: Tree, target: str, packages: Iterable[str]) -> list[MergedPackage]:
+    def merged(self, base: Tree, target: str, packages: Iterable[str]) -> list[TargetPackage]:
         """The packages of a target one after the other, each with what was merged before. Raises KrmMergeError."""
-        done: list[MergedPackage] = []
+        done: list[TargetPackage] = []
         tree = base
         for package in packages:
             local = Subtree(tree, package) if package else tree
@@ -36,14 +36,14 @@ class Merging:
             done.append(one)
         return done
 
-    def _merged(self, local: Tree, package: str, name: str) -> MergedPackage:
+    def _merged(self, local: Tree, package: str, name: str) -> TargetPackage:
         campaign = self.settings.campaign
         policy = policy_for(campaign, _own_policy(local))
         merger = PackageMerger(policy, campaign.smart, list_keys=campaign.list_keys)
         done = update(local, self._repositories, merger, name=name, ref=campaign.upstream.ref)
-        return MergedPackage(package, local, done, policy)
+        return TargetPackage(package, local, done, policy)
 
-    def outcome(self, target: str, merged: Sequence[MergedPackage], *, with_body: bool = False) -> Outcome:
+    def outcome(self, target: str, merged: Sequence[TargetPackage], *, with_body: bool = False) -> Outcome:
         """What became of a target; `with_body` writes the text of a pull request."""
         records = [one.records() for one in merged]
         conflicts = [
@@ -70,13 +70,13 @@ class Merging:
         )
 
 
-def after(base: Tree, merged: Iterable[MergedPackage]) -> Tree:
+def after(base: Tree, merged: Iterable[TargetPackage]) -> Tree:
     """A target with all of its packages merged."""
     together = {path: file for one in merged for path, file in _placed(one).items()}
     return Changed(base, together) if together else base
 
 
-def _placed(one: MergedPackage) -> Changes:
+def _placed(one: TargetPackage) -> Changes:
     return {join(one.package, path): file for path, file in one.changes.items()}
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 
 from krm_merge.fleet.campaign.campaign import Campaign
-from krm_merge.fleet.merging.job import Conflict
+from krm_merge.fleet.merging.job import TargetConflict
 from krm_merge.functions.policy.merge_policy import PackagePolicy, combined
 from krm_merge.krm.fieldpath import covers, parse_path
 from krm_merge.krm.identity import Identity
@@ -27,7 +27,7 @@ def policy_for(campaign: Campaign, package: PackagePolicy) -> Policy:
     return combined(campaign.on_conflict, (), everything)
 
 
-def choices_digest(campaign: Campaign, conflicts: Iterable[Conflict]) -> str:
+def choices_digest(campaign: Campaign, conflicts: Iterable[TargetConflict]) -> str:
     """What the campaign says of these conflicts: another digest means that the target has to be merged again."""
     touching: list[object] = []
     for conflict in conflicts:
@@ -39,12 +39,12 @@ def choices_digest(campaign: Campaign, conflicts: Iterable[Conflict]) -> str:
     return hashlib.sha256(repr(touching).encode()).hexdigest()[:16] if touching else ""
 
 
-def _is_for(resolution: Resolution, conflict: Conflict) -> bool:
+def _is_for(resolution: Resolution, conflict: TargetConflict) -> bool:
     same = resolution.fingerprint == conflict.fingerprint
     return same and (resolution.identity is None or resolution.identity == _identity(conflict))
 
 
-def _selects(rule: Rule, conflict: Conflict) -> bool:
+def _selects(rule: Rule, conflict: TargetConflict) -> bool:
     path = parse_path(conflict.path) if conflict.path else ()
     return rule.selects(_identity(conflict)) and (rule.path is None or covers(rule.path, path))
 
@@ -57,5 +57,5 @@ def _said(rule: Rule) -> tuple[object, ...]:
     return (rule.on_conflict, rule.on_delete)
 
 
-def _identity(conflict: Conflict) -> Identity:
+def _identity(conflict: TargetConflict) -> Identity:
     return Identity(conflict.api_version.rpartition("/")[0], conflict.kind, conflict.namespace, conflict.name)

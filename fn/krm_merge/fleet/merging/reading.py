@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from krm_merge.fleet.merging.job import Conflict, State
+from krm_merge.fleet.merging.job import TargetConflict, TargetState
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.packages.update import Update
@@ -14,7 +14,7 @@ from krm_merge.report.record import DecisionRecord, Files, MergeReport, Recorded
 
 
 @dataclass(frozen=True, slots=True)
-class MergedPackage:
+class TargetPackage:
     """One package of a target that was merged: its directory in the target, and what was decided."""
 
     package: str
@@ -53,7 +53,7 @@ class MergedPackage:
         return MergeReport(name, sides, records, files, results)
 
 
-def state_of(merged: Sequence[MergedPackage], conflicts: Sequence[Conflict]) -> State:
+def state_of(merged: Sequence[TargetPackage], conflicts: Sequence[TargetConflict]) -> TargetState:
     """What became of a target. A conflict that a rule or a choice settled needs nobody's attention."""
     if any(one.is_refused for one in merged):
         return "refused"
@@ -63,20 +63,20 @@ def state_of(merged: Sequence[MergedPackage], conflicts: Sequence[Conflict]) -> 
     return "conflicts" if undecided else "clean"
 
 
-def message_of(merged: Sequence[MergedPackage]) -> str:
+def message_of(merged: Sequence[TargetPackage]) -> str:
     """Why a target was refused, '' where it was not."""
     errors = [error.message for one in merged for error in one.update.results.errors]
     return f"{errors[0]}{f' and {len(errors) - 1} more' if len(errors) > 1 else ''}" if errors else ""
 
 
-def conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[Conflict]:
+def conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[TargetConflict]:
     """The conflicts among records, settled or not."""
     return [_conflict(package, record) for record in records if record.status != "automatic"]
 
 
-def _conflict(package: str, record: DecisionRecord) -> Conflict:
+def _conflict(package: str, record: DecisionRecord) -> TargetConflict:
     resource = record.resource
-    return Conflict(
+    return TargetConflict(
         package=package,
         file=record.file,
         api_version=resource.api_version if resource else "",

@@ -8,18 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from posixpath import dirname, join
 
-from krm_merge.fleet.campaign.campaign import Campaign, Target
+from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.discovery import follower
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, contents
 from krm_merge.fleet.merging.job import Job, Outcome
 from krm_merge.fleet.merging.merge import Merging
-from krm_merge.fleet.merging.reading import MergedPackage
+from krm_merge.fleet.merging.reading import TargetPackage
 from krm_merge.git.objects import GitObjects, TreeEntry
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Tree, belongs, is_kptfile
 
 
-class Repositories:
+class RepositoryMerger:
     """Merges repositories."""
 
     def __init__(self, merging: Merging) -> None:
@@ -60,12 +60,14 @@ class Repositories:
             store.remove()
 
 
-def store_of(target: Target, cache: str | Path) -> GitStore:
+def store_of(target: CampaignTarget, cache: str | Path) -> GitStore:
     """Where the commits for a repository are until they are published."""
     return GitStore(target.name, Path(cache, "repositories", f"{target.id}.git"))
 
 
-def _packages(campaign: Campaign, target: Target, objects: GitObjects, entries: Sequence[TreeEntry]) -> tuple[str, ...]:
+def _packages(
+    campaign: Campaign, target: CampaignTarget, objects: GitObjects, entries: Sequence[TreeEntry]
+) -> tuple[str, ...]:
     """The directories of the packages that follow the upstream, those around others first. Raises PackageError."""
     kptfiles = contents(objects, (entry for entry in entries if is_kptfile(entry.path) and entry.is_file))
     if target.packages:
@@ -88,7 +90,7 @@ def _files_of(packages: Sequence[str], objects: GitObjects, entries: Sequence[Tr
     return contents(objects, wanted)
 
 
-def _commit(campaign: Campaign, target: Target, merged: MergedPackage) -> NewCommit:
+def _commit(campaign: Campaign, target: CampaignTarget, merged: TargetPackage) -> NewCommit:
     name = merged.package or target.name.rstrip("/").rpartition("/")[2].removesuffix(".git")
     message = campaign.message.replace("{package}", name).replace("{ref}", campaign.upstream.ref)
     changes = {join(merged.package, path): file for path, file in merged.changes.items()}

@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_merge import interrupts
-from krm_merge.fleet.merging.directory import WorkingTree
+from krm_merge.fleet.merging.directory import WorkingTreeMerger
 from krm_merge.fleet.merging.failures import failure_of
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.merging.merge import Merging
-from krm_merge.fleet.merging.repository import Repositories
+from krm_merge.fleet.merging.repository import RepositoryMerger
 from krm_merge.krm.parallel import end_with_parent
 
 _JOBS_BETWEEN_COLLECTIONS = 200
@@ -28,8 +28,8 @@ class _Worker:
     def __init__(self, settings: Settings) -> None:
         merging = Merging(settings)
         self.settings = settings
-        self.directories = WorkingTree(merging)
-        self.repositories = Repositories(merging)
+        self.directories = WorkingTreeMerger(merging)
+        self.repositories = RepositoryMerger(merging)
         self.jobs = 0
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from krm_merge.fleet.campaign.campaign import Campaign, Target
-from krm_merge.fleet.ledger import Entry
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
+from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merging.git_store import HEADS, GitStore, NewCommit, heads_of
 from krm_merge.fleet.merging.job import Job, Settings
 from krm_merge.fleet.merging.merge import Merging
-from krm_merge.fleet.merging.repository import Repositories, store_of
+from krm_merge.fleet.merging.repository import RepositoryMerger, store_of
 from krm_merge.git.program import GitError
 
 
-class NotPublishedError(Exception):
+class NotPublishedError(KrmMergeError):
     """Why a result cannot be published, in words."""
 
 
@@ -25,7 +26,7 @@ class Branches:
     settings: Settings
     is_dry_run: bool = False
 
-    def push(self, target: Target, entry: Entry) -> str:
+    def push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
         """Makes the branch what was merged, and gives its commit. Raises NotPublishedError and GitError."""
         seen = self._head(target)
         if seen == entry.made:
@@ -38,7 +39,7 @@ class Branches:
             store.remove()
         return entry.made
 
-    def push_empty(self, target: Target, entry: Entry, message: str) -> str:
+    def push_empty(self, target: CampaignTarget, entry: LedgerEntry, message: str) -> str:
         """Makes the branch a commit that changes nothing: a place to talk about conflicts.
 
         Raises NotPublishedError and GitError.
@@ -55,15 +56,15 @@ class Branches:
         store.remove()
         return commit
 
-    def _head(self, target: Target) -> str:
+    def _head(self, target: CampaignTarget) -> str:
         branch = f"{HEADS}{self.campaign.publishing.branch}"
         return heads_of(target.name, branch).get(branch, "")
 
-    def _store(self, target: Target, entry: Entry) -> GitStore:
+    def _store(self, target: CampaignTarget, entry: LedgerEntry) -> GitStore:
         """The copy of the repository with the commit; made again where it is gone, which gives the same commit."""
         store = store_of(target, self.settings.cache)
         if not store.place.is_dir():
-            outcome = Repositories(Merging(self.settings)).merge(Job(target.name))
+            outcome = RepositoryMerger(Merging(self.settings)).merge(Job(target.name))
             if outcome.commit != entry.made:
                 store.remove()
                 raise NotPublishedError("it changed since it was merged; run the campaign again")

@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.campaign.campaign import Campaign, Target
+from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
-from krm_merge.fleet.ledger import Entry, Ledger, is_merged
+from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged
 from krm_merge.fleet.merging.git_store import TRAILER, default_branch
 from krm_merge.fleet.merging.job import Settings
-from krm_merge.fleet.publishing.branches import Branches, NotPublishedError
+from krm_merge.fleet.publishing.branches import Branches
 from krm_merge.fleet.publishing.requests import PullRequests, packages_of
 from krm_merge.fleet.publishing.waves import assigned, due, states_of
 from krm_merge.fleet.publishing.working_tree import TreePublisher
 from krm_merge.forges.interface import ForgeError
-from krm_merge.git.program import GitError
 from krm_merge.harmless import line
+
+_PUSHED_AT_ONCE = 8
 
 What: TypeAlias = Literal["pushed", "open", "merged", "closed", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What became of a target's result; `message` says why it could not be published."""
+    """What became of a target's result; `message` says why it could not be published, `commit` what was pushed."""
 
     target: str
     what: What
     request: int = 0
     message: str = ""
+    commit: str = ""
 
 
 @dataclass(slots=True)
@@ -67,7 +70,7 @@ class Publisher:
         if self.campaign.working_tree:
             events = self._of_tree([one for one in wanted if is_merged(one[1])])
         else:
-            events = (event for target, entry in wanted for event in self._of_repository(target, entry))
+            events = self._of_repositories(wanted)
         for event in events:
             if not self.is_dry_run:
                 self._record(event, waves.get(event.target, ""), entries[event.target])
@@ -75,40 +78,69 @@ class Publisher:
 
     # ---- repositories --------------------------------------------------------------------------------------------
 
-    def _of_repository(self, target: Target, entry: Entry) -> Iterator[Published]:
-        is_conflict = entry.state == "refused" and self.draft_conflicts
-        if not is_merged(entry) and not is_conflict:
-            return
-        if self.requests is not None and entry.published != "open":
-            if self.max_open is not None and self._open >= self.max_open:
-                self.obstacle = f"{self._open:,} pull requests are open, and no more may be"
-                return
-            self._open += 1
+    def _of_repositories(self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
+        """Several branches are pushed at once; pull requests are opened one after the other."""
+        chosen = list(self._chosen(wanted))
+        threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
         try:
-            yield self._published(target, entry, is_draft=is_conflict)
-        except (NotPublishedError, ForgeError, GitError, KrmMergeError) as error:
-            yield Published(target.name, "problem", message=line(str(error)))
+            for (target, entry), problem in zip(chosen, threads.map(self._pushed, chosen), strict=True):
+                if problem:
+                    yield Published(target.name, "problem", message=problem)
+                elif self.requests is None:
+                    yield Published(target.name, "pushed")
+                else:
+                    yield self._proposed(self.requests, target, entry)
+        finally:
+            threads.shutdown(cancel_futures=True)
 
-    def _published(self, target: Target, entry: Entry, *, is_draft: bool) -> Published:
-        if is_draft:
-            text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
-            self._branches.push_empty(target, entry, text)
-        else:
-            self._branches.push(target, entry)
-        if self.requests is None:
-            return Published(target.name, "pushed")
-        onto = target.branch or default_branch(target.name)
-        title, body = self.requests.title(packages_of(entry)), self._body(target)
-        pull = self.requests.opened(target.name, onto, title, body, is_draft=is_draft)
+    def _chosen(
+        self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]
+    ) -> Iterator[tuple[CampaignTarget, LedgerEntry]]:
+        """Those that have something that is not published yet, as many as may be open."""
+        for target, entry in wanted:
+            if not is_merged(entry) and not self._is_draft(entry):
+                continue
+            if entry.published == ("pushed" if self.requests is None else "open") and entry.pushed == entry.made:
+                continue
+            if self.requests is not None and entry.published != "open":
+                if self.max_open is not None and self._open >= self.max_open:
+                    self.obstacle = f"{self._open:,} pull requests are open, and no more may be"
+                    return
+                self._open += 1
+            yield target, entry
+
+    def _is_draft(self, entry: LedgerEntry) -> bool:
+        return entry.state == "refused" and self.draft_conflicts
+
+    def _pushed(self, one: tuple[CampaignTarget, LedgerEntry]) -> str:
+        """Pushes the branch of a target; gives why that cannot be, '' where it was done."""
+        target, entry = one
+        try:
+            if self._is_draft(entry):
+                text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
+                self._branches.push_empty(target, entry, text)
+            else:
+                self._branches.push(target, entry)
+        except (KrmMergeError, OSError) as error:
+            return line(str(error))
+        return ""
+
+    def _proposed(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> Published:
+        try:
+            onto = target.branch or default_branch(target.name)
+            title, body = requests.title(packages_of(entry)), self._body(target)
+            pull = requests.opened(target.name, onto, title, body, is_draft=self._is_draft(entry))
+        except KrmMergeError as error:
+            return Published(target.name, "problem", message=line(str(error)))
         return Published(target.name, "open", pull.number if pull else 0)
 
-    def _body(self, target: Target) -> str:
+    def _body(self, target: CampaignTarget) -> str:
         place = self.directory.reports / f"{target.id}.md"
         return place.read_text(encoding="utf-8") if place.is_file() else ""
 
     # ---- a working tree ------------------------------------------------------------------------------------------
 
-    def _of_tree(self, wanted: list[tuple[Target, Entry]]) -> Iterator[Published]:
+    def _of_tree(self, wanted: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         if not wanted:
             return
         tree = TreePublisher(self.campaign, self.settings.date, self.is_dry_run)
@@ -125,8 +157,8 @@ class Publisher:
                 tree.push(commit, next((entry.pushed for _, entry in wanted if entry.pushed), ""))
                 request = self._request_of_tree(tree, done)
             what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
-            yield from (Published(name, what, request) for name in done)
-        except (NotPublishedError, ForgeError, GitError) as error:
+            yield from (Published(name, what, request, commit=commit) for name in done)
+        except KrmMergeError as error:
             yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in wanted)
 
     def _request_of_tree(self, tree: TreePublisher, names: list[str]) -> int:
@@ -159,7 +191,7 @@ class Publisher:
                 self.ledger.publish(name, published=what)
                 yield Published(name, what, entry.request)
 
-    def _record(self, event: Published, wave: str, entry: Entry) -> None:
+    def _record(self, event: Published, wave: str, entry: LedgerEntry) -> None:
         if event.what == "problem":
             self.ledger.publish(event.target, problem=event.message)
             return
@@ -168,6 +200,6 @@ class Publisher:
             published=event.what,
             request=event.request or entry.request,
             wave=wave,
-            pushed=entry.made,
+            pushed=event.commit or entry.made,
             problem="",
         )

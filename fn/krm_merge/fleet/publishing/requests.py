@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from krm_merge.fleet.campaign.campaign import Campaign
-from krm_merge.fleet.ledger import Entry
+from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.forges.interface import Forge, ForgePullRequest
 
 
@@ -51,7 +51,7 @@ class PullRequests:
         return self.campaign.publishing.title.replace("{packages}", name).replace("{ref}", upstream.ref)
 
 
-def packages_of(entry: Entry) -> list[str]:
+def packages_of(entry: LedgerEntry) -> list[str]:
     """The packages of a target, as a title names them."""
     own = entry.target.rstrip("/").rpartition("/")[2].removesuffix(".git")
     return [package or own for package in entry.packages] or [own]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from krm_merge.fleet.campaign.campaign import Campaign, Wave
-from krm_merge.fleet.ledger import Entry, is_merged
+from krm_merge.fleet.ledger import LedgerEntry, is_merged
 
 _ALL = Wave("all")
 
@@ -44,7 +44,7 @@ def assigned(campaign: Campaign) -> dict[str, str]:
     return found
 
 
-def states_of(campaign: Campaign, entries: Mapping[str, Entry]) -> list[WaveState]:
+def states_of(campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[WaveState]:
     """The waves in their order, and how far each is."""
     by_wave: dict[str, list[str]] = {wave.name: [] for wave in campaign.publishing.waves or (_ALL,)}
     for target, wave in assigned(campaign).items():
@@ -52,7 +52,7 @@ def states_of(campaign: Campaign, entries: Mapping[str, Entry]) -> list[WaveStat
     return [_state(name, targets, entries) for name, targets in by_wave.items()]
 
 
-def _state(name: str, targets: Sequence[str], entries: Mapping[str, Entry]) -> WaveState:
+def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]) -> WaveState:
     known = [entries[target] for target in targets if target in entries]
     return WaveState(
         name,

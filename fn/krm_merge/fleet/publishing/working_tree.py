@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join
 
-from krm_merge.fleet.campaign.campaign import Campaign, Target
-from krm_merge.fleet.ledger import Entry
+from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
+from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merging.content import digest_of
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, heads_of
 from krm_merge.fleet.publishing.branches import NotPublishedError, check_ours
@@ -32,7 +32,7 @@ class TreePublisher:
     def _tree(self) -> Path:
         return Path(self.campaign.working_tree)
 
-    def committed(self, targets: Sequence[tuple[Target, Entry]]) -> tuple[str, list[str], list[str]]:
+    def committed(self, targets: Sequence[tuple[CampaignTarget, LedgerEntry]]) -> tuple[str, list[str], list[str]]:
         """Commits on top of what is checked out: the last one, whose targets they are, and those that changed since.
 
         A target that is committed already has none. Raises PackageError and GitError.
@@ -94,7 +94,7 @@ class TreePublisher:
     def _store(self) -> GitStore:
         return GitStore(self.origin, Path(self._git("rev-parse", "--absolute-git-dir")), is_shallow=False)
 
-    def _message(self, target: Target) -> str:
+    def _message(self, target: CampaignTarget) -> str:
         upstream = self.campaign.upstream
         message = self.campaign.message.replace("{package}", target.name).replace("{ref}", upstream.ref)
         return f"{message}\n\n{TRAILER}: {self.campaign.name}\n"

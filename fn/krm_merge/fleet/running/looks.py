@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from krm_merge.fleet.campaign.campaign import Campaign, Target
-from krm_merge.fleet.ledger import Entry
+from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
+from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merging.content import look_at
 from krm_merge.fleet.merging.git_store import HEADS, heads_of
-from krm_merge.fleet.merging.job import Conflict, Job
+from krm_merge.fleet.merging.job import Job, TargetConflict
 from krm_merge.fleet.merging.policy import choices_digest
 from krm_merge.git.program import GitError
 
@@ -30,7 +30,7 @@ class Scope:
     limit: int | None = None
     shard: tuple[int, int] | None = None
 
-    def targets(self, campaign: Campaign, entries: Mapping[str, Entry]) -> list[Target]:
+    def targets(self, campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[CampaignTarget]:
         """The targets, in the order of `targets.yaml`."""
         found = [target for target in campaign.targets.values() if self._includes(target, entries[target.name])]
         if self.limit is None:
@@ -39,7 +39,7 @@ class Scope:
         open_ones = [target for target in found if entries[target.name].state in ("pending", "failed")]
         return open_ones[: self.limit]
 
-    def _includes(self, target: Target, entry: Entry) -> bool:
+    def _includes(self, target: CampaignTarget, entry: LedgerEntry) -> bool:
         if self.failed and entry.state != "failed":
             return False
         if self.shard is not None and not target.is_in_shard(*self.shard):
@@ -53,15 +53,19 @@ class Known:
 
     campaign: Campaign
     settings: str
-    entries: Mapping[str, Entry]
-    conflicts: Mapping[str, Collection[Conflict]]
+    entries: Mapping[str, LedgerEntry]
+    conflicts: Mapping[str, Collection[TargetConflict]]
 
     @classmethod
     def of(
-        cls, campaign: Campaign, settings: str, entries: Mapping[str, Entry], conflicts: Iterable[tuple[str, Conflict]]
+        cls,
+        campaign: Campaign,
+        settings: str,
+        entries: Mapping[str, LedgerEntry],
+        conflicts: Iterable[tuple[str, TargetConflict]],
     ) -> Known:
         """Takes the conflicts as the ledger gives them."""
-        by_target: dict[str, list[Conflict]] = defaultdict(list)
+        by_target: dict[str, list[TargetConflict]] = defaultdict(list)
         for target, conflict in conflicts:
             by_target[target].append(conflict)
         return cls(campaign, settings, entries, by_target)
@@ -78,7 +82,9 @@ class Known:
         return self.entries[target].failure == "poison"
 
 
-def look_at_directories(known: Known, targets: Iterable[Target], dirty: Collection[str]) -> tuple[list[Job], list[str]]:
+def look_at_directories(
+    known: Known, targets: Iterable[CampaignTarget], dirty: Collection[str]
+) -> tuple[list[Job], list[str]]:
     """The jobs of directories, and the targets that have nothing to do.
 
     `dirty` are the paths in the working tree with changes that git has not committed.
@@ -95,7 +101,7 @@ def look_at_directories(known: Known, targets: Iterable[Target], dirty: Collecti
     return jobs, done
 
 
-def look_at_repositories(known: Known, targets: Iterable[Target]) -> tuple[list[Job], list[str]]:
+def look_at_repositories(known: Known, targets: Iterable[CampaignTarget]) -> tuple[list[Job], list[str]]:
     """The same of repositories: each is asked for its commit. One that does not answer is a job, which says why."""
     found = list(targets)
     jobs = [Job(target.name) for target in found if not known.is_settled(target.name)]
@@ -110,7 +116,7 @@ def look_at_repositories(known: Known, targets: Iterable[Target]) -> tuple[list[
     return jobs, done
 
 
-def _commit_of(target: Target) -> str:
+def _commit_of(target: CampaignTarget) -> str:
     name = f"{HEADS}{target.branch}" if target.branch else "HEAD"
     try:
         return heads_of(target.name, name).get(name, "")

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
-from krm_merge.fleet.campaign.campaign import Campaign, Target
+from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Ledger, is_merged
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
@@ -71,7 +71,7 @@ class Run:
         )
         yield from self._recorded(supervisor.outcomes(jobs, Counter() if self.scope.failed else crashes), digest)
 
-    def _looked_at(self, known: Known, targets: list[Target]) -> tuple[list[Job], list[str]]:
+    def _looked_at(self, known: Known, targets: list[CampaignTarget]) -> tuple[list[Job], list[str]]:
         directories = [target for target in targets if not target.is_repository]
         dirty = uncommitted(Path(self.campaign.working_tree)) if directories else []
         jobs, done = look_at_directories(known, directories, dirty)

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
 from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, RefusedRequestError
 
@@ -22,6 +23,8 @@ _DIALECT: Final = Dialect(
     "Forgejo", "X-RateLimit-", "of the scopes write:repository and write:issue", "https://HOST/api/v1"
 )
 _DRAFTS: Final = DraftTitles("WIP:", re.compile(r"^\s*(?:(?:wip:|\[wip\])\s*)+", re.IGNORECASE))
+
+_OWNED: Final = Owned(("orgs/{}/repos", "users/{}/repos"), "clone_url", {"limit": str(_PAGE)})
 
 
 class Forgejo:
@@ -62,6 +65,10 @@ class Forgejo:
                 if refused.status == HTTPStatus.NOT_FOUND:
                     return None
                 raise
+
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
+        return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
         """The token, of a repository of this host alone: any other would learn it."""

@@ -16,6 +16,7 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import opened_once
 from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import (
     Budget,
@@ -34,6 +35,8 @@ _DIALECT: Final = Dialect(
     "to read and write pull requests (a classic token: the scope repo)",
     "https://api.github.com or https://HOST/api/v3",
 )
+
+_OWNED: Final = Owned(("orgs/{}/repos", "users/{}/repos"), "clone_url", {"per_page": str(_PAGE)})
 
 
 class GitHub:
@@ -72,6 +75,10 @@ class GitHub:
                 if refused.status == HTTPStatus.NOT_FOUND:
                     return None
                 raise
+
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
+        return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
         """The token, of a repository of this host alone: any other would learn it."""

@@ -15,6 +15,7 @@ from gitlab.v4.objects import Project
 from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
 from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, RefusedRequestError
 
@@ -27,6 +28,12 @@ _STATES: Final[Mapping[str, PullRequestState]] = {
     "closed": "closed",
     "merged": "merged",
 }
+
+_OWNED: Final = Owned(
+    ("groups/{}/projects", "users/{}/projects"),
+    "http_url_to_repo",
+    {"per_page": str(_PAGE), "include_subgroups": "true"},
+)
 
 
 class GitLab:
@@ -64,6 +71,10 @@ class GitLab:
                 if refused.status == HTTPStatus.NOT_FOUND:
                     return None
                 raise
+
+    def repositories(self, owner: str, topic: str = "") -> list[str]:
+        """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
+        return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
         """The token, of a repository of this host alone: any other would learn it."""

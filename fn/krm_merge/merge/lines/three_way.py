@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.lines.sequence import (
     ChosenSide,
-    Run,
+    MergedRun,
     choose_in_sequences,
     is_between,
     merge_sequences,
@@ -174,7 +174,7 @@ class _Change:
 
     def made_without_clash(self, local: list[str]) -> list[str] | None:
         """The lines that `made_once` gives; None where the sides cannot agree on some."""
-        runs: list[Run] = []
+        runs: list[MergedRun] = []
         for run in merged_runs(self._original, self._upstream, local, "local", self._blocks):
             if run.clash:
                 return None
@@ -190,7 +190,7 @@ class _Change:
             return merged
         return _MergedLines(local, 0, 0)
 
-    def _lines(self, runs: list[Run], local: list[str]) -> list[str]:
+    def _lines(self, runs: list[MergedRun], local: list[str]) -> list[str]:
         return [
             line for run in runs for line in (self._upstream if run.side == "upstream" else local)[run.start : run.stop]
         ]

@@ -12,10 +12,14 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.show import say
-from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, Target, Upstream
+from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, CampaignTarget, CampaignUpstream
 from krm_merge.fleet.campaign.discovery import split_upstream, targets_in, working_tree_of
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.campaign.models import MergeCampaign
+from krm_merge.forges.addresses import host_of
+from krm_merge.forges.choice import Forges, ForgeSettings, is_local
+from krm_merge.forges.hosted.pace import Pace
+from krm_merge.forges.local_forge import LocalForge
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.git import GitRepositories
 
@@ -37,6 +41,11 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 @click.option(
     "--repositories", metavar="FILE|-", help="A file with an address of a repository on each line; - is stdin."
 )
+@click.option("--forge", metavar="URL", help="The forge whose repositories of one owner are the targets.")
+@click.option("--owner", metavar="NAME", help="The organisation, group or user; of a local forge, the directory.")
+@click.option("--topic", metavar="NAME", default="", help="Only repositories that carry this topic.")
+@click.option("--forge-kind", type=click.Choice(["github", "gitlab", "forgejo"]), help="What the forge runs.")
+@click.option("--api", metavar="URL", help="The API of the forge, where it is not at the usual place.")
 def init(
     directory: Path,
     more_packages: tuple[str, ...],
@@ -45,6 +54,11 @@ def init(
     version: str,
     packages: tuple[str, ...],
     repositories: str | None,
+    forge: str | None,
+    owner: str | None,
+    topic: str,
+    forge_kind: str | None,
+    api: str | None,
 ) -> None:
     """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
 
@@ -52,13 +66,18 @@ def init(
     """
     if more_packages and not packages:
         raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
-    if bool(packages) == (repositories is not None):
-        raise click.UsageError("say where the packages are: with --packages or with --repositories")
+    if [bool(packages), repositories is not None, forge is not None].count(True) != 1:
+        raise click.UsageError("say where the packages are: with --packages, --repositories or --forge")
+    if (forge is None) != (owner is None):
+        raise click.UsageError("--forge URL and --owner NAME come together")
     place = CampaignDirectory(directory)
     source = split_upstream(upstream, ref, GitRepositories())
     selection: dict[str, object] = {"from": version} if version else {}
     if repositories is not None:
         targets = _listed(repositories)
+    elif forge is not None and owner is not None:
+        targets = _owned(forge, owner, topic, forge_kind, api)
+        selection |= {"forge": forge, "owner": owner} | ({"topic": topic} if topic else {})
     else:
         patterns = [*packages, *more_packages]
         directories = _matching(patterns)
@@ -82,17 +101,28 @@ def _matching(patterns: list[str]) -> list[Path]:
     return found
 
 
-def _listed(source: str) -> list[Target]:
+def _listed(source: str) -> list[CampaignTarget]:
     text = sys.stdin.buffer.read() if source == "-" else read_file(Path(source)).data
     lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
     names = dict.fromkeys(line for line in lines if line and not line.startswith("#"))
     for name in names:
         if name.startswith("-"):
             raise PackageError(f"{source}: {name} is no address of a repository")
-    return [Target(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
+    return [CampaignTarget(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
 
 
-def _campaign(upstream: Upstream, selection: dict[str, object]) -> MergeCampaign:
+def _owned(forge: str, owner: str, topic: str, kind: str | None, api: str | None) -> list[CampaignTarget]:
+    if is_local(forge):
+        place = os.path.join(forge.removeprefix("file://"), owner)
+        return [CampaignTarget(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
+    host = host_of(forge)
+    kinds = (f"{host}={kind}",) if kind else ()
+    settings = ForgeSettings.parsed(kinds, (f"{host}={api}",) if api else (), Pace())
+    addresses = Forges(settings).of(forge.rstrip("/") + "/-/-").repositories(owner, topic)
+    return [CampaignTarget(address, True) for address in addresses]
+
+
+def _campaign(upstream: CampaignUpstream, selection: dict[str, object]) -> MergeCampaign:
     package = upstream.directory.strip("/").rpartition("/")[2] or upstream.repository.rstrip("/").rpartition("/")[2]
     name = _NOT_IN_NAMES.sub("-", f"{package.removesuffix('.git')}-{upstream.ref}".lower()).strip("-.")
     return MergeCampaign.model_validate(
@@ -107,7 +137,7 @@ def _campaign(upstream: Upstream, selection: dict[str, object]) -> MergeCampaign
     )
 
 
-def _summarise(directory: Path, targets: list[Target]) -> None:
+def _summarise(directory: Path, targets: list[CampaignTarget]) -> None:
     noun = "repository" if targets[0].is_repository else "package"
     plural = noun.removesuffix("y") + "ies" if noun.endswith("y") else f"{noun}s"
     versions = Counter(target.at for target in targets if target.at)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import click
 
 from krm_merge.cli.show import say
-from krm_merge.fleet.merging.job import NEED_ATTENTION, STATES, State
+from krm_merge.fleet.merging.job import NEED_ATTENTION, STATES, TargetState
 from krm_merge.fleet.running.run import Event
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -34,7 +34,7 @@ class Progress:
         """Every event is shown."""
         self.total = self.done = self.merged = self.looked_at = 0
         self.names: list[str] = []
-        self._states: Counter[State] = Counter()
+        self._states: Counter[TargetState] = Counter()
         self._shown = shown
         self._started = monotonic()
 
@@ -48,11 +48,11 @@ class Progress:
         """Whether any target does that was merged."""
         return any(self._states[state] for state in NEED_ATTENTION)
 
-    def counts(self) -> Iterable[tuple[State, int]]:
+    def counts(self) -> Iterable[tuple[TargetState, int]]:
         """How many targets ended in which state."""
         return [(state, self._states[state]) for state in STATES if self._states[state]]
 
-    def count(self, state: State) -> int:
+    def count(self, state: TargetState) -> int:
         """How many targets ended in a state."""
         return self._states[state]
 

@@ -13,7 +13,7 @@ import click
 from krm_merge.cli.commands.fleet.progress import Progress, progress_on
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.files import CampaignDirectory
-from krm_merge.fleet.ledger import Entry, Ledger
+from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.merging.job import NEED_ATTENTION
 from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.running.engines import Engine, Processes, processors
@@ -114,7 +114,7 @@ def _engine(jobs: int | None, scheduler: str | None, *, is_insecure: bool) -> Ab
     return dask_engine(scheduler, is_insecure=is_insecure)
 
 
-def _summarise(progress: Progress, entries: list[Entry], directory: Path, *, dry_run: bool) -> None:
+def _summarise(progress: Progress, entries: list[LedgerEntry], directory: Path, *, dry_run: bool) -> None:
     counts = ", ".join(f"{count:,} {state}" for state, count in progress.counts())
     merged = f"{progress.merged:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
     say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
