@@ -69,6 +69,9 @@ class Client:
     def report(self) -> Any:
         return self.ask("/api/report").body
 
+    def view(self) -> Any:
+        return self.ask("/api/view").body
+
     def choose(self, identifiers: list[str], choice: str, **more: object) -> Got:
         revision = self.host.session.revision
         return self.ask("/api/choose", {"revision": revision, "ids": identifiers, "choice": choice, **more})

@@ -90,8 +90,7 @@ def _shown(address: str, no_browser: bool) -> Iterator[None]:
         file = Path(folder, "open.html")
         file.touch(0o600)
         file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>krm-merge</title>')
-        if webbrowser.open(file.as_uri()):
-            say("settle the conflicts on the page in your browser; Ctrl+C ends without saving")
-        else:
-            say(f"no browser was found; open this address, or use --terminal: {address}")
+        if not webbrowser.open(file.as_uri()):
+            say("no browser was found; open the address yourself, or use --terminal")
+        say(f"settle the conflicts at {address}; Ctrl+C ends without saving")
         yield

@@ -187,16 +187,15 @@ class Session:
         """Settles conflicts in the same way; `always` for good, by a rule. Raises Refused, and nothing is chosen."""
         step = self._step(list(dict.fromkeys(identifiers)), choice, value, always)
         before = {identifier: self._parts[self._found(identifier)[0]] for identifier in identifiers}
-        undone = self._undone
-        self._undone = []
-        answer = self._carry_out([*self._steps, step], [step])
+        steps = self._steps
         try:
+            answer = self._carry_out([*steps, step], [step])
             for identifier in identifiers:
                 self._check(identifier, choice, before[identifier])
-        except Refused:
-            self._carry_out(self._steps[:-1], [step])
-            self._undone = undone
+        except Exception:
+            self._carry_out(steps, [step])
             raise
+        self._undone = []
         self.revision += 1
         return answer
 
@@ -307,7 +306,10 @@ class Session:
 
     def save(self) -> Saved:
         """What is to be written. Raises NotSettled, and KrmMergeError where what comes out is not valid."""
+        before = self.records
         self._merge_all()
+        # Whoever knows the records by an older revision has to ask again.
+        self.revision += self.records != before
         left = self.open
         if left:
             noun = "1 conflict is" if len(left) == 1 else f"{len(left)} conflicts are"

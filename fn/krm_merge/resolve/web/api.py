@@ -41,7 +41,7 @@ class Api:
         self._labels = labels
         self.is_over = Event()
         self._made_at = -1
-        self._made = self._report()
+        self._made = self._make()
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
             "/api/choose": self._choose,
             "/api/undo": self._undo,
@@ -56,25 +56,33 @@ class Api:
         return self._host.is_saved
 
     def report(self) -> bytes:
-        """`GET /api/report`: all that is decided now, as JSON; that of the beginning is there before somebody asks."""
+        """`GET /api/report`: the MergeReport of all that is decided now, and its `revision`, as JSON."""
+        return self._now()[0]
+
+    def view(self) -> bytes:
+        """`GET /api/view`: what people read of the same records, as JSON: sentences, names of choices, YAML."""
+        return self._now()[1]
+
+    def _now(self) -> tuple[bytes, bytes]:
+        """Both as they are now; those of the beginning are there before somebody asks."""
         with self._host.lock:
             if self._made_at != self._host.session.revision:
-                self._made = self._report()
+                self._made = self._make()
             return self._made
 
-    def _report(self) -> bytes:
+    def _make(self) -> tuple[bytes, bytes]:
         session = self._host.session
         report = session.report()
-        value = {
-            **report.to_value(),
-            "notices": [str(result.get("message")) for result in report.notices()],
+        self._made_at = session.revision
+        view = {
             **self._shown(report.records),
+            "notices": [str(result.get("message")) for result in report.notices()],
             "labels": {side: getattr(self._labels, side) for side in _SIDES},
             "policyFile": session.task.policy_file if session.task.writes_policy else "",
             **self._state(),
         }
-        self._made_at = session.revision
-        return json.dumps(value).encode()
+        document = {**report.to_value(), "revision": session.revision}
+        return json.dumps(document).encode(), json.dumps(view).encode()
 
     def context(self, identifier: str) -> Reply:
         """`GET /api/context?id=`: the YAML around a place on every side, and as merged; what differs is marked."""
