@@ -305,6 +305,21 @@ def test_what_is_around_a_place_is_shown_for_every_side() -> None:
     }
 
 
+def test_results_are_what_no_record_is_about() -> None:
+    head = DEPLOYMENT + "  template:\n    spec:\n      containers:\n      - name: web\n        volumeMounts:\n"
+    mount, volume = "        - mountPath: /x\n          name: %s\n", "      volumes: [{name: %s}]\n"
+    session = of_texts(head + mount % "a" + volume % "a", head + mount % "b" + volume % "b", head + mount % "a")
+    before = session.report().results
+    for record in session.open:
+        session.choose([record.id], "local")
+    assert session.report().results == before
+    assert replicas(1, 2, 5).report().results == []
+    everything = session_of(*all_natures())
+    assert everything.report().results == []
+    settle_all(everything)
+    assert everything.report().results == []
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_values_of_secrets_are_nowhere(name: str) -> None:
     values = ("hush-original", "hush-upstream", "hush-local")

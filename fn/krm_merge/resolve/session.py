@@ -103,6 +103,8 @@ class Session:
         self._merge = self.task.merge(self._policy(self._choices, self._choices.made))
         policy = self._policy(self._choices, self._choices.made)
         self._parts = list(parts_of(self._merge.decided, policy))
+        results = [result.to_value() for result in self._merge.results]
+        self._notices = MergeReport(records=self.records, results=results).notices()
         self._by_identity: dict[Identity, list[int]] = {}
         self._by_fingerprint: dict[str, set[int]] = {}
         self._by_id: dict[str, tuple[int, DecisionRecord]] = {}
@@ -152,10 +154,10 @@ class Session:
         return bool(self._undone)
 
     def report(self) -> MergeReport:
-        """All that is decided now."""
-        results = [result.to_value() for result in self._merge.results]
-        files = _files(self.task.local, self._merge.changes)
-        return MergeReport(self.task.name, self._merge.sides, self.records, files, results, self._merge.packages)
+        """All that is decided now; its results are the warnings and errors that no record is about."""
+        task, merge = self.task, self._merge
+        files = _files(task.local, merge.changes)
+        return MergeReport(task.name, merge.sides, self.records, files, self._notices, merge.packages)
 
     def record(self, identifier: str) -> DecisionRecord:
         """The record of this id. Raises Refused."""

@@ -76,7 +76,7 @@ class Api:
         self._made_at = session.revision
         view = {
             **self._shown(report.records),
-            "notices": [str(result.get("message")) for result in report.notices()],
+            "notices": [str(result.get("message")) for result in report.results],
             "labels": {side: getattr(self._labels, side) for side in _SIDES},
             "policyFile": session.task.policy_file if session.task.writes_policy else "",
             **self._state(),
