@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from krm_merge.resolve.kept import Kept
-from krm_merge.resolve.session import Saved, Task
+from krm_merge.resolve.task import Saved, Task
 from krm_merge.resolve.web.api import Api
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.web.server import Server

@@ -134,7 +134,7 @@ def test_a_package_is_settled_on_the_page_in_the_terminal_and_by_a_file_with_equ
     put(natures / "by-file", {"merge-policy.yaml": (natures / "by-page" / "merge-policy.yaml").read_bytes()})
     run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "fail", *BY_DOCUMENT)
     assert held(natures / "by-page") == held(natures / "by-terminal") == held(natures / "by-file")
-    # Whoever merges again is asked nothing, and changes nothing (law D).
+    # Another merge asks nothing, and changes nothing (law D).
     before = held(natures / "by-file")
     run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "local", *BY_DOCUMENT)
     assert held(natures / "by-file") == before

@@ -97,7 +97,7 @@ def test_an_old_revision_is_refused_and_changes_nothing(client: Client) -> None:
         ({"choice": "value"}, "a value is given with the choice value"),
         ({"choice": "local", "value": 1}, "only with that"),
         ({"choice": "recognise"}, "cannot be chosen here"),
-        ({"choice": "theirs"}, "choice is none of"),
+        ({"choice": "theirs"}, "choice is not one of"),
         ({"choice": "local", "ids": ["unknown"]}, "there is no decision"),
         ({"choice": "local", "ids": []}, "ids is empty"),
     ],
@@ -180,7 +180,7 @@ def test_a_server_that_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch, seconds
                 break
 
 
-def test_a_fault_of_ours_is_told_where_it_can_be_read(
+def test_a_fault_of_ours_is_reported_where_it_can_be_read(
     client: Client, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> None:

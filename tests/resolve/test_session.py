@@ -16,7 +16,8 @@ from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.packages.files.tree import Changed
 from krm_merge.report.record import DecisionRecord
 from krm_merge.resolve.own_value import Refused
-from krm_merge.resolve.session import Merge, NotSettled, Session
+from krm_merge.resolve.session import Session
+from krm_merge.resolve.task import Merge, NotSettled
 from report.test_records import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, Files, all_natures, config_maps, session_of, task_of
 
@@ -354,7 +355,7 @@ def test_what_was_merged_without_a_conflict_can_be_overruled(
     assert (settled.status, settled.chosen) == ("settled", choice)
     files = written(session)
     assert result in files["c.yaml"].decode()
-    # Law D, whoever merges again.
+    # Law D: the next merge.
     sides = [{"c.yaml": f"{DEPLOYMENT}  {text}\n  minReadySeconds: 3\n".encode()} for text in texts[:2]]
     again = session_of(sides[0], sides[1], files)
     assert again.open == []

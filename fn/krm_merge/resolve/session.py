@@ -3,86 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from krm_merge.errors import KrmMergeError
-from krm_merge.functions.policy.merge_policy import FILE, NO_POLICY, PackagePolicy
 from krm_merge.krm.identity import Identity
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
-from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Choice, Resolutions
-from krm_merge.packages.files.tree import Changed, Changes, Tree
-from krm_merge.report.record import Context, DecisionRecord, Files, MergeReport, RecordedSide, SideName
+from krm_merge.merge.decisions.policy import OnConflict, Policy
+from krm_merge.merge.decisions.resolution import Choice, Resolutions
+from krm_merge.packages.files.tree import Changed
+from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
+from krm_merge.resolve.asked_about import asked_about, named
 from krm_merge.resolve.choices import Choices, Made, Step, made, rule_for
 from krm_merge.resolve.own_value import Refused, own_value
 from krm_merge.resolve.parts import Part, parts_of
 from krm_merge.resolve.policy_text import with_choices
+from krm_merge.resolve.task import Answer, NotSettled, Saved, Task
 from krm_merge.text.reading.values import Value
 
 if TYPE_CHECKING:
     from krm_merge.packages.files.tree import File
 
 _NO_VALUE = object()
-_OF_VALUES = ("V2", "V6", "V10")
-"""Rules by which values merge without a conflict."""
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """What a merge decided under one policy, and what becomes of local's files."""
-
-    changes: Changes
-    results: Results
-    decided: Sequence[PackageDecisions]
-    sides: Mapping[str, RecordedSide]
-    packages: Sequence[Mapping[str, Value]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What a session is about: three versions of a package or of a file, and how they merge under a policy.
-
-    `rules` are those of the command line, `package` is the MergePolicy of local. `earlier` are choices that were made
-    elsewhere on the same conflicts; they come last. `writes_policy` says that what is chosen is written into the
-    package.
-    """
-
-    name: str
-    local: Tree
-    merge: Callable[[Policy], Merge]
-    rules: tuple[Rule, ...] = ()
-    package: PackagePolicy = NO_POLICY
-    earlier: Resolutions = NO_RESOLUTIONS
-    writes_policy: bool = True
-
-    @property
-    def policy_file(self) -> str:
-        """Where the package has its MergePolicy, or gets it."""
-        return self.package.file or FILE
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a step changed: records that are new or other ones, and the ids of those that are gone."""
-
-    records: Sequence[DecisionRecord]
-    removed: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """What saving writes: local's files, and all that was chosen; `results` is what there is to say of it."""
-
-    changes: Changes
-    made: tuple[Made, ...]
-    results: Results
-
-
-class NotSettled(KrmMergeError):
-    """Why nothing can be saved yet."""
 
 
 class Session:
@@ -116,8 +57,7 @@ class Session:
     def _put(self, number: int, part: Part) -> None:
         """Takes a part in, and makes the ids of its records this session's own."""
         records = []
-        for record in _without_consequences(part.records):
-            settled = _as_settled(record) if record.status == "open" and not record.choices else _overrulable(record)
+        for settled in asked_about(part.records):
             while self._by_id.get(settled.id, (number,))[0] != number:
                 # Two documents of one file may name the same resource.
                 settled = replace(settled, id=f"{settled.id}-{number}")
@@ -156,7 +96,7 @@ class Session:
     def report(self) -> MergeReport:
         """All that is decided now; its results are the warnings and errors that no record is about."""
         task, merge = self.task, self._merge
-        files = _files(task.local, merge.changes)
+        files = merge.files(task.local)
         return MergeReport(task.name, merge.sides, self.records, files, self._notices, merge.packages)
 
     def record(self, identifier: str) -> DecisionRecord:
@@ -229,7 +169,7 @@ class Session:
         for record in records:
             if choice not in record.choices:
                 known = ", ".join(record.choices) or "nothing"
-                raise Refused(f"{_named(record)}: {choice} cannot be chosen here; {known} can")
+                raise Refused(f"{named(record)}: {choice} cannot be chosen here; {known} can")
         file = self.task.policy_file
         if always:
             rules = [rule_for(record, choice, file) for record in records]
@@ -256,14 +196,14 @@ class Session:
             # What was chosen left no conflict here.
             return
         if record.status != "settled" or (record.chosen not in (choice, None)):
-            raise Refused(f"{_named(record)}: {choice} cannot be carried out; another choice or rule comes first")
+            raise Refused(f"{named(record)}: {choice} cannot be carried out; another choice or rule comes first")
         if choice == "value":
             new = self._parts[number].faults() - before.faults()
             if new:
                 raise Refused(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
 
     def _carry_out(self, steps: list[Step], changed: Iterable[Step]) -> Answer:
-        """Goes to another list of steps: what differs is decided once more, and nothing else."""
+        """Takes another list of steps: what differs is decided once more, and nothing else."""
         self._steps = steps
         self._choices = Choices.after(steps)
         numbers: set[int] = set()
@@ -310,7 +250,7 @@ class Session:
         """What is to be written. Raises NotSettled, and KrmMergeError where what comes out is not valid."""
         before = self.records
         self._merge_all()
-        # Whoever knows the records by an older revision has to ask again.
+        # A page that knows the records by an older revision has to ask again.
         self.revision += self.records != before
         left = self.open
         if left:
@@ -335,35 +275,3 @@ class Session:
             for about in (str(record.resource), "None"):
                 order.setdefault((about, record.fingerprint), len(order))
         return sorted(made, key=lambda one: order.get((str(one.resource), one.resolution.fingerprint), len(order)))
-
-
-def _without_consequences(records: Sequence[DecisionRecord]) -> Iterator[DecisionRecord]:
-    """The records without those that only say what an open conflict would lead to if nobody settled it."""
-    asked = [record.path for record in records if record.status == "open" and record.choices]
-    for record in records:
-        is_told = record.status == "open" and not record.choices
-        if not (is_told and any(path and record.path.startswith(path) for path in asked)):
-            yield record
-
-
-def _as_settled(record: DecisionRecord) -> DecisionRecord:
-    """What nobody can choose about is as the rules have it."""
-    return replace(record, status="settled", settled_by="policy")
-
-
-def _overrulable(record: DecisionRecord) -> DecisionRecord:
-    """What was merged without a conflict, with what can be chosen instead: for values that a side changed."""
-    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text")
-    if record.status != "automatic" or not is_value or "original" not in record.values:
-        return record
-    return replace(record, choices=("upstream", "local", "value"))
-
-
-def _named(record: DecisionRecord) -> str:
-    return " ".join(part for part in (str(record.resource or record.file), record.path) if part)
-
-
-def _files(local: Tree, changes: Changes) -> Files:
-    added = sorted(path for path, file in changes.items() if file is not None and path not in local)
-    changed = sorted(path for path, file in changes.items() if file is not None and path in local)
-    return Files(added, changed, sorted(path for path, file in changes.items() if file is None))

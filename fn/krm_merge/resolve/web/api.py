@@ -13,7 +13,7 @@ from krm_merge.report.forms.shown import words_changed, yaml_text
 from krm_merge.report.record import SIDES, DecisionRecord, SideName
 from krm_merge.report.words import address_of
 from krm_merge.resolve.own_value import Refused
-from krm_merge.resolve.session import Answer, NotSettled
+from krm_merge.resolve.task import Answer, NotSettled
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import Labels, choice_words, happened
 
@@ -123,7 +123,7 @@ class Api:
         if not isinstance(always, bool):
             return Reply(400, {"error": "always is expected to be true or false"})
         if choice not in _CHOICES:
-            return Reply(422, {"error": f"choice is none of {', '.join(_CHOICES)}"})
+            return Reply(422, {"error": f"choice is not one of {', '.join(_CHOICES)}"})
         value = [body["value"]] if "value" in body else []
         return self._answered(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
 

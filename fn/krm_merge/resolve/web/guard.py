@@ -31,7 +31,7 @@ class Refusal(NamedTuple):
 
 
 class Guard:
-    """Knows the address that the page has, and the token that whoever opened it was given."""
+    """Knows the address that the page has, and the token that its first page was given."""
 
     def __init__(self, port: int, token: str) -> None:
         """For a server on this port of 127.0.0.1."""

@@ -7,7 +7,8 @@ from threading import Lock
 
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.resolve.kept import Kept
-from krm_merge.resolve.session import Answer, Saved, Session, Task
+from krm_merge.resolve.session import Session
+from krm_merge.resolve.task import Answer, Saved, Task
 from krm_merge.text.reading.values import Value
 
 

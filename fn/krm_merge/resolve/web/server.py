@@ -64,7 +64,7 @@ class _Http(ThreadingHTTPServer):
         self.of = server
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that goes away is no error."""
+        """A browser that is closed is no error."""
 
 
 _Found: TypeAlias = Refusal | Reply | tuple[str, bytes]
@@ -160,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What cannot be read as a request, or has a method that is none of ours."""
+        """What cannot be read as a request, or has a method that nothing here answers."""
         self._refuse(Refusal(405 if code == 501 else code, message or "this is no request"))
 
     def log_message(self, format: str, *args: object) -> None:
