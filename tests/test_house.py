@@ -1,9 +1,10 @@
-"""The house as CONTRIBUTING describes it: folders that one can look over, one name for one thing, public faces."""
+"""The house as CONTRIBUTING describes it: small folders, one name for one thing, one base of errors, public faces."""
 
 from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,19 @@ FACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm
 MOST_MODULES = 12
 ONE_MODULE_EACH = {"cli/commands": "one module for each command"}
 """Folders with more modules than one can look over, with their reason; CONTRIBUTING names it, too."""
+
+
+def public_types(tree: ast.Module) -> Iterator[str]:
+    """The classes and the aliases of types that other modules may import."""
+    for node in tree.body:
+        name = ""
+        if isinstance(node, ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            is_alias = isinstance(node.annotation, ast.Name) and node.annotation.id == "TypeAlias"
+            name = node.target.id if is_alias else ""
+        if name and not name.startswith("_"):
+            yield name
 
 
 def test_no_folder_has_more_modules_than_one_can_look_over() -> None:
@@ -33,6 +47,29 @@ def test_every_folder_says_what_it_is_for() -> None:
     folders = {path.parent for path in MODULES}
     silent = [folder for folder in folders if not ast.get_docstring(MODULES.get(folder / "__init__.py", ast.parse("")))]
     assert silent == []
+
+
+def test_no_two_public_types_share_a_name() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path, tree in MODULES.items():
+        for name in public_types(tree):
+            homes[name].append(path.relative_to(SOURCES).as_posix())
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_every_public_error_has_the_base() -> None:
+    bases = {
+        node.name: [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+        for tree in MODULES.values()
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }
+
+    def ancestors(name: str) -> set[str]:
+        return {name}.union(*(ancestors(base) for base in bases.get(name, [])))
+
+    errors = {name for name in bases if name.endswith("Error") and not name.startswith("_")}
+    assert {name for name in errors if "KrmMergeError" not in ancestors(name)} == set()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.report.record import RecordedSide
-from krm_merge.resolve.session import Merge, Session, Task
+from krm_merge.resolve.session import Session
+from krm_merge.resolve.task import Merge, Task
 from report.test_records import CASES
 
 Files = Mapping[str, bytes]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from krm_merge.resolve.kept import Kept
-from krm_merge.resolve.session import Saved, Task
+from krm_merge.resolve.task import Saved, Task
 from krm_merge.resolve.web.api import Api
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.web.server import Server
@@ -68,6 +68,9 @@ class Client:
 
     def report(self) -> Any:
         return self.ask("/api/report").body
+
+    def view(self) -> Any:
+        return self.ask("/api/view").body
 
     def choose(self, identifiers: list[str], choice: str, **more: object) -> Got:
         revision = self.host.session.revision

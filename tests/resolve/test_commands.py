@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -133,7 +134,7 @@ def test_a_package_is_settled_on_the_page_in_the_terminal_and_by_a_file_with_equ
     put(natures / "by-file", {"merge-policy.yaml": (natures / "by-page" / "merge-policy.yaml").read_bytes()})
     run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "fail", *BY_DOCUMENT)
     assert held(natures / "by-page") == held(natures / "by-terminal") == held(natures / "by-file")
-    # Whoever merges again is asked nothing, and changes nothing (law D).
+    # Another merge asks nothing, and changes nothing (law D).
     before = held(natures / "by-file")
     run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "local", *BY_DOCUMENT)
     assert held(natures / "by-file") == before
@@ -214,6 +215,31 @@ def test_the_page_ends_with_the_terminal(three: Path) -> None:
         time.sleep(0.1)
     os.kill(number, signal.SIGKILL)
     pytest.fail("the server is still there")
+
+
+def test_the_browser_is_given_the_address_in_a_file_that_nobody_else_reads(three: Path) -> None:
+    program = three / "browser"
+    program.write_text('#!/bin/sh\nfile="${1#file://}"\nstat -c %a "$file" > mode\ncp "$file" opened\n')
+    program.chmod(0o755)
+    process = subprocess.Popen(
+        [*COMMAND, "resolve", "o", "u", "l"],
+        cwd=three,
+        env={**os.environ, "BROWSER": str(program)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    address = re.search(r"http://127\.0\.0\.1:\d+/#[\w-]{43}", said)
+    assert address is not None
+    while not (three / "opened").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert (out, process.returncode) == ("", 130)
+    assert (three / "mode").read_text() == "600\n"
+    assert f'url={address[0]}"' in (three / "opened").read_text()
 
 
 # ---- the terminal --------------------------------------------------------------------------------------------------
@@ -464,7 +490,7 @@ def test_the_mergetool_has_a_page_too(tmp_path: Path) -> None:
         (tmp_path / f"{name}.yaml").write_text(deployment("web", replicas))
     files = ["base.yaml", "local.yaml", "remote.yaml", "merged.yaml"]
     with page(tmp_path, *files, command="mergetool") as served:
-        assert served.ask("/api/report")["labels"] == {"original": "Base", "upstream": "Theirs", "local": "Ours"}
+        assert served.ask("/api/view")["labels"] == {"original": "Base", "upstream": "Theirs", "local": "Ours"}
         (record,) = served.open()
         served.choose(record, "value", value=4)
         served.ask("/api/save", {})

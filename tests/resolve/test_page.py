@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -237,7 +239,7 @@ def test_a_reload_keeps_choices(page: Page) -> None:
     expect(card(page, 0).locator(".pill")).to_have_text("settled: upstream")
 
 
-def test_a_second_tab_is_told_that_something_changed(page: Page, context: BrowserContext, client: Client) -> None:
+def test_a_second_tab_learns_that_something_changed(page: Page, context: BrowserContext, client: Client) -> None:
     other = opened(context, client)
     other.keyboard.press("u")
     expect(count(other)).to_have_text("2 open · 1 settled")
@@ -347,3 +349,12 @@ def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> N
         expect(count(page)).to_have_text("2999 open · 1 settled")
         page.keyboard.press("a")
         expect(count(page)).to_have_text("All 3000 settled", timeout=60_000)
+
+
+def test_the_pictures_of_the_readme_can_be_made(tmp_path: Path) -> None:
+    program = Path(__file__).resolve().parents[2] / "tools" / "make_pictures.py"
+    subprocess.run([sys.executable, program, tmp_path], check=True)
+    readme = (program.parent.parent / "README.md").read_text(encoding="utf-8")
+    made = sorted(file.name for file in tmp_path.iterdir())
+    assert made == ["resolve-dark.png", "resolve-light.png"]
+    assert all(f"docs/pictures/{name}" in readme for name in made)

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from krm_merge.resolve.kept import Kept
 from krm_merge.resolve.web import server as server_module
 from krm_merge.resolve.web.guard import LONGEST_BODY
+from report.test_forms import SCHEMA
 from report.test_records import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
 from resolve.serving import Client, served
@@ -44,7 +46,10 @@ def test_the_report_is_the_merge_report_and_its_revision(client: Client) -> None
     assert report["counts"] == {"open": 2, "settled": 0, "automatic": 0, "files": 2}
     (first, second) = report["records"]
     assert (first["original"], first["upstream"], first["local"]) == ("o", "u", "l")
-    assert report["wordings"][report["words"][first["id"]]]["said"] == "Upstream and you changed the same value."
+    jsonschema.validate({name: value for name, value in report.items() if name != "revision"}, SCHEMA)
+    view = client.view()
+    assert view["wordings"][view["words"][first["id"]]]["said"] == "Upstream and you changed the same value."
+    assert view["revision"] == 0
     assert first["fingerprint"] == second["fingerprint"]
 
 
@@ -92,7 +97,7 @@ def test_an_old_revision_is_refused_and_changes_nothing(client: Client) -> None:
         ({"choice": "value"}, "a value is given with the choice value"),
         ({"choice": "local", "value": 1}, "only with that"),
         ({"choice": "recognise"}, "cannot be chosen here"),
-        ({"choice": "theirs"}, "choice is none of"),
+        ({"choice": "theirs"}, "choice is not one of"),
         ({"choice": "local", "ids": ["unknown"]}, "there is no decision"),
         ({"choice": "local", "ids": []}, "ids is empty"),
     ],
@@ -175,9 +180,22 @@ def test_a_server_that_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch, seconds
                 break
 
 
+def test_a_fault_of_ours_is_reported_where_it_can_be_read(
+    client: Client, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("a value of somebody")
+
+    monkeypatch.setattr(client.host.session, "contexts", broken)
+    got = client.ask(f"/api/context?id={client.host.session.open[0].id}")
+    assert (got.status, got.body) == (500, {"error": "internal error; the terminal says more"})
+    assert "internal error, nothing was changed: KeyError" in capfd.readouterr().err
+    assert client.ask("/api/report").status == 200
+
+
 # ---- what nobody else gets -----------------------------------------------------------------------------------------
 
-API = ["/api/report", "/api/context?id=x"]
+API = ["/api/report", "/api/view", "/api/context?id=x"]
 POSTS = ["/api/choose", "/api/undo", "/api/redo", "/api/save", "/api/close"]
 
 
@@ -345,7 +363,7 @@ def test_values_of_secrets_are_in_no_answer() -> None:
                 if record["choices"]:
                     seen.append(client.choose([record["id"]], "local"))
                     seen.append(client.choose([record["id"]], "value", value="x"))
-            seen.append(client.ask("/api/report"))
+            seen += [client.ask("/api/report"), client.ask("/api/view")]
             seen.append(client.ask("/api/save", {}))
         assert not any(value in json.dumps(got.body) for got in seen for value in values)
 
@@ -365,5 +383,5 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
         out.write('{"resolutions": [{"na')
     with served(task, Kept(file, task.policy_file)) as client:
         after = client.report()
+        assert client.view()["canUndo"]
     assert after["records"] == before["records"]
-    assert after["canUndo"]

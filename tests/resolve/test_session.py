@@ -15,8 +15,9 @@ from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.packages.files.tree import Changed
 from krm_merge.report.record import DecisionRecord
-from krm_merge.resolve.own_value import Refused
-from krm_merge.resolve.session import Merge, NotSettled, Session
+from krm_merge.resolve.own_value import RefusedChoiceError
+from krm_merge.resolve.session import Session
+from krm_merge.resolve.task import Merge, NotSettledError
 from report.test_records import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, Files, all_natures, config_maps, session_of, task_of
 
@@ -109,7 +110,7 @@ def test_among_texts_it_is_a_text(given_text: str, value: str) -> None:
 def test_a_value_that_cannot_be_meant_is_refused_and_nothing_changes(given_text: Any, reason: str) -> None:
     session = replicas(1, 2, 5)
     before = said(session)
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(RefusedChoiceError, match=reason):
         session.choose([session.open[0].id], "value", given_text)
     assert (said(session), session.revision, session.can_undo) == (before, 0, False)
 
@@ -119,27 +120,29 @@ def test_a_value_that_would_make_the_resource_wrong_is_refused() -> None:
     body = "      containers:\n      - name: web\n        volumeMounts:\n        - mountPath: /x\n          name: %s\n"
     session = of_texts(*(head + body % name for name in "abc"))
     identifier = session.open[0].id
-    with pytest.raises(Refused, match="would be wrong with this value"):
+    with pytest.raises(RefusedChoiceError, match="would be wrong with this value"):
         session.choose([identifier], "value", "missing")
     session.choose([identifier], "value", "a")
 
 
 @pytest.mark.parametrize("identifiers", [[], ["nothing"]])
 def test_what_is_not_there_cannot_be_chosen(identifiers: list[str]) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedChoiceError):
         replicas(1, 2, 5).choose(identifiers, "local")
 
 
 def test_a_choice_that_a_place_does_not_have_is_refused() -> None:
     session = replicas(1, 2, 5)
-    with pytest.raises(Refused, match="recognise cannot be chosen here; upstream, local, original, value can"):
+    with pytest.raises(
+        RefusedChoiceError, match="recognise cannot be chosen here; upstream, local, original, value can"
+    ):
         session.choose([session.open[0].id], "recognise")
-    with pytest.raises(Refused, match="a value is given"):
+    with pytest.raises(RefusedChoiceError, match="a value is given"):
         session.choose([session.open[0].id], "local", "3")
 
 
 def test_nothing_is_saved_while_conflicts_are_open() -> None:
-    with pytest.raises(NotSettled, match="1 conflict is open"):
+    with pytest.raises(NotSettledError, match="1 conflict is open"):
         replicas(1, 2, 5).save()
 
 
@@ -152,12 +155,12 @@ def test_every_step_is_undone_and_done_again() -> None:
     for state in reversed(states[:-1]):
         session.undo()
         assert said(session) == state
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedChoiceError):
         session.undo()
     for state in states[1:]:
         session.redo()
         assert said(session) == state
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedChoiceError):
         session.redo()
 
 
@@ -259,7 +262,7 @@ def test_always_about_a_deletion_says_who_deletes() -> None:
 
 def test_always_needs_a_place_that_stays() -> None:
     session = of_texts("a\n", "b\n", "c\n", file="README.md")
-    with pytest.raises(Refused, match="cannot hold always"):
+    with pytest.raises(RefusedChoiceError, match="cannot hold always"):
         session.choose([session.open[0].id], "local", always=True)
 
 
@@ -305,6 +308,21 @@ def test_what_is_around_a_place_is_shown_for_every_side() -> None:
     }
 
 
+def test_results_are_what_no_record_is_about() -> None:
+    head = DEPLOYMENT + "  template:\n    spec:\n      containers:\n      - name: web\n        volumeMounts:\n"
+    mount, volume = "        - mountPath: /x\n          name: %s\n", "      volumes: [{name: %s}]\n"
+    session = of_texts(head + mount % "a" + volume % "a", head + mount % "b" + volume % "b", head + mount % "a")
+    before = session.report().results
+    for record in session.open:
+        session.choose([record.id], "local")
+    assert session.report().results == before
+    assert replicas(1, 2, 5).report().results == []
+    everything = session_of(*all_natures())
+    assert everything.report().results == []
+    settle_all(everything)
+    assert everything.report().results == []
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_values_of_secrets_are_nowhere(name: str) -> None:
     values = ("hush-original", "hush-upstream", "hush-local")
@@ -339,7 +357,7 @@ def test_what_was_merged_without_a_conflict_can_be_overruled(
     assert (settled.status, settled.chosen) == ("settled", choice)
     files = written(session)
     assert result in files["c.yaml"].decode()
-    # Law D, whoever merges again.
+    # Law D: the next merge.
     sides = [{"c.yaml": f"{DEPLOYMENT}  {text}\n  minReadySeconds: 3\n".encode()} for text in texts[:2]]
     again = session_of(sides[0], sides[1], files)
     assert again.open == []

@@ -15,7 +15,7 @@ from krm_merge.cli.show import say
 from krm_merge.harmless import terminal_line
 from krm_merge.packages.files.directory import UnavailableError, reason
 from krm_merge.resolve.web.host import Host
-from krm_merge.resolve.words import Labels
+from krm_merge.resolve.words import SideLabels
 
 in_terminal = click.option("--terminal", "in_terminal", is_flag=True, help="Ask one by one, as git add -p does.")
 no_browser = click.option(
@@ -23,7 +23,7 @@ no_browser = click.option(
 )
 
 
-def settle(host: Host, labels: Labels, *, in_terminal: bool, no_browser: bool) -> bool:
+def settle(host: Host, labels: SideLabels, *, in_terminal: bool, no_browser: bool) -> bool:
     """Lets somebody settle the conflicts of a session; whether it was saved. Raises KrmMergeError."""
     if in_terminal:
         _ask(host, labels)
@@ -37,7 +37,7 @@ def settle(host: Host, labels: Labels, *, in_terminal: bool, no_browser: bool) -
     return host.is_saved
 
 
-def _ask(host: Host, labels: Labels) -> None:
+def _ask(host: Host, labels: SideLabels) -> None:
     from krm_merge.resolve.terminal import Screen, Terminal
 
     if Terminal(host, Screen(_say, _read, _edit), labels).settle():
@@ -66,7 +66,7 @@ def _edit(text: str) -> str | None:
     return edited if edited is None or text.endswith("\n") else edited.removesuffix("\n")
 
 
-def _serve(host: Host, labels: Labels, no_browser: bool) -> None:
+def _serve(host: Host, labels: SideLabels, no_browser: bool) -> None:
     from krm_merge.resolve.web.api import Api
     from krm_merge.resolve.web.server import Server
 
@@ -90,8 +90,7 @@ def _shown(address: str, no_browser: bool) -> Iterator[None]:
         file = Path(folder, "open.html")
         file.touch(0o600)
         file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}"><title>krm-merge</title>')
-        if webbrowser.open(file.as_uri()):
-            say("settle the conflicts on the page in your browser; Ctrl+C ends without saving")
-        else:
-            say(f"no browser was found; open this address, or use --terminal: {address}")
+        if not webbrowser.open(file.as_uri()):
+            say("no browser was found; open the address yourself, or use --terminal")
+        say(f"settle the conflicts at {address}; Ctrl+C ends without saving")
         yield

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from krm_merge.krm.fieldpath import Step as PathStep
+from krm_merge.krm.fieldpath import ChoiceStep as PathStep
 from krm_merge.krm.fieldpath import format_path, parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.nature import Nature
@@ -45,7 +45,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChoiceStep:
     """What was chosen at once, and can be undone at once."""
 
     made: tuple[Made, ...] = ()
@@ -60,7 +60,7 @@ class Choices:
     rules: tuple[Rule, ...]
 
     @classmethod
-    def after(cls, steps: Iterable[Step]) -> Choices:
+    def after(cls, steps: Iterable[ChoiceStep]) -> Choices:
         """What the steps leave."""
         made: dict[Key, Made] = {}
         rules: dict[tuple[object, ...], Rule] = {}

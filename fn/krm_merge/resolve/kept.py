@@ -13,7 +13,7 @@ from krm_merge.errors import KrmMergeError
 from krm_merge.functions.policy.merge_policy import KIND, policy_of
 from krm_merge.packages.files.directory import PackageError, reason
 from krm_merge.report.record import RecordedResource
-from krm_merge.resolve.choices import Made, Step
+from krm_merge.resolve.choices import ChoiceStep, Made
 from krm_merge.resolve.policy_text import rule_value
 from krm_merge.startup import replace as replaced
 from krm_merge.text.reading.values import Value
@@ -38,7 +38,7 @@ class Kept:
 
     place: Path | None
     policy_file: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ChoiceStep] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Reads the file, if there is one. Raises PackageError where it cannot be read, or nothing can be kept."""
@@ -50,7 +50,7 @@ class Kept:
                 raise PermissionError(13, f"{self.place.parent} cannot be written to, so choices cannot be kept")
         except (OSError, UnicodeDecodeError) as error:
             raise PackageError(f"{self.place}: {reason(error) if isinstance(error, OSError) else error}") from None
-        undone: list[Step] = []
+        undone: list[ChoiceStep] = []
         # What was being written when the program was killed has no end.
         for number, line in enumerate(lines[:-1], 1):
             try:
@@ -78,7 +78,7 @@ class Kept:
         if self.place is not None:
             self.place.unlink(missing_ok=True)
 
-    def _do_again(self, event: Value, undone: list[Step]) -> None:
+    def _do_again(self, event: Value, undone: list[ChoiceStep]) -> None:
         if event == "undo":
             undone.append(self.steps.pop())
         elif event == "redo":
@@ -89,7 +89,7 @@ class Kept:
         else:
             raise ValueError("a choice, undo or redo is expected")
 
-    def _step(self, value: Mapping[str, Value]) -> Step:
+    def _step(self, value: Mapping[str, Value]) -> ChoiceStep:
         policy = policy_of({**_HEAD, **value}, self.policy_file)
         written = value.get("resolutions")
         assert isinstance(written, list)
@@ -97,10 +97,10 @@ class Kept:
             Made(replaced(resolution, place=self.policy_file, number=-1), _resource(one))
             for resolution, one in zip(policy.resolutions.all, written, strict=True)
         )
-        return Step(made, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))
+        return ChoiceStep(made, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))
 
 
-def _value_of(step: Step) -> Mapping[str, Value]:
+def _value_of(step: ChoiceStep) -> Mapping[str, Value]:
     return {
         "resolutions": [one.to_value() for one in step.made],
         "rules": [rule_value(rule) for rule in step.rules],

@@ -13,14 +13,14 @@ from krm_merge.text.reading.values import Value, to_value
 _SIDES: Sequence[SideName] = ("original", "upstream", "local")
 
 
-class Refused(KrmMergeError):
+class RefusedChoiceError(KrmMergeError):
     """Why a choice cannot be made; says what can be done instead. Nothing was chosen."""
 
 
 def own_value(given: Value, record: DecisionRecord) -> Value:
     """The value that is meant for the place of a record.
 
-    A text is YAML, as it would be written there; where all sides are texts, it is one, too. Raises Refused.
+    A text is YAML, as it would be written there; where all sides are texts, it is one, too. Raises RefusedChoiceError.
     """
     sides = [record.values[side] for side in _SIDES if side in record.values]
     value = given
@@ -34,7 +34,7 @@ def own_value(given: Value, record: DecisionRecord) -> Value:
     wanted = {_kind(side) for side in sides if side is not None}
     if wanted and value is not None and _kind(value) not in wanted:
         hint = "; write it in quotes to have it as a text" if "a text or number" in wanted else ""
-        raise Refused(f"this is {_kind(value)}, and {' or '.join(sorted(wanted))} is expected here{hint}")
+        raise RefusedChoiceError(f"this is {_kind(value)}, and {' or '.join(sorted(wanted))} is expected here{hint}")
     return value
 
 
@@ -49,9 +49,9 @@ def _read(text: str) -> Value:
         node = read(text)
     except (TextError, RecursionError) as error:
         why = str(error) if isinstance(error, TextError) else "not valid YAML: it is too deep"
-        raise Refused(f"{why}; write it in quotes to have it as a text") from None
+        raise RefusedChoiceError(f"{why}; write it in quotes to have it as a text") from None
     if node is None and not text.strip():
-        raise Refused("there is no value; write null or '' for an empty one")
+        raise RefusedChoiceError("there is no value; write null or '' for an empty one")
     return to_value(node)
 
 

@@ -41,7 +41,7 @@ class Part:
 
     @property
     def closes_others(self) -> bool:
-        """Whether what becomes of it says what becomes of other parts: a package inside goes with its Kptfile."""
+        """Whether what becomes of it says what becomes of other parts: a package inside is deleted with its Kptfile."""
         return any(outcome.member.is_kptfile and outcome.fate != "merged" for outcome in self.decided.outcomes)
 
     def under(self, policy: Policy) -> Part:

@@ -3,106 +3,49 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from krm_merge.errors import KrmMergeError
-from krm_merge.functions.policy.merge_policy import FILE, NO_POLICY, PackagePolicy
 from krm_merge.krm.identity import Identity
-from krm_merge.krm.result import Results
-from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
-from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Choice, Resolutions
-from krm_merge.packages.files.tree import Changed, Changes, Tree
-from krm_merge.report.record import Context, DecisionRecord, Files, MergeReport, RecordedSide, SideName
-from krm_merge.resolve.choices import Choices, Made, Step, made, rule_for
-from krm_merge.resolve.own_value import Refused, own_value
+from krm_merge.merge.decisions.policy import OnConflict, Policy
+from krm_merge.merge.decisions.resolution import Choice, Resolutions
+from krm_merge.packages.files.tree import Changed
+from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
+from krm_merge.resolve.asked_about import asked_about, named
+from krm_merge.resolve.choices import Choices, ChoiceStep, Made, made, rule_for
+from krm_merge.resolve.own_value import RefusedChoiceError, own_value
 from krm_merge.resolve.parts import Part, parts_of
 from krm_merge.resolve.policy_text import with_choices
+from krm_merge.resolve.task import Answer, NotSettledError, Saved, Task
 from krm_merge.text.reading.values import Value
 
 if TYPE_CHECKING:
     from krm_merge.packages.files.tree import File
 
 _NO_VALUE = object()
-_OF_VALUES = ("V2", "V6", "V10")
-"""Rules by which values merge without a conflict."""
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """What a merge decided under one policy, and what becomes of local's files."""
-
-    changes: Changes
-    results: Results
-    decided: Sequence[PackageDecisions]
-    sides: Mapping[str, RecordedSide]
-    packages: Sequence[Mapping[str, Value]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What a session is about: three versions of a package or of a file, and how they merge under a policy.
-
-    `rules` are those of the command line, `package` is the MergePolicy of local. `earlier` are choices that were made
-    elsewhere on the same conflicts; they come last. `writes_policy` says that what is chosen is written into the
-    package.
-    """
-
-    name: str
-    local: Tree
-    merge: Callable[[Policy], Merge]
-    rules: tuple[Rule, ...] = ()
-    package: PackagePolicy = NO_POLICY
-    earlier: Resolutions = NO_RESOLUTIONS
-    writes_policy: bool = True
-
-    @property
-    def policy_file(self) -> str:
-        """Where the package has its MergePolicy, or gets it."""
-        return self.package.file or FILE
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a step changed: records that are new or other ones, and the ids of those that are gone."""
-
-    records: Sequence[DecisionRecord]
-    removed: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """What saving writes: local's files, and all that was chosen; `results` is what there is to say of it."""
-
-    changes: Changes
-    made: tuple[Made, ...]
-    results: Results
-
-
-class NotSettled(KrmMergeError):
-    """Why nothing can be saved yet."""
 
 
 class Session:
     """The state of one session. `revision` grows with every step."""
 
-    def __init__(self, task: Task, steps: Iterable[Step] = ()) -> None:
+    def __init__(self, task: Task, steps: Iterable[ChoiceStep] = ()) -> None:
         """Merges, with the `steps` of an earlier session. Raises KrmMergeError."""
         self.task = task
         self.revision = 0
-        self._steps: list[Step] = []
-        self._undone: list[Step] = []
+        self._steps: list[ChoiceStep] = []
+        self._undone: list[ChoiceStep] = []
         self._choices = Choices.after(())
         self._merge_all(steps)
 
-    def _merge_all(self, steps: Iterable[Step] = ()) -> None:
+    def _merge_all(self, steps: Iterable[ChoiceStep] = ()) -> None:
         self._steps += steps
         self._choices = Choices.after(self._steps)
         self._merge = self.task.merge(self._policy(self._choices, self._choices.made))
         policy = self._policy(self._choices, self._choices.made)
         self._parts = list(parts_of(self._merge.decided, policy))
+        results = [result.to_value() for result in self._merge.results]
+        self._notices = MergeReport(records=self.records, results=results).notices()
         self._by_identity: dict[Identity, list[int]] = {}
         self._by_fingerprint: dict[str, set[int]] = {}
         self._by_id: dict[str, tuple[int, DecisionRecord]] = {}
@@ -114,8 +57,7 @@ class Session:
     def _put(self, number: int, part: Part) -> None:
         """Takes a part in, and makes the ids of its records this session's own."""
         records = []
-        for record in _without_consequences(part.records):
-            settled = _as_settled(record) if record.status == "open" and not record.choices else _overrulable(record)
+        for settled in asked_about(part.records):
             while self._by_id.get(settled.id, (number,))[0] != number:
                 # Two documents of one file may name the same resource.
                 settled = replace(settled, id=f"{settled.id}-{number}")
@@ -137,7 +79,7 @@ class Session:
         return [record for record in self.records if record.status == "open"]
 
     @property
-    def steps(self) -> Sequence[Step]:
+    def steps(self) -> Sequence[ChoiceStep]:
         """All that was chosen, in its order, and not undone."""
         return self._steps
 
@@ -152,22 +94,22 @@ class Session:
         return bool(self._undone)
 
     def report(self) -> MergeReport:
-        """All that is decided now."""
-        results = [result.to_value() for result in self._merge.results]
-        files = _files(self.task.local, self._merge.changes)
-        return MergeReport(self.task.name, self._merge.sides, self.records, files, results, self._merge.packages)
+        """All that is decided now; its results are the warnings and errors that no record is about."""
+        task, merge = self.task, self._merge
+        files = merge.files(task.local)
+        return MergeReport(task.name, merge.sides, self.records, files, self._notices, merge.packages)
 
     def record(self, identifier: str) -> DecisionRecord:
-        """The record of this id. Raises Refused."""
+        """The record of this id. Raises RefusedChoiceError."""
         return self._found(identifier)[1]
 
     def contexts(self, identifier: str) -> dict[SideName, Context]:
-        """The lines around the place of a record, of each side that has it, and as merged. Raises Refused."""
+        """The lines around the place of a record, of each side that has it, and as merged. Raises RefusedChoiceError."""
         number, record = self._found(identifier)
         return dict(self._parts[number].contexts(record))
 
     def alike(self, identifier: str) -> list[str]:
-        """The ids of the conflicts with the fingerprint of this one, itself among them. Raises Refused."""
+        """The ids of the conflicts with the fingerprint of this one, itself among them. Raises RefusedChoiceError."""
         record = self.record(identifier)
         places = sorted(self._by_fingerprint[record.fingerprint])
         found = [other for number in places for other in self._parts[number].records]
@@ -176,7 +118,7 @@ class Session:
     def _found(self, identifier: str) -> tuple[int, DecisionRecord]:
         found = self._by_id.get(identifier)
         if found is None:
-            raise Refused(f"there is no decision {identifier!r} here; ask for the report again")
+            raise RefusedChoiceError(f"there is no decision {identifier!r} here; ask for the report again")
         return found
 
     # ---- steps -------------------------------------------------------------------------------------------------
@@ -184,26 +126,25 @@ class Session:
     def choose(
         self, identifiers: Sequence[str], choice: Choice, value: Value | object = _NO_VALUE, *, always: bool = False
     ) -> Answer:
-        """Settles conflicts in the same way; `always` for good, by a rule. Raises Refused, and nothing is chosen."""
+        """Settles conflicts in the same way; `always` for good, by a rule. Raises RefusedChoiceError, and nothing is chosen."""
         step = self._step(list(dict.fromkeys(identifiers)), choice, value, always)
         before = {identifier: self._parts[self._found(identifier)[0]] for identifier in identifiers}
-        undone = self._undone
-        self._undone = []
-        answer = self._carry_out([*self._steps, step], [step])
+        steps = self._steps
         try:
+            answer = self._carry_out([*steps, step], [step])
             for identifier in identifiers:
                 self._check(identifier, choice, before[identifier])
-        except Refused:
-            self._carry_out(self._steps[:-1], [step])
-            self._undone = undone
+        except Exception:
+            self._carry_out(steps, [step])
             raise
+        self._undone = []
         self.revision += 1
         return answer
 
     def undo(self) -> Answer:
-        """Takes the latest step back. Raises Refused where there is none."""
+        """Takes the latest step back. Raises RefusedChoiceError where there is none."""
         if not self._steps:
-            raise Refused("there is nothing to undo")
+            raise RefusedChoiceError("there is nothing to undo")
         step = self._steps[-1]
         answer = self._carry_out(self._steps[:-1], [step])
         self._undone.append(step)
@@ -211,31 +152,31 @@ class Session:
         return answer
 
     def redo(self) -> Answer:
-        """Makes an undone step again. Raises Refused where there is none."""
+        """Makes an undone step again. Raises RefusedChoiceError where there is none."""
         if not self._undone:
-            raise Refused("there is nothing to do again")
+            raise RefusedChoiceError("there is nothing to do again")
         step = self._undone.pop()
         answer = self._carry_out([*self._steps, step], [step])
         self.revision += 1
         return answer
 
-    def _step(self, identifiers: list[str], choice: Choice, value: Value | object, always: bool) -> Step:
+    def _step(self, identifiers: list[str], choice: Choice, value: Value | object, always: bool) -> ChoiceStep:
         if not identifiers:
-            raise Refused("ids is empty; name at least one conflict")
+            raise RefusedChoiceError("ids is empty; name at least one conflict")
         if (choice == "value") != (value is not _NO_VALUE):
-            raise Refused("a value is given with the choice value, and only with that")
+            raise RefusedChoiceError("a value is given with the choice value, and only with that")
         records = [self.record(identifier) for identifier in identifiers]
         for record in records:
             if choice not in record.choices:
                 known = ", ".join(record.choices) or "nothing"
-                raise Refused(f"{_named(record)}: {choice} cannot be chosen here; {known} can")
+                raise RefusedChoiceError(f"{named(record)}: {choice} cannot be chosen here; {known} can")
         file = self.task.policy_file
         if always:
             rules = [rule_for(record, choice, file) for record in records]
             if None in rules:
                 what = "a rule says upstream or local, for a field of a resource that no position in a list leads to"
-                raise Refused(f"this cannot hold always: {what}")
-            return Step(rules=tuple(rule for rule in rules if rule is not None))
+                raise RefusedChoiceError(f"this cannot hold always: {what}")
+            return ChoiceStep(rules=tuple(rule for rule in rules if rule is not None))
         # One choice for all alike, where it is made for all of them.
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
         firsts = {record.fingerprint: record.id for record in records}
@@ -246,23 +187,25 @@ class Session:
             meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
             one = made(record, choice, meant, anywhere=anywhere, place=file)
             new[one.key] = one
-        return Step(made=tuple(new.values()))
+        return ChoiceStep(made=tuple(new.values()))
 
     def _check(self, identifier: str, choice: Choice, before: Part) -> None:
-        """Whether a conflict is settled as it was chosen to be (M4). Raises Refused."""
+        """Whether a conflict is settled as it was chosen to be (M4). Raises RefusedChoiceError."""
         number, record = self._by_id.get(identifier, (-1, None))
         if record is None or number < 0:
             # What was chosen left no conflict here.
             return
         if record.status != "settled" or (record.chosen not in (choice, None)):
-            raise Refused(f"{_named(record)}: {choice} cannot be carried out; another choice or rule comes first")
+            raise RefusedChoiceError(
+                f"{named(record)}: {choice} cannot be carried out; another choice or rule comes first"
+            )
         if choice == "value":
             new = self._parts[number].faults() - before.faults()
             if new:
-                raise Refused(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
+                raise RefusedChoiceError(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
 
-    def _carry_out(self, steps: list[Step], changed: Iterable[Step]) -> Answer:
-        """Goes to another list of steps: what differs is decided once more, and nothing else."""
+    def _carry_out(self, steps: list[ChoiceStep], changed: Iterable[ChoiceStep]) -> Answer:
+        """Takes another list of steps: what differs is decided once more, and nothing else."""
         self._steps = steps
         self._choices = Choices.after(steps)
         numbers: set[int] = set()
@@ -306,15 +249,18 @@ class Session:
     # ---- the end -----------------------------------------------------------------------------------------------
 
     def save(self) -> Saved:
-        """What is to be written. Raises NotSettled, and KrmMergeError where what comes out is not valid."""
+        """What is to be written. Raises NotSettledError, and KrmMergeError where what comes out is not valid."""
+        before = self.records
         self._merge_all()
+        # A page that knows the records by an older revision has to ask again.
+        self.revision += self.records != before
         left = self.open
         if left:
             noun = "1 conflict is" if len(left) == 1 else f"{len(left)} conflicts are"
-            raise NotSettled(f"{noun} open; settle all of them, then save")
+            raise NotSettledError(f"{noun} open; settle all of them, then save")
         errors = self._merge.results.errors
         if errors:
-            raise NotSettled("; ".join(error.message for error in errors))
+            raise NotSettledError("; ".join(error.message for error in errors))
         used = {Made(resolution).key for part in self._parts for resolution in part.resolutions()}
         chosen = self._in_order(one for one in self._choices.made if one.key in used)
         changes: dict[str, File | None] = dict(self._merge.changes)
@@ -331,35 +277,3 @@ class Session:
             for about in (str(record.resource), "None"):
                 order.setdefault((about, record.fingerprint), len(order))
         return sorted(made, key=lambda one: order.get((str(one.resource), one.resolution.fingerprint), len(order)))
-
-
-def _without_consequences(records: Sequence[DecisionRecord]) -> Iterator[DecisionRecord]:
-    """The records without those that only say what an open conflict would lead to if nobody settled it."""
-    asked = [record.path for record in records if record.status == "open" and record.choices]
-    for record in records:
-        is_told = record.status == "open" and not record.choices
-        if not (is_told and any(path and record.path.startswith(path) for path in asked)):
-            yield record
-
-
-def _as_settled(record: DecisionRecord) -> DecisionRecord:
-    """What nobody can choose about is as the rules have it."""
-    return replace(record, status="settled", settled_by="policy")
-
-
-def _overrulable(record: DecisionRecord) -> DecisionRecord:
-    """What was merged without a conflict, with what can be chosen instead: for values that a side changed."""
-    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text")
-    if record.status != "automatic" or not is_value or "original" not in record.values:
-        return record
-    return replace(record, choices=("upstream", "local", "value"))
-
-
-def _named(record: DecisionRecord) -> str:
-    return " ".join(part for part in (str(record.resource or record.file), record.path) if part)
-
-
-def _files(local: Tree, changes: Changes) -> Files:
-    added = sorted(path for path, file in changes.items() if file is not None and path not in local)
-    changed = sorted(path for path, file in changes.items() if file is not None and path in local)
-    return Files(added, changed, sorted(path for path, file in changes.items() if file is None))

@@ -9,9 +9,9 @@ from typing import Final
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.forms.shown import yaml_text
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.resolve.own_value import Refused
+from krm_merge.resolve.own_value import RefusedChoiceError
 from krm_merge.resolve.web.host import Host
-from krm_merge.resolve.words import Labels, choice_words, happened
+from krm_merge.resolve.words import SideLabels, choice_words, happened
 
 KEYS: Final[dict[str, Choice]] = {
     "u": "upstream",
@@ -50,7 +50,7 @@ class Screen:
 class Terminal:
     """The conversation about one session."""
 
-    def __init__(self, host: Host, screen: Screen, labels: Labels) -> None:
+    def __init__(self, host: Host, screen: Screen, labels: SideLabels) -> None:
         """Asks about the session of this host."""
         self._host = host
         self._screen = screen
@@ -82,7 +82,7 @@ class Terminal:
                 self._host.undo()
             else:
                 return self._is_unknown(record, answer)
-        except Refused as error:
+        except RefusedChoiceError as error:
             self._screen.say(str(error))
             return True
         return False

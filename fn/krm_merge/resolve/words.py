@@ -11,7 +11,7 @@ from krm_merge.report.record import DecisionRecord, SideName
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class SideLabels:
     """What people call the three sides; `who` is how a sentence speaks of those who changed something."""
 
     original: str = "Original"
@@ -21,8 +21,8 @@ class Labels:
     local_who: str = "you"
 
 
-OF_PACKAGES: Final = Labels()
-OF_GIT: Final = Labels("Base", "Theirs", "Ours", "their side", "our side")
+OF_PACKAGES: Final = SideLabels()
+OF_GIT: Final = SideLabels("Base", "Theirs", "Ours", "their side", "our side")
 
 _THINGS: Final[dict[Nature, str]] = {
     "value": "value",
@@ -49,7 +49,7 @@ _BOTH: Final[dict[Nature, str]] = {
 }
 
 
-def happened(record: DecisionRecord, labels: Labels) -> str:
+def happened(record: DecisionRecord, labels: SideLabels) -> str:
     """What both sides did, in one sentence."""
     has = _sides(record)
     thing = _THINGS.get(record.nature, "value")
@@ -66,7 +66,7 @@ def happened(record: DecisionRecord, labels: Labels) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def choice_words(record: DecisionRecord, choice: Choice, labels: Labels) -> str:
+def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> str:
     """A choice, as a button names it."""
     has = _sides(record)
     upstream, local = labels.upstream.lower(), labels.local.lower()

@@ -22,7 +22,7 @@ from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.report.record import RecordedSide
 from krm_merge.resolve.kept import Kept
 from krm_merge.resolve.remembered import remember, remembered, remembered_at
-from krm_merge.resolve.session import Merge, Saved, Task
+from krm_merge.resolve.task import Merge, Saved, Task
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_GIT
 

@@ -25,7 +25,7 @@ from krm_merge.packages.update import RememberedRepositories, update
 from krm_merge.report.record import SIDES, RecordedSide
 from krm_merge.resolve.kept import Kept, kept_beside
 from krm_merge.resolve.remembered import remembered, remembered_at
-from krm_merge.resolve.session import Merge, Saved, Task
+from krm_merge.resolve.task import Merge, Saved, Task
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_PACKAGES
 
@@ -49,7 +49,7 @@ def command(
 
     A page opens in the browser: every conflict with its three values. Saving writes the merged package as a whole or
     not at all, as `update` does, and the choices into its MergePolicy, so that nobody is asked again. What is chosen is
-    kept at once: after an interruption, the same command goes on where it was.
+    kept at once: after an interruption, the same command continues where it was.
 
     The exit code is 1 where it was closed without saving; then nothing has changed.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from krm_merge.components.digests.references import Reference
+from krm_merge.components.digests.references import ImageReference
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class ImageIdentity:
     other_digests: frozenset[str] = frozenset()
     other_tags: frozenset[str] = frozenset()
 
-    def matches(self, reference: Reference) -> bool | None:
+    def matches(self, reference: ImageReference) -> bool | None:
         """Whether a reference is to the component's image; None where nothing tells, or tag and digest disagree."""
         if not self.other_digests and not self.other_tags:
             return True

@@ -19,7 +19,7 @@ from krm_merge.text.reading.values import key_text
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ImageReference:
     """A reference to an image with a digest.
 
     `start` and `end` are the byte offsets of the whole reference with its transport (`docker://`), or of the digest
@@ -64,7 +64,7 @@ _HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{_TAG}@)?(
 """Whether it is worth the while to read a file as YAML."""
 
 
-def references(data: bytes, repositories: Sequence[str]) -> list[Reference]:
+def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]:
     """Every reference to one of these image repositories that carries a digest, in the order of their digests.
 
     `repositories` are names without tag and digest; of two that mean the same the first counts.
@@ -80,7 +80,7 @@ def references(data: bytes, repositories: Sequence[str]) -> list[Reference]:
     return sorted({one.hex_start: one for one in found}.values(), key=lambda one: one.hex_start)
 
 
-def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[Reference]:
+def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The references that stand as one word."""
     any_name = b"|".join(re.escape(name.encode()) for name in names)
     pattern = re.compile(
@@ -88,7 +88,7 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
         % (_WORD, _BEHIND_DEFAULT, any_name, _TAG.encode(), DIGEST_PATTERN.encode())
     )
     for match in pattern.finditer(data):
-        yield Reference(
+        yield ImageReference(
             match.start(),
             match.end(),
             match.start("digest") + len(_ALGORITHM),
@@ -99,7 +99,7 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
         )
 
 
-def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[Reference]:
+def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The digests that stand in a field of their own; none where the file is not YAML."""
     if not _HAS_DETACHED.search(data):
         return
@@ -121,7 +121,7 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
     for at, repository, tag, digest in sorted(found):
         start, counted = start + len(shown[counted:at].encode()), at
         line = bisect_left(breaks, start) + 1
-        yield Reference(start, start + HEX_LENGTH, start, repository, tag, digest, line)
+        yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line)
 
 
 def _mappings(node: nodes.Node, place: str) -> Iterator[tuple[nodes.Mapping, str]]:
@@ -168,7 +168,7 @@ def _digests_of(mapping: nodes.Mapping) -> Iterator[tuple[int, str, str]]:
             yield at, tag, f"{_ALGORITHM}{match['hex']}"
 
 
-def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[Reference]:
+def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The digests that have a variable of their own beside that of the image: `APP_IMAGE=name`, `APP_DIGEST=sha256:…`.
 
     Two variables belong together where their names differ only in what they say of the image, and no third one does.
@@ -189,7 +189,7 @@ def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> 
             start = one.end("value") - HEX_LENGTH
             digest = f"{_ALGORITHM}{data[start : start + HEX_LENGTH].decode()}"
             line = bisect_left(breaks, start) + 1
-            yield Reference(start, start + HEX_LENGTH, start, repository, tag_of(image), digest, line)
+            yield ImageReference(start, start + HEX_LENGTH, start, repository, tag_of(image), digest, line)
 
 
 def _stem(name: bytes) -> tuple[bytes, ...]:

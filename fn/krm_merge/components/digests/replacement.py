@@ -12,14 +12,14 @@ from posixpath import normpath
 from typing import Literal
 
 from krm_merge.components.digests.image_identity import ImageIdentity
-from krm_merge.components.digests.references import HEX_LENGTH, Reference, references
+from krm_merge.components.digests.references import HEX_LENGTH, ImageReference, references
 from krm_merge.components.konflux.images import is_digest
 from krm_merge.krm.result import Severity
 
 __all__ = [
     "EditedFile",
+    "ImageReference",
     "Problem",
-    "Reference",
     "Replacement",
     "ReplacementPolicy",
     "is_candidate",
@@ -117,7 +117,7 @@ def replace_digests(
         )
     found = references(data, repositories)
     ours = [one for one in found if known.matches(one)]
-    going: list[Reference] = []
+    going: list[ImageReference] = []
     problems = list(_unclear(found, known, file))
     if not found:
         message = f"nothing to update in {file}: no reference with a digest to {' or '.join(repositories)}"
@@ -139,13 +139,13 @@ def replace_digests(
     )
 
 
-def _place(reference: Reference) -> int:
+def _place(reference: ImageReference) -> int:
     return reference.hex_start
 
 
-def _unclear(found: Sequence[Reference], known: ImageIdentity, file: str) -> Iterator[Problem]:
+def _unclear(found: Sequence[ImageReference], known: ImageIdentity, file: str) -> Iterator[Problem]:
     """The references of which it cannot be told whose they are: of each digest the first."""
-    unclear = dict[str, Reference]()
+    unclear = dict[str, ImageReference]()
     for one in found:
         if known.matches(one) is None:
             unclear.setdefault(one.digest, one)
@@ -158,8 +158,13 @@ def _unclear(found: Sequence[Reference], known: ImageIdentity, file: str) -> Ite
 
 
 def _choose(
-    repository: str, found: Sequence[Reference], known: Collection[str], new: str, policy: ReplacementPolicy, file: str
-) -> tuple[list[Reference], list[Problem]]:
+    repository: str,
+    found: Sequence[ImageReference],
+    known: Collection[str],
+    new: str,
+    policy: ReplacementPolicy,
+    file: str,
+) -> tuple[list[ImageReference], list[Problem]]:
     """Which of the references to one repository are replaced, and what there is to tell."""
     digests = {one.digest for one in found}
     old = [one for one in found if one.digest != new]
@@ -178,7 +183,7 @@ def _choose(
             f"cannot be told; it is left as it is. Exclude it, or set digest.multiDigestFile to replace known digests"
         )
         return [], [Problem(RULE, "error", message, found[0].line)]
-    unknown = dict[str, Reference]()
+    unknown = dict[str, ImageReference]()
     for one in old:
         if one.digest not in known:
             unknown.setdefault(one.digest, one)
@@ -188,7 +193,7 @@ def _choose(
     ]
 
 
-def _with_digest(data: bytes, going: Sequence[Reference], new: str) -> bytes:
+def _with_digest(data: bytes, going: Sequence[ImageReference], new: str) -> bytes:
     edited = bytearray(data)
     for one in going:
         edited[one.hex_start : one.hex_start + HEX_LENGTH] = new[-HEX_LENGTH:].encode()
@@ -198,9 +203,9 @@ def _with_digest(data: bytes, going: Sequence[Reference], new: str) -> bytes:
 def _flaw(
     before: bytes,
     after: bytes,
-    found_after: Sequence[Reference],
-    found_before: Sequence[Reference],
-    going: Collection[Reference],
+    found_after: Sequence[ImageReference],
+    found_before: Sequence[ImageReference],
+    going: Collection[ImageReference],
     new: str,
 ) -> str:
     """What is wrong with an edit, '' if nothing: all is as it was but for the digests that were to change."""
@@ -212,7 +217,7 @@ def _flaw(
     return ""
 
 
-def _without_digests(data: bytes, found: Sequence[Reference]) -> list[bytes]:
+def _without_digests(data: bytes, found: Sequence[ImageReference]) -> list[bytes]:
     """The text between the hex characters of these references."""
     pieces: list[bytes] = []
     at = 0
@@ -222,7 +227,7 @@ def _without_digests(data: bytes, found: Sequence[Reference]) -> list[bytes]:
     return [*pieces, data[at:]]
 
 
-def _elsewhere(data: bytes, found: Sequence[Reference], stale: Collection[str], file: str) -> list[Problem]:
+def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[str], file: str) -> list[Problem]:
     """Digests that should be gone, but stand where no reference to the image was found."""
     starts = {one.hex_start for one in found}
     first: dict[str, int] = {}

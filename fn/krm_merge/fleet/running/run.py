@@ -25,7 +25,7 @@ _SECONDS_BETWEEN_WRITES = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class RunEvent:
     """The end of one target in a run: its outcome, None where a look showed that there is nothing to do."""
 
     target: str
@@ -46,7 +46,7 @@ class Run:
     work: Callable[[Job], Outcome] = run_target
     total: int = 0
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[RunEvent]:
         """Looks at all targets, and merges those that need it. Raises KrmMergeError."""
         self.ledger.follow(self.campaign.targets)
         entries = self.ledger.entries()
@@ -59,12 +59,12 @@ class Run:
         known = Known.of(self.campaign, digest, entries, self.ledger.conflicts())
         if not self.scope.failed:
             aside = [target.name for target in targets if known.is_set_aside(target.name)]
-            yield from (Event(name, None) for name in aside)
+            yield from (RunEvent(name, None) for name in aside)
             targets = [target for target in targets if target.name not in set(aside)]
         jobs, done = self._looked_at(known, targets)
         if not self.is_dry_run:
             self.ledger.looked([(name, entries[name].seen) for name in done], _now())
-        yield from (Event(name, None) for name in done)
+        yield from (RunEvent(name, None) for name in done)
         crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
         supervisor = Supervisor(
             self.engine, settings, lambda name: self.campaign.targets[name].host, self._crashed, self.pauses, self.work
@@ -83,7 +83,7 @@ class Run:
         if not self.is_dry_run:
             self.ledger.crashed(target)
 
-    def _recorded(self, outcomes: Iterator[Outcome], settings: str) -> Iterator[Event]:
+    def _recorded(self, outcomes: Iterator[Outcome], settings: str) -> Iterator[RunEvent]:
         """The outcomes, recorded some at a time before anybody hears of them."""
         waiting: list[Outcome] = []
         written = monotonic()
@@ -98,7 +98,7 @@ class Run:
             events = self._record(waiting, settings)
         yield from events
 
-    def _record(self, outcomes: list[Outcome], settings: str) -> list[Event]:
+    def _record(self, outcomes: list[Outcome], settings: str) -> list[RunEvent]:
         if outcomes and not self.is_dry_run:
             known = self.ledger.entries() if any(one.state == "unchanged" for one in outcomes) else {}
             # What was merged once and has arrived is no other outcome.
@@ -109,7 +109,7 @@ class Run:
                 self._write_reports(outcome)
             rows = [(one, settings, choices_digest(self.campaign, one.conflicts)) for one in rest]
             self.ledger.record(rows, _now())
-        return [Event(outcome.target, outcome) for outcome in outcomes]
+        return [RunEvent(outcome.target, outcome) for outcome in outcomes]
 
     def _write_reports(self, outcome: Outcome) -> None:
         place = self.directory.reports / self.campaign.targets[outcome.target].id

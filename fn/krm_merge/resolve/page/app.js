@@ -258,8 +258,11 @@ function end(title, text, files) {
   panel.focus();
 }
 
+/** @returns {Promise<void>} */
 async function reload() {
-  load(await ask("/api/report"));
+  const [report, view] = await Promise.all([ask("/api/report"), ask("/api/view")]);
+  if (report.revision !== view.revision) return reload();
+  load({ ...report, ...view });
   drawAll();
   const named = { upstream: "take", local: "keep", original: "take" };
   for (const [side, verb] of Object.entries(named)) {

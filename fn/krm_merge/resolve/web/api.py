@@ -12,10 +12,10 @@ from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.forms.shown import words_changed, yaml_text
 from krm_merge.report.record import SIDES, DecisionRecord, SideName
 from krm_merge.report.words import address_of
-from krm_merge.resolve.own_value import Refused
-from krm_merge.resolve.session import Answer, NotSettled
+from krm_merge.resolve.own_value import RefusedChoiceError
+from krm_merge.resolve.task import Answer, NotSettledError
 from krm_merge.resolve.web.host import Host
-from krm_merge.resolve.words import Labels, choice_words, happened
+from krm_merge.resolve.words import SideLabels, choice_words, happened
 
 Body: TypeAlias = Mapping[str, Any]
 
@@ -35,13 +35,13 @@ class Reply(NamedTuple):
 class Api:
     """Answers requests about the session of a host. `is_over` is set when the last answer is given."""
 
-    def __init__(self, host: Host, labels: Labels) -> None:
+    def __init__(self, host: Host, labels: SideLabels) -> None:
         """Serves this host; the page calls the sides as the labels say."""
         self._host = host
         self._labels = labels
         self.is_over = Event()
         self._made_at = -1
-        self._made = self._report()
+        self._made = self._make()
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
             "/api/choose": self._choose,
             "/api/undo": self._undo,
@@ -56,25 +56,33 @@ class Api:
         return self._host.is_saved
 
     def report(self) -> bytes:
-        """`GET /api/report`: all that is decided now, as JSON; that of the beginning is there before somebody asks."""
+        """`GET /api/report`: the MergeReport of all that is decided now, and its `revision`, as JSON."""
+        return self._now()[0]
+
+    def view(self) -> bytes:
+        """`GET /api/view`: what people read of the same records, as JSON: sentences, names of choices, YAML."""
+        return self._now()[1]
+
+    def _now(self) -> tuple[bytes, bytes]:
+        """Both as they are now; those of the beginning are there before somebody asks."""
         with self._host.lock:
             if self._made_at != self._host.session.revision:
-                self._made = self._report()
+                self._made = self._make()
             return self._made
 
-    def _report(self) -> bytes:
+    def _make(self) -> tuple[bytes, bytes]:
         session = self._host.session
         report = session.report()
-        value = {
-            **report.to_value(),
-            "notices": [str(result.get("message")) for result in report.notices()],
+        self._made_at = session.revision
+        view = {
             **self._shown(report.records),
+            "notices": [str(result.get("message")) for result in report.results],
             "labels": {side: getattr(self._labels, side) for side in _SIDES},
             "policyFile": session.task.policy_file if session.task.writes_policy else "",
             **self._state(),
         }
-        self._made_at = session.revision
-        return json.dumps(value).encode()
+        document = {**report.to_value(), "revision": session.revision}
+        return json.dumps(document).encode(), json.dumps(view).encode()
 
     def context(self, identifier: str) -> Reply:
         """`GET /api/context?id=`: the YAML around a place on every side, and as merged; what differs is marked."""
@@ -82,7 +90,7 @@ class Api:
             session = self._host.session
             try:
                 record, contexts = session.record(identifier), session.contexts(identifier)
-            except Refused as error:
+            except RefusedChoiceError as error:
                 return Reply(404, {"error": str(error)})
         value: dict[str, Any] = {"id": identifier, "marks": _marks(record), "rule": address_of(record.docs)}
         for side in SIDES:
@@ -101,7 +109,7 @@ class Api:
                 return Reply(409, {"error": OLD_REVISION, "revision": self._host.session.revision})
             try:
                 return self.posts[path](body)
-            except (Refused, NotSettled) as error:
+            except (RefusedChoiceError, NotSettledError) as error:
                 return Reply(422, {"error": str(error), **self._state()})
             except KrmMergeError as error:
                 return Reply(500, {"error": str(error), **self._state()})
@@ -115,7 +123,7 @@ class Api:
         if not isinstance(always, bool):
             return Reply(400, {"error": "always is expected to be true or false"})
         if choice not in _CHOICES:
-            return Reply(422, {"error": f"choice is none of {', '.join(_CHOICES)}"})
+            return Reply(422, {"error": f"choice is not one of {', '.join(_CHOICES)}"})
         value = [body["value"]] if "value" in body else []
         return self._answered(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
 

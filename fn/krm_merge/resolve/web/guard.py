@@ -31,7 +31,7 @@ class Refusal(NamedTuple):
 
 
 class Guard:
-    """Knows the address that the page has, and the token that whoever opened it was given."""
+    """Knows the address that the page has, and the token that its first page was given."""
 
     def __init__(self, port: int, token: str) -> None:
         """For a server on this port of 127.0.0.1."""
@@ -53,8 +53,8 @@ class Guard:
 
     def of_data(self, headers: Message) -> Refusal | None:
         """What is asked of a request for data: the token, and that no other page sent it."""
-        scheme, _, token = headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not compare_digest(token.strip().encode(), self._token.encode()):
+        scheme, _, token = headers.get("Authorization", "").strip().rpartition(" ")
+        if scheme.lower() not in ("bearer", "") or not compare_digest(token.encode(), self._token.encode()):
             return Refusal(401, "the token is missing or wrong; open the address that the terminal shows")
         if headers.get("Origin", f"http://{self._host}") != f"http://{self._host}":
             return Refusal(403, "the request comes from another page")

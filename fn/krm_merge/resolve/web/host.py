@@ -7,7 +7,8 @@ from threading import Lock
 
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.resolve.kept import Kept
-from krm_merge.resolve.session import Answer, Saved, Session, Task
+from krm_merge.resolve.session import Session
+from krm_merge.resolve.task import Answer, Saved, Task
 from krm_merge.text.reading.values import Value
 
 
@@ -26,25 +27,25 @@ class Host:
         self._write = write
 
     def choose(self, identifiers: Sequence[str], choice: Choice, *value: Value, always: bool = False) -> Answer:
-        """Settles conflicts. Raises Refused, PackageError."""
+        """Settles conflicts. Raises RefusedChoiceError, PackageError."""
         answer = self.session.choose(identifiers, choice, *value, always=always)
         self._kept.add(self.session.steps[-1])
         return answer
 
     def undo(self) -> Answer:
-        """Takes the latest step back. Raises Refused, PackageError."""
+        """Takes the latest step back. Raises RefusedChoiceError, PackageError."""
         answer = self.session.undo()
         self._kept.add("undo")
         return answer
 
     def redo(self) -> Answer:
-        """Makes an undone step again. Raises Refused, PackageError."""
+        """Makes an undone step again. Raises RefusedChoiceError, PackageError."""
         answer = self.session.redo()
         self._kept.add("redo")
         return answer
 
     def save(self) -> Saved:
-        """Writes the merged package and the choices. Raises NotSettled, KrmMergeError: then nothing was written."""
+        """Writes the merged package and the choices. Raises NotSettledError, KrmMergeError: then nothing was written."""
         saved = self.session.save()
         self._write(saved)
         self.is_saved = True

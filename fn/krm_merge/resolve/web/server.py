@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sys
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -13,6 +14,7 @@ from time import monotonic
 from typing import Final, TypeAlias
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from krm_merge.internal_error import internal_error
 from krm_merge.resolve.web.api import Api, Reply
 from krm_merge.resolve.web.guard import HEADERS, Guard, Refusal, is_json, length_of
 
@@ -62,7 +64,7 @@ class _Http(ThreadingHTTPServer):
         self.of = server
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that goes away is no error."""
+        """A browser that is closed is no error."""
 
 
 _Found: TypeAlias = Refusal | Reply | tuple[str, bytes]
@@ -91,6 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
             found = self.server.guard.of_any(self.headers) or answer(urlsplit(self.path))
         except ValueError:
             found = Refusal(400, "this is no address")
+        except Exception as error:
+            print(internal_error(error, "nothing was changed"), file=sys.stderr)
+            found = Refusal(500, "internal error; the terminal says more")
         if isinstance(found, Refusal):
             self._refuse(found)
         elif isinstance(found, Reply):
@@ -113,6 +118,8 @@ class _Handler(BaseHTTPRequestHandler):
             return refusal
         if url.path == "/api/report":
             return "application/json", self.server.api.report()
+        if url.path == "/api/view":
+            return "application/json", self.server.api.view()
         if url.path == "/api/context":
             return self.server.api.context(parse_qs(url.query).get("id", [""])[0])
         return Refusal(405 if url.path in self.server.api.posts else 404, "there is no such page")
@@ -121,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal := self.server.guard.of_data(self.headers):
             return refusal
         if url.path not in self.server.api.posts:
-            known = url.path in self.server.assets or url.path in ("/api/report", "/api/context")
+            known = url.path in self.server.assets or url.path in ("/api/report", "/api/view", "/api/context")
             return Refusal(405 if known else 404, "there is nothing to post to")
         if not is_json(self.headers):
             return Refusal(415, "application/json is expected")
@@ -153,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What cannot be read as a request, or has a method that is none of ours."""
+        """What cannot be read as a request, or has a method that nothing here answers."""
         self._refuse(Refusal(405 if code == 501 else code, message or "this is no request"))
 
     def log_message(self, format: str, *args: object) -> None:

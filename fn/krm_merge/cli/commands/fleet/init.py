@@ -6,11 +6,13 @@ import os
 import re
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
 import click
 
+from krm_merge.cli.options import gathered
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, CampaignTarget, CampaignUpstream
 from krm_merge.fleet.campaign.discovery import split_upstream, targets_in, working_tree_of
@@ -24,6 +26,19 @@ from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.git import GitRepositories
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSource:
+    """Where the targets of a campaign are found."""
+
+    packages: tuple[str, ...]
+    repositories: str | None
+    forge: str | None
+    owner: str | None
+    topic: str
+    forge_kind: str | None
+    api: str | None
 
 
 @click.command("init")
@@ -46,40 +61,32 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 @click.option("--topic", metavar="NAME", default="", help="Only repositories that carry this topic.")
 @click.option("--forge-kind", type=click.Choice(["github", "gitlab", "forgejo"]), help="What the forge runs.")
 @click.option("--api", metavar="URL", help="The API of the forge, where it is not at the usual place.")
+@gathered(TargetSource)
 def init(
-    directory: Path,
-    more_packages: tuple[str, ...],
-    upstream: str,
-    ref: str,
-    version: str,
-    packages: tuple[str, ...],
-    repositories: str | None,
-    forge: str | None,
-    owner: str | None,
-    topic: str,
-    forge_kind: str | None,
-    api: str | None,
+    directory: Path, more_packages: tuple[str, ...], upstream: str, ref: str, version: str, options: TargetSource
 ) -> None:
     """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
 
     Writes campaign.yaml, and targets.yaml with what was found: review both, edit what you like.
     """
-    if more_packages and not packages:
+    if more_packages and not options.packages:
         raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
-    if [bool(packages), repositories is not None, forge is not None].count(True) != 1:
+    if [bool(options.packages), options.repositories is not None, options.forge is not None].count(True) != 1:
         raise click.UsageError("say where the packages are: with --packages, --repositories or --forge")
-    if (forge is None) != (owner is None):
+    if (options.forge is None) != (options.owner is None):
         raise click.UsageError("--forge URL and --owner NAME come together")
     place = CampaignDirectory(directory)
     source = split_upstream(upstream, ref, GitRepositories())
     selection: dict[str, object] = {"from": version} if version else {}
-    if repositories is not None:
-        targets = _listed(repositories)
-    elif forge is not None and owner is not None:
-        targets = _owned(forge, owner, topic, forge_kind, api)
-        selection |= {"forge": forge, "owner": owner} | ({"topic": topic} if topic else {})
+    if options.repositories is not None:
+        targets = _listed(options.repositories)
+    elif options.forge is not None and options.owner is not None:
+        targets = _owned(options.forge, options.owner, options.topic, options.forge_kind, options.api)
+        selection |= {"forge": options.forge, "owner": options.owner} | (
+            {"topic": options.topic} if options.topic else {}
+        )
     else:
-        patterns = [*packages, *more_packages]
+        patterns = [*options.packages, *more_packages]
         directories = _matching(patterns)
         tree = working_tree_of(directories)
         targets = targets_in(tree, directories, source, version)

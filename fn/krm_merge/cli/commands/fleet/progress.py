@@ -14,7 +14,7 @@ import click
 
 from krm_merge.cli.show import say
 from krm_merge.fleet.merging.job import NEED_ATTENTION, STATES, TargetState
-from krm_merge.fleet.running.run import Event
+from krm_merge.fleet.running.run import RunEvent
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -22,7 +22,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 class Shown(Protocol):
     """Shows the progress after an event."""
 
-    def __call__(self, event: Event, progress: Progress) -> None:
+    def __call__(self, event: RunEvent, progress: Progress) -> None:
         """Called for every event."""
         ...
 
@@ -56,7 +56,7 @@ class Progress:
         """How many targets ended in a state."""
         return self._states[state]
 
-    def show(self, event: Event, total: int) -> None:
+    def show(self, event: RunEvent, total: int) -> None:
         """Counts an event, and shows it."""
         self.total, self.done = total, self.done + 1
         self.names.append(event.target)
@@ -82,7 +82,7 @@ def progress_on(form: str) -> Iterator[Progress]:
         yield Progress(_Lines())
 
 
-def _as_json(event: Event, progress: Progress) -> None:
+def _as_json(event: RunEvent, progress: Progress) -> None:
     value: dict[str, Any] = {"event": "target", "target": event.target}
     if event.outcome is None:
         value["looked"] = True
@@ -105,7 +105,7 @@ class _Lines:
     def __init__(self) -> None:
         self._next = monotonic() + _SECONDS_BETWEEN_LINES
 
-    def __call__(self, event: Event, progress: Progress) -> None:
+    def __call__(self, event: RunEvent, progress: Progress) -> None:
         if monotonic() >= self._next:
             self._next = monotonic() + _SECONDS_BETWEEN_LINES
             say(_line(progress))
@@ -128,7 +128,7 @@ def _bar() -> Iterator[Shown]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
 
-        def shown(event: Event, progress: Progress) -> None:
+        def shown(event: RunEvent, progress: Progress) -> None:
             bar.update(
                 task, total=progress.total, completed=progress.done, description=_line(progress).partition(": ")[2]
             )

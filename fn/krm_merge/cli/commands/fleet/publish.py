@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from krm_merge.cli.commands.fleet.run import DIRECTORY
+from krm_merge.cli.options import gathered
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Ledger
@@ -17,6 +19,20 @@ from krm_merge.fleet.publishing.requests import PullRequests
 from krm_merge.fleet.running.run import settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.hosted.pace import Pace
+
+
+@dataclass(frozen=True, slots=True)
+class PublishOptions:
+    """What is published, and how fast."""
+
+    dry_run: bool
+    max_open: int | None
+    per_hour: int | None
+    draft_conflicts: bool
+    forges: tuple[str, ...]
+    apis: tuple[str, ...]
+    push_only: bool
+    direct: bool
 
 
 @click.command("publish")
@@ -32,18 +48,8 @@ from krm_merge.forges.hosted.pace import Pace
 @click.option("--api", "apis", metavar="HOST=URL", multiple=True, help="The API of a host, where it is elsewhere.")
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
 @click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
-def publish(
-    directory: Path,
-    wave: str | None,
-    dry_run: bool,
-    max_open: int | None,
-    per_hour: int | None,
-    draft_conflicts: bool,
-    forges: tuple[str, ...],
-    apis: tuple[str, ...],
-    push_only: bool,
-    direct: bool,
-) -> None:
+@gathered(PublishOptions)
+def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
 
     A branch that somebody else has committed to is not overwritten. The exit code is 1 where something could not be
@@ -52,15 +58,21 @@ def publish(
     place = CampaignDirectory(directory)
     campaign = place.read()
     publishing = campaign.publishing
-    if direct and not campaign.working_tree:
+    if options.direct and not campaign.working_tree:
         raise click.UsageError("--direct is for packages of a working tree; this campaign is about repositories")
     names = [one.name for one in publishing.waves] or ["all"]
     if wave is not None and wave not in names:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
     with place.locked(), Ledger.opened(place.ledger) as ledger:
         ledger.follow(campaign.targets)
-        settings = ForgeSettings.parsed(forges, apis, Pace(changes_an_hour=per_hour or publishing.per_hour))
-        requests = None if push_only or direct else PullRequests(campaign, Forges(settings).of, dry_run)
+        settings = ForgeSettings.parsed(
+            options.forges, options.apis, Pace(changes_an_hour=options.per_hour or publishing.per_hour)
+        )
+        requests = (
+            None
+            if options.push_only or options.direct
+            else PullRequests(campaign, Forges(settings).of, options.dry_run)
+        )
         publisher = Publisher(
             place,
             campaign,
@@ -68,17 +80,17 @@ def publish(
             settings_of(campaign, place),
             requests,
             wave,
-            is_direct=direct,
-            draft_conflicts=draft_conflicts,
-            is_dry_run=dry_run,
-            max_open=max_open or publishing.max_open,
+            is_direct=options.direct,
+            draft_conflicts=options.draft_conflicts,
+            is_dry_run=options.dry_run,
+            max_open=options.max_open or publishing.max_open,
         )
         counts: Counter[str] = Counter()
         for event in publisher.events():
             counts[event.what] += 1
             _show(event)
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
-    say(f"{'dry run: ' if dry_run else ''}{said}", on_stdout=True)
+    say(f"{'dry run: ' if options.dry_run else ''}{said}", on_stdout=True)
     if publisher.obstacle:
         say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
     if counts["problem"]:

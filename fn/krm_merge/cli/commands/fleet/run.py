@@ -6,11 +6,13 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from krm_merge.cli.commands.fleet.progress import Progress, progress_on
+from krm_merge.cli.options import gathered
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
@@ -34,6 +36,22 @@ def checked_shard(context: click.Context, option: click.Parameter, text: str | N
     if found is None or int(found[2]) < 1 or int(found[1]) > int(found[2]):
         raise click.BadParameter(f"{text}: I/N is expected, with I from 1 to N, or from 0 to N-1")
     return int(found[1]), int(found[2])
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRunOptions:
+    """Which targets a run merges, and where."""
+
+    jobs: int | None
+    limit: int | None
+    only: tuple[str, ...]
+    failed: bool
+    shard: tuple[int, int] | None
+    engine: str
+    scheduler: str | None
+    insecure: bool
+    dry_run: bool
+    form: str
 
 
 @click.command("run")
@@ -61,43 +79,32 @@ def checked_shard(context: click.Context, option: click.Parameter, text: str | N
     show_default=True,
     help="jsonl prints an event a line on stdout.",
 )
-def run(
-    directory: Path,
-    jobs: int | None,
-    limit: int | None,
-    only: tuple[str, ...],
-    failed: bool,
-    shard: tuple[int, int] | None,
-    engine: str,
-    scheduler: str | None,
-    insecure: bool,
-    dry_run: bool,
-    form: str,
-) -> None:
+@gathered(FleetRunOptions)
+def run(directory: Path, options: FleetRunOptions) -> None:
     """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
 
     What is done already costs a look. A run that was interrupted goes on. The exit code is 0 where all is done, 1 where
     a target has a conflict, was refused, or failed.
     """
-    if limit is not None and only:
+    if options.limit is not None and options.only:
         raise click.UsageError("give --limit or --only, not both")
-    if (engine == "dask") != (scheduler is not None):
+    if (options.engine == "dask") != (options.scheduler is not None):
         raise click.UsageError("--engine dask and --scheduler ADDRESS come together")
     place = CampaignDirectory(directory)
     campaign = place.read()
-    scope = Scope(only, failed, limit, shard)
-    workers = _engine(jobs, scheduler, is_insecure=insecure)
+    scope = Scope(options.only, options.failed, options.limit, options.shard)
+    workers = _engine(options.jobs, options.scheduler, is_insecure=options.insecure)
     with place.locked(), Ledger.opened(place.ledger) as ledger, workers as chosen:
-        this = Run(place, campaign, ledger, chosen, scope, dry_run)
-        with progress_on(form) as progress:
+        this = Run(place, campaign, ledger, chosen, scope, options.dry_run)
+        with progress_on(options.form) as progress:
             for event in this.events():
                 progress.show(event, this.total)
         entries = ledger.entries()
         if not this.total:
             say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
-        elif form == "text":
-            _summarise(progress, list(entries.values()), directory, dry_run=dry_run)
-    if dry_run:
+        elif options.form == "text":
+            _summarise(progress, list(entries.values()), directory, dry_run=options.dry_run)
+    if options.dry_run:
         attention = progress.needs_attention
     else:
         attention = any(entries[name].state in NEED_ATTENTION for name in progress.names)
