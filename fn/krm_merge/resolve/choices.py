@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from krm_merge.krm.fieldpath import ChoiceStep as PathStep
+from krm_merge.krm.fieldpath import Step as PathStep
 from krm_merge.krm.fieldpath import format_path, parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.nature import Nature

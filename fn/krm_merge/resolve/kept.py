@@ -18,7 +18,7 @@ from krm_merge.resolve.policy_text import rule_value
 from krm_merge.startup import replace as replaced
 from krm_merge.text.reading.values import Value
 
-Event: TypeAlias = "Step | Literal['undo', 'redo']"
+Event: TypeAlias = "ChoiceStep | Literal['undo', 'redo']"
 
 _HEAD: dict[str, Value] = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": KIND}
 

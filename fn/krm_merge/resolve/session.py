@@ -104,7 +104,10 @@ class Session:
         return self._found(identifier)[1]
 
     def contexts(self, identifier: str) -> dict[SideName, Context]:
-        """The lines around the place of a record, of each side that has it, and as merged. Raises RefusedChoiceError."""
+        """The lines around the place of a record, on each side that has it and as merged.
+
+        Raises RefusedChoiceError.
+        """
         number, record = self._found(identifier)
         return dict(self._parts[number].contexts(record))
 
@@ -126,7 +129,10 @@ class Session:
     def choose(
         self, identifiers: Sequence[str], choice: Choice, value: Value | object = _NO_VALUE, *, always: bool = False
     ) -> Answer:
-        """Settles conflicts in the same way; `always` for good, by a rule. Raises RefusedChoiceError, and nothing is chosen."""
+        """Settles conflicts in the same way; `always` for good, by a rule.
+
+        Raises RefusedChoiceError, and chooses nothing then.
+        """
         step = self._step(list(dict.fromkeys(identifiers)), choice, value, always)
         before = {identifier: self._parts[self._found(identifier)[0]] for identifier in identifiers}
         steps = self._steps

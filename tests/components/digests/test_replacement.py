@@ -19,8 +19,8 @@ from krm_merge.components.digests import replacement
 from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import (
     EditedFile,
+    ImageReference,
     Problem,
-    Reference,
     Replacement,
     ReplacementPolicy,
     is_candidate,
@@ -158,7 +158,7 @@ def test_a_lookalike_beside_a_reference_is_left(text: str) -> None:
 def test_a_reference_tells_where_it_stands() -> None:
     data = f"é: 1\r\nb: docker://{APP}:v1@{OLD}\r\n".encode()
     [found] = references(data, ["x", f"{APP}:latest"])
-    assert found == Reference(
+    assert found == ImageReference(
         data.index(b"docker"), len(data) - 2, data.index(b"sha256") + 7, repository=APP, tag="v1", digest=OLD, line=2
     )
 
@@ -335,7 +335,7 @@ class TestFields:
     def test_a_field_tells_tag_and_line(self) -> None:
         data = f"é:\n  repository: {APP}\n  tag: v1\n  digest: {OLD}\n".encode()
         at = data.index(b"sha256") + 7
-        assert references(data, [APP]) == [Reference(at, at + 64, at, APP, "v1", OLD, 4)]
+        assert references(data, [APP]) == [ImageReference(at, at + 64, at, APP, "v1", OLD, 4)]
 
     @pytest.mark.parametrize("quote", ["", '"', "'"])
     def test_bare_characters_of_helm(self, quote: str) -> None:

@@ -45,7 +45,10 @@ class Host:
         return answer
 
     def save(self) -> Saved:
-        """Writes the merged package and the choices. Raises NotSettledError, KrmMergeError: then nothing was written."""
+        """Writes the merged package and the choices.
+
+        Raises NotSettledError or KrmMergeError, and has written nothing then.
+        """
         saved = self.session.save()
         self._write(saved)
         self.is_saved = True
