@@ -347,7 +347,7 @@ WRONG = [
     ({"patch": "- {op: move, path: /a}", "target": {}}, "operation 1, "),
     ({"patch": "- {op: jump, path: /a}", "target": {}}, "operation 1, "),
     ({"patch": "- {op: add, path: a, value: 1}", "target": {}}, "operation 1, "),
-    ({"patch": "- text", "target": {}}, 'operation 1 is "text"; a map with op and path is expected'),
+    ({"patch": "- text", "target": {}}, 'operation 1 is "(redacted)"; a map with op and path is expected'),
 ]
 
 
@@ -975,6 +975,25 @@ def test_errors_of_json_patches_name_the_field() -> None:
     (error,) = done.results
     assert error["field"]["path"] == "spec.template.spec.containers[7].image"
     assert '"path": "/spec/template/spec/containers/7/image"' in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("operation", "shown"),
+    [
+        (
+            "{op: zap, path: /stringData/a, value: hunter2}",
+            '{"op": "zap", "path": "/stringData/a", "value": "(redacted)"}',
+        ),
+        ("{op: add, value: {a: hunter2}}", '{"op": "add", "value": {"a": "(redacted)"}}'),
+        ("{op: add, path: [hunter2], value: 1}", '{"op": "add", "path": ["(redacted)"], "value": "(redacted)"}'),
+        ("hunter2", 'operation 1 is "(redacted)"'),
+    ],
+)
+def test_a_wrong_operation_shows_no_value(operation: str, shown: str) -> None:
+    """It is refused before anybody knows that it is for a Secret."""
+    (error,) = refused([OTHER], {"target": {"kind": "Secret"}, "patch": f"[{operation}]", "type": "json"})
+    assert shown in error
+    assert "hunter2" not in error
 
 
 @pytest.mark.parametrize(
