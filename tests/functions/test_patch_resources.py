@@ -1014,3 +1014,10 @@ def test_a_name_that_another_resource_gives_up_is_free() -> None:
     done = patched(items, first, second)
     assert not done.said("error")
     assert [item["metadata"]["name"] for item in done.items] == ["new", "newer"]
+
+
+@pytest.mark.parametrize(("name", "shown"), [(r"a\n[ERROR] forged", r"a\n[ERROR] forged"), (r"a\e[2J", r"a\x1b[2J")])
+def test_names_of_strangers_make_no_lines_of_messages(name: str, shown: str) -> None:
+    """kpt prints messages as they are: a line end in a name would look like a result of its own."""
+    done = patched([OTHER.replace("name: other", f'name: "{name}"')], {"target": {"kind": "ConfigMap"}, "patch": HIT})
+    assert done.said("info") == [f"functionConfig: patches[0] matches 1 resource, changes 1: ConfigMap {shown}"]
