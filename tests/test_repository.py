@@ -104,6 +104,27 @@ def test_workflows_name_actions_by_commit_and_version() -> None:
     assert found
 
 
+def commands(name: str) -> list[str]:
+    """The commands in a file, each with the lines that continue it."""
+    return (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+
+
+WITH_COMMANDS = ["Dockerfile", *(f".github/workflows/{name}.yml" for name in ("ci", "release"))]
+
+
+@pytest.mark.parametrize("file", WITH_COMMANDS)
+def test_whatever_is_downloaded_is_named_by_its_bytes(file: str) -> None:
+    """By hashes or commits; what an archive of ours holds needs none."""
+    for command in commands(file):
+        assert not re.search(r"\b(curl|wget|go install|npm install|apt-get|git clone)\b", command), command
+        for one in re.findall(r"\bpip\b[^&|]*\binstall\b[^&|]*", command):
+            assert "--require-hashes" in one or "--no-deps --no-index" in one, command
+        for commit in re.findall(r"git fetch .*https://\S+ (\S+)", command):
+            assert commit.strip('"') == "$KPT_COMMIT", command
+    for name, commit in re.findall(r"(\w+_COMMIT): (\S+)", (ROOT / file).read_text(encoding="utf-8")):
+        assert re.fullmatch(r"[0-9a-f]{40}", commit), name
+
+
 def test_dockerfile_lets_the_base_images_be_chosen() -> None:
     lines = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
     (base,) = [line for line in lines if line.startswith("ARG BASE=")]

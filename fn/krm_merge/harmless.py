@@ -20,7 +20,12 @@ _UNSAFE_CHARACTERS = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 _UNSAFE = pattern(_UNSAFE_CHARACTERS)
 _UNSAFE_IN_LINES = pattern(_UNSAFE_CHARACTERS.replace("\x0a-\x1f", "\x0b-\x1f"))
 _SHORT = {"\n": "\\n", "\r": "\\r"}
-_USER = pattern(r"([a-zA-Z][a-zA-Z0-9+.-]*)://([^\s/?#'\"<>]*)@")
+# A password with a slash should be escaped; some people's is not, and what follows the colon is no port then.
+# Schemes are short: with one of any length, the time would grow with the square of the text's.
+_USER = pattern(
+    r"([a-zA-Z][a-zA-Z0-9+.-]{0,30})://"
+    r"([^\s/?#'\"<>]*|[^\s/?#'\"<>:@\[]*:(?!\d*(?:[/?#\s'\"<>]|\Z))[^\s'\"<>]{0,200}?)@"
+)
 _FIELD = pattern(r"([?&](?:[\w-]*(?:token|password|secret|signature)|auth|key|sig)=)[^&\s#'\"]+", re.IGNORECASE)
 _USER_IS_NO_SECRET = ("ssh", "git+ssh", "ssh+git", "sftp", "git")
 

@@ -332,6 +332,21 @@ def test_two_resources_of_one_identity_are_refused(place: Place) -> None:
     assert place.read("maps.yaml") == both
 
 
+def test_limits_name_the_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    maps = "---\n".join([OBJECT % "{x: y}"] * 3)
+    place.write(**{"maps.yaml": maps, "patch.yaml": "data: {x: z}\n---\ndata: {y: z}\n"})
+    monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "2")
+    _, err = place.run("apply", "maps.yaml", "patch.yaml", "--in-place", code=3)
+    assert err == (
+        "error maps.yaml holds more than 2 documents; divide it, or raise the limit by KRM_MERGE_MAX_DOCUMENTS\n"
+    )
+    monkeypatch.delenv("KRM_MERGE_MAX_DOCUMENTS")
+    monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "5")
+    _, err = place.run("apply", "maps.yaml", "patch.yaml", "--in-place", code=3)
+    assert err.startswith("error patch.yaml: 2 targets without the name of a resource and 3 resources are more than 5")
+    assert place.read("maps.yaml") == maps
+
+
 def test_references_that_a_rename_leaves_behind_are_a_warning(place: Place) -> None:
     pod = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{envFrom: [{configMapRef: {name: a}}]}]}\n"

@@ -307,6 +307,10 @@ def test_credentials_in_addresses_are_not_printed(tmp_path: Path, program: str, 
     ("url", "shown", "bare"),
     [
         ("https://me:pa@ss@h/x", "https://***@h/x", "https://h/x"),
+        ("https://me:pa/s?s@h/x", "https://***@h/x", "https://h/x"),
+        ("https://me:pass@h/x@v1", "https://***@h/x@v1", "https://h/x@v1"),
+        ("https://h:8080/x@v1", "https://h:8080/x@v1", "https://h:8080/x@v1"),
+        ("https://[::1]:80/x@v1", "https://[::1]:80/x@v1", "https://[::1]:80/x@v1"),
         ("https://token@h/x?ref=v1", "https://***@h/x?ref=v1", "https://h/x?ref=v1"),
         ("ssh://git@h/x", "ssh://git@h/x", "ssh://git@h/x"),
         ("ssh://git:secret@h/x", "ssh://git:***@h/x", "ssh://git@h/x"),
@@ -320,6 +324,17 @@ def test_addresses_without_credentials(url: str, shown: str, bare: str) -> None:
     assert without_credentials(f"cannot read {url}: no") == f"cannot read {shown}: no"
     assert line(f"({url})\n") == f"({shown})\\n"
     assert bare_address(url) == bare
+
+
+def test_long_texts_beside_addresses_are_read_once() -> None:
+    """Where time grew with the square of the length, this took an hour."""
+    program = (
+        "from krm_merge.harmless import line\n"
+        "text = 'a://b:' + 'c' * 800_000\n"
+        "assert line(text) == text\n"
+        "assert line('a://b:c' * 100_000 + '@h').endswith('@h')\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 def test_a_lock_that_a_killed_git_left_in_the_cache_is_no_obstacle(tmp_path: Path) -> None:

@@ -288,6 +288,13 @@ def test_crane_files_may_take_the_identity_of_what_is_whited_out(place: Place) -
     assert {"out/" + transform_path("b.yaml"), "out/" + whiteout_path("a.yaml")} <= place.files(".").keys()
 
 
+def test_many_comparisons_are_refused(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.write(**{"config.yaml": RENAMES.replace("name: b", "name: b.*")})
+    monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "1")
+    _, err = place.run("pkg", "--config", "config.yaml", code=3)
+    assert "1 targets without the name of a resource and 3 resources are more than 1 comparisons" in err
+
+
 @pytest.mark.parametrize("how", [(), ("--transform-dir", "out")])
 def test_references_that_a_plugin_leaves_behind_are_a_warning(place: Place, how: tuple[str, ...]) -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [], serviceAccountName: b}\n"

@@ -127,6 +127,17 @@ def test_tagged_items(paths: dict[str, str], config: Value | None) -> None:
     assert SOURCE not in done.items[0]["metadata"]["annotations"]
 
 
+def test_tagged_items_in_flow_style() -> None:
+    """What upstream adds behind the tag, which is taken off."""
+    head = "- apiVersion: kpt.dev/v1\n  kind: Kptfile\n"
+    tagged = "  metadata: {{name: shop, annotations: {{" + PATH + ": Kptfile, " + SOURCE + ": {}}}}}\n"
+    sides = [head + tagged.format(side) for side in ("original", "updated, team: red", "dest")]
+    outcome = process(f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{''.join(sides)}".encode())
+    assert outcome.exit_code == 0, outcome.message
+    (line,) = [line for line in outcome.output.decode().splitlines() if "metadata:" in line]
+    assert line == f"  metadata: {{name: shop, annotations: {{{PATH}: Kptfile, team: red}}}}"
+
+
 def test_an_unknown_tag_is_refused() -> None:
     items = [kptfile(LOCAL, path="Kptfile", source="mine")]
     done = Done(request(items, FORMS["texts"]))

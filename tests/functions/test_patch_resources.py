@@ -347,7 +347,7 @@ WRONG = [
     ({"patch": "- {op: move, path: /a}", "target": {}}, "operation 1, "),
     ({"patch": "- {op: jump, path: /a}", "target": {}}, "operation 1, "),
     ({"patch": "- {op: add, path: a, value: 1}", "target": {}}, "operation 1, "),
-    ({"patch": "- text", "target": {}}, 'operation 1 is "text"; a map with op and path is expected'),
+    ({"patch": "- text", "target": {}}, 'operation 1 is "(redacted)"; a map with op and path is expected'),
 ]
 
 
@@ -978,6 +978,25 @@ def test_errors_of_json_patches_name_the_field() -> None:
 
 
 @pytest.mark.parametrize(
+    ("operation", "shown"),
+    [
+        (
+            "{op: zap, path: /stringData/a, value: hunter2}",
+            '{"op": "zap", "path": "/stringData/a", "value": "(redacted)"}',
+        ),
+        ("{op: add, value: {a: hunter2}}", '{"op": "add", "value": {"a": "(redacted)"}}'),
+        ("{op: add, path: [hunter2], value: 1}", '{"op": "add", "path": ["(redacted)"], "value": "(redacted)"}'),
+        ("hunter2", 'operation 1 is "(redacted)"'),
+    ],
+)
+def test_a_wrong_operation_shows_no_value(operation: str, shown: str) -> None:
+    """It is refused before anybody knows that it is for a Secret."""
+    (error,) = refused([OTHER], {"target": {"kind": "Secret"}, "patch": f"[{operation}]", "type": "json"})
+    assert shown in error
+    assert "hunter2" not in error
+
+
+@pytest.mark.parametrize(
     "operation", ["{op: replace, path: /data/b/c, value: d}", "{op: test, path: /data/a, value: b}"]
 )
 def test_errors_of_json_patches_quote_little_of_the_document(operation: str) -> None:
@@ -995,3 +1014,10 @@ def test_a_name_that_another_resource_gives_up_is_free() -> None:
     done = patched(items, first, second)
     assert not done.said("error")
     assert [item["metadata"]["name"] for item in done.items] == ["new", "newer"]
+
+
+@pytest.mark.parametrize(("name", "shown"), [(r"a\n[ERROR] forged", r"a\n[ERROR] forged"), (r"a\e[2J", r"a\x1b[2J")])
+def test_names_of_strangers_make_no_lines_of_messages(name: str, shown: str) -> None:
+    """kpt prints messages as they are: a line end in a name would look like a result of its own."""
+    done = patched([OTHER.replace("name: other", f'name: "{name}"')], {"target": {"kind": "ConfigMap"}, "patch": HIT})
+    assert done.said("info") == [f"functionConfig: patches[0] matches 1 resource, changes 1: ConfigMap {shown}"]

@@ -32,7 +32,7 @@ class Documents:
     def __init__(self, name: str, file: File, path: str | None = None) -> None:
         """Reads the file; messages name it by `name`, results by its path."""
         self._file = file
-        self._texts = cut(file.data)
+        self._texts = cut(file.data, name)
         self._all = [_resource(name, data, path, at) for at, data in enumerate(self._texts)]
 
     @property

@@ -138,11 +138,14 @@ class Targets:
             numbers = self._named.setdefault(target.name, []) if isinstance(target.name, str) else self._others
             numbers.append(number)
 
-    def check(self, resources: int) -> None:
-        """Raises KrmMergeError where comparing so many resources with each target that names none takes too long."""
+    def check(self, resources: int, prefix: str = "functionConfig: ") -> None:
+        """Raises KrmMergeError where comparing so many resources with each target that names none takes too long.
+
+        The prefix says where the targets are.
+        """
         if len(self._others) * resources > (most := COMPARISONS.value()):
             raise KrmMergeError(
-                f"functionConfig: {len(self._others)} targets without the name of a resource and {resources} resources "
+                f"{prefix}{len(self._others)} targets without the name of a resource and {resources} resources "
                 f"are more than {most} comparisons; give names that are no expressions, or {COMPARISONS.remedy}"
             )
 

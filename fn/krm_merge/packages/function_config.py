@@ -94,7 +94,7 @@ def _text(package: Tree, side: str, results: Results) -> str:
 
 def _documents(path: str, file: File) -> list[str]:
     documents = []
-    for index, data in enumerate(cut(file.data)):
+    for index, data in enumerate(cut(file.data, path)):
         root = None if is_empty(data) else read(data.decode("utf-8").replace("\r\n", "\n"))
         if root is None:
             continue

@@ -114,7 +114,7 @@ def _noted(path: str, file: File) -> File:
     if not holds_resources(path) or is_kptfile(path) or file.mode == "link":
         return file
     documents = []
-    for data in cut(file.data):
+    for data in cut(file.data, path):
         try:
             root = None if is_empty(data) else read(data.decode("utf-8"))
         except (UnicodeDecodeError, TextError):

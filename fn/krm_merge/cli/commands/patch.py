@@ -18,7 +18,7 @@ from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, is_li
 from krm_merge.harmless import quoted
 from krm_merge.krm.identity import identity_of
 from krm_merge.krm.result import Results
-from krm_merge.krm.selector import Target
+from krm_merge.krm.selector import Target, Targets
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.package.schemas import CRD, Schemas
 from krm_merge.packages.files.directory import PackageError, RefusedError, read_file
@@ -114,6 +114,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
         show_results(wrong, quiet=options.quiet)
         sys.exit(1)
     documents = Documents(_named(file), before)
+    Targets([job.target for job in jobs]).check(len(documents.resources), f"{_named(patch)}: ")
     patcher = Patcher(Jobs(jobs, modes), documents.definitions)
     after = File(documents.edited(patcher), before.mode)
     if any(map(is_list, documents.resources)) and not all(tally.matched for tally in patcher.tallies):

@@ -28,7 +28,7 @@ from krm_merge.functions.transform_resources.config import (
     read_transformation,
     transformation,
 )
-from krm_merge.functions.transform_resources.function import tell_failures, tell_idle
+from krm_merge.functions.transform_resources.function import check_targets, tell_failures, tell_idle
 from krm_merge.functions.transform_resources.new_resources import (
     New,
     existing_in,
@@ -149,6 +149,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
         changes: Changes = {}
         if run is not None:
             documents = _documents(directory, tree)
+            check_targets(run.runner, sum(len(one.resources) for one in documents.values()))
             with _running(run, documents, results) as transformer:
                 if options.transform_dir is None:
                     edited = {path: one.edited(transformer) for path, one in documents.items()}

@@ -25,9 +25,7 @@ def transform_resources(resource_list: ResourceList) -> None:
     if transformation is None:
         return
     results, runner = resource_list.results, transformation.runner
-    for plugin in runner.plugins:
-        if isinstance(plugin, InlinePlugin):
-            plugin.targets.check(len(resource_list.items))
+    check_targets(runner, len(resource_list.items))
     definitions = definitions_of(resource_list.items)
     try:
         summaries = edit_items(resource_list, lambda: Transformer(transformation, definitions))
@@ -43,6 +41,13 @@ def transform_resources(resource_list: ResourceList) -> None:
         report_renames(resource_list.items, renames, results)
     if not results.errors:
         tell_idle(runner, summaries, results)
+
+
+def check_targets(runner: Runner, resources: int) -> None:
+    """Raises KrmMergeError where comparing so many resources with the targets of inline patches takes too long."""
+    for plugin in runner.plugins:
+        if isinstance(plugin, InlinePlugin):
+            plugin.targets.check(resources)
 
 
 def tell_failures(summaries: Iterable[TransformSummary], results: Results) -> None:

@@ -130,7 +130,7 @@ class Rewrite:
         file = self.upstream.tree.get(path)
         if file is None or path not in plan.added:
             return _data(file)
-        documents = cut(file.data)
+        documents = cut(file.data, path)
         for member, data in plan.added[path]:
             if member.place == path:
                 separator = documents[member.index][: -len(without_separator(documents[member.index]))]
@@ -323,7 +323,7 @@ def _cut(path: str, file: File | None) -> list[bytes]:
     """The documents of a file; a Kptfile is one, whatever stands above its separator."""
     if file is None:
         return []
-    return [file.data.removeprefix(BOM)] if is_kptfile(path) else cut(file.data)
+    return [file.data.removeprefix(BOM)] if is_kptfile(path) else cut(file.data, path)
 
 
 def _mean_the_same(text: str, wanted: str) -> bool:

@@ -67,7 +67,7 @@ class PackageVersion:
         for path, file in self.tree.items():
             if is_kptfile(path) or not self.reads(path):
                 continue
-            self.documents[path] = cut(file.data)
+            self.documents[path] = cut(file.data, path)
             self._resources += [
                 Document(path, data, partial(self._read, path, index, data))
                 for index, data in enumerate(self.documents[path])

@@ -8,7 +8,7 @@ from typing import Any
 from krm_merge.harmless import LONGEST_QUOTE
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.limits import COPIED_NODES
-from krm_merge.patch.model.errors import PatchError, shown
+from krm_merge.patch.model.errors import PatchError, hiding_values, shown, shown_operation
 from krm_merge.patch.model.values import is_deeper, size
 from krm_merge.text.reading.reader import MAX_DEPTH
 from krm_merge.text.reading.values import Object, Value
@@ -31,17 +31,20 @@ class JsonPatch:
         self._resolve = jsonpointer.resolve_pointer
         checked: list[Object] = []
         for number, operation in enumerate(operations):
-            if not isinstance(operation, dict):
-                raise PatchError(f"operation {number + 1} is {shown(operation)}; a map with op and path is expected")
-            checked.append(operation)
-            try:
-                self._single.append(jsonpatch.JsonPatch([operation]))
-            except self._errors as error:
-                raise self._error(number, error) from None
-            # The library sees only when it applies the operation that this is missing.
-            needed = _NEEDED.get(str(operation["op"]))
-            if needed is not None and needed not in operation:
-                raise self._error(number, ValueError(f"the operation does not contain a '{needed}' member"))
+            # It may be for a Secret; which object it is for is not known yet.
+            with hiding_values(True):
+                if not isinstance(operation, dict):
+                    problem = f"operation {number + 1} is {shown(operation)}; a map with op and path is expected"
+                    raise PatchError(problem)
+                checked.append(operation)
+                try:
+                    self._single.append(jsonpatch.JsonPatch([operation]))
+                except self._errors as error:
+                    raise self._error(number, error) from None
+                # The library sees only when it applies the operation that this is missing.
+                needed = _NEEDED.get(str(operation["op"]))
+                if needed is not None and needed not in operation:
+                    raise self._error(number, ValueError(f"the operation does not contain a '{needed}' member"))
         self._whole = jsonpatch.JsonPatch(checked)
         self._copies = any(operation["op"] == "copy" for operation in checked)
 
@@ -89,7 +92,7 @@ class JsonPatch:
         assert isinstance(operation, dict)
         # Where comes before what: a long value is cut off.
         ordered = {name: operation[name] for name in _ORDER if name in operation} | operation
-        wrong = PatchError(f"operation {number + 1}, {shown(ordered)}: {_in_words(error)}")
+        wrong = PatchError(f"operation {number + 1}, {shown_operation(ordered)}: {_in_words(error)}")
         wrong.path = _field_path(operation.get("path"))
         return wrong
 

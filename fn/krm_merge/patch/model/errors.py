@@ -10,10 +10,10 @@ from contextvars import ContextVar
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value
 
 _SHOWN = 200
-_OPERATIONS = ("add", "remove", "replace", "move", "copy", "test")
+_OF_OPERATIONS = ("op", "path", "from")
 _hides = ContextVar("hides", default=False)
 
 
@@ -43,13 +43,28 @@ def hiding_values(hides: bool) -> Iterator[None]:
 
 def shown(value: Value) -> str:
     """A value in a message."""
-    text = json.dumps(_redacted(value) if _hides.get() else value, ensure_ascii=False)
+    return _cut(_redacted(value) if _hides.get() else value)
+
+
+def shown_operation(operation: Object) -> str:
+    """An operation of a JSON patch in a message: what it does and where is no secret, whatever else it holds may be."""
+    if not _hides.get():
+        return _cut(operation)
+    return _cut(
+        {
+            name: inner if name in _OF_OPERATIONS and isinstance(inner, str) else _redacted(inner)
+            for name, inner in operation.items()
+        }
+    )
+
+
+def _cut(value: Value) -> str:
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _redacted(value: Value) -> Value:
-    """The value with the names of its fields alone; of a JSON patch's operation all but its value is no secret."""
+    """The value with the names of its fields alone."""
     if isinstance(value, dict):
-        told = ("op", "path", "from") if value.get("op") in _OPERATIONS and "path" in value else ()
-        return {name: inner if name in told else _redacted(inner) for name, inner in value.items()}
+        return {name: _redacted(inner) for name, inner in value.items()}
     return [_redacted(item) for item in value] if isinstance(value, list) else REDACTED

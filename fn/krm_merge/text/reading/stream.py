@@ -18,18 +18,18 @@ _DETACHED_HEAD = pattern(rb"(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+")
 _NOTHING = pattern(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
 
 
-def cut(data: bytes) -> list[bytes]:
+def cut(data: bytes, name: str = "a file") -> list[bytes]:
     """The documents with their separators in front; together they are the file. A byte order mark is left out.
 
-    Raises KrmMergeError where there are too many.
+    Raises KrmMergeError, which names the file, where there are too many.
     """
     data = data.removeprefix(BOM)
     starts = [match.start() for match in _SEPARATOR.finditer(data)]
-    if len(starts) > (most := DOCUMENTS.value()):
-        raise KrmMergeError(f"a file with more than {most} documents; divide it, or {DOCUMENTS.remedy}")
     if starts and not data[: starts[0]].strip():
         starts[0] = 0
     bounds = sorted({0, *starts, len(data)})
+    if len(bounds) - 1 > (most := DOCUMENTS.value()):
+        raise KrmMergeError(f"{name} holds more than {most} documents; divide it, or {DOCUMENTS.remedy}")
     return [data[start:stop] for start, stop in pairwise(bounds)]
 
 
