@@ -246,6 +246,13 @@ def test_what_cannot_be_planned(world: World, arguments: list[str], problem: str
     assert not (world.place / "campaign").exists()
 
 
+def test_a_version_that_upstream_lacks_is_named(world: World) -> None:
+    world.working_tree(1)
+    done = world.fleet("init", "campaign", "--upstream", f"{world.upstream}/shop", "--to", "v9", "--packages", "tree")
+    assert done.returncode == 3
+    assert f"{world.upstream} has no tag or branch v9" in done.stderr
+
+
 def test_wrong_fields_are_named(world: World) -> None:
     world.working_tree(1)
     world.planned()
