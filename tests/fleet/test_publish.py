@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +213,18 @@ def test_what_changed_since_is_not_published(world: World, tree: Path) -> None:
     assert done.returncode == 1
     assert "team-1/pkg-001: it changed since it was merged" in done.stderr
     assert len(git(world.place / "origin.git", "log", "--format=%s", f"main..{BRANCH}").splitlines()) == 2
+
+
+@pytest.mark.parametrize("milliseconds", [400, 700, 900, 1100, 1400])
+def test_a_killed_publish_goes_on(world: World, milliseconds: int) -> None:
+    places = listed(world, 6)
+    command = [sys.executable, "-m", "krm_merge", "fleet", "publish", "campaign"]
+    process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(milliseconds / 1000)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    done = world.fleet("publish", "campaign")
+    assert done.returncode == 0, done.stderr
+    assert world.states() == {"open": 6}
+    assert [len(pulls(place)) for place in places] == [1] * 6
+    assert not (world.place / "campaign/tmp").exists()

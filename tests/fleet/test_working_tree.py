@@ -42,11 +42,12 @@ def test_three_hundred_packages_take_the_new_version(world: World) -> None:
 
 
 def test_every_package_is_as_update_would_have_it(world: World) -> None:
-    tree = world.working_tree(2, conflicts=1)
+    tree = world.working_tree(6, conflicts=3)
     shutil.copytree(tree, world.place / "other")
     world.planned()
-    world.fleet("run", "campaign")
-    for name in ("team-0/pkg-000", "team-1/pkg-001"):
+    # One worker: what it has read for one package, it takes for the next.
+    world.fleet("run", "campaign", "--jobs", "1")
+    for name in sorted(f"team-{number}/pkg-00{number}" for number in range(6)):
         command = [installed_program(), "update", f"{world.place}/other/{name}@v2"]
         assert subprocess.run(command, check=False, capture_output=True).returncode == 0
     assert snapshot(tree) == snapshot(world.place / "other")
@@ -243,6 +244,13 @@ def test_what_cannot_be_planned(world: World, arguments: list[str], problem: str
     assert done.returncode in (2, 3)
     assert problem in done.stderr
     assert not (world.place / "campaign").exists()
+
+
+def test_a_version_that_upstream_lacks_is_named(world: World) -> None:
+    world.working_tree(1)
+    done = world.fleet("init", "campaign", "--upstream", f"{world.upstream}/shop", "--to", "v9", "--packages", "tree")
+    assert done.returncode == 3
+    assert f"{world.upstream} has no tag or branch v9" in done.stderr
 
 
 def test_wrong_fields_are_named(world: World) -> None:

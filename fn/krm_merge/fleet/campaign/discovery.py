@@ -18,6 +18,8 @@ from krm_merge.packages.files.tree import belongs
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.kptfile import KptfileText
 
+_UNREACHABLE = "cannot be reached"
+
 
 @dataclass(frozen=True, slots=True)
 class Follower:
@@ -115,7 +117,8 @@ def split_upstream(text: str, ref: str, repositories: GitRepositories) -> Campai
             problems.append(error)
         else:
             return CampaignUpstream(repository, f"/{directory}", ref)
-    raise problems[0]
+    # What answered is a repository, and lacks the ref; the others are none.
+    raise next((problem for problem in problems if _UNREACHABLE not in str(problem)), problems[0])
 
 
 def _splits(text: str) -> Sequence[tuple[str, str]]:

@@ -9,6 +9,7 @@ from krm_merge.fleet.merging.job import Settings
 from krm_merge.forges.addresses import same_repository
 from krm_merge.packages.files.tree import Tree
 from krm_merge.packages.git import GitRepositories, Version
+from krm_merge.packages.merge.side import CommonTree
 from krm_merge.packages.update import RememberedRepositories
 
 
@@ -23,6 +24,7 @@ class CampaignRepositories:
         self._upstream = settings.campaign.upstream
         self._same = same_repository(self._upstream.repository)
         self._versions = settings.versions
+        self._trees: dict[tuple[str, str, str], CommonTree] = {}
         self._fetched: set[tuple[str, tuple[str, ...]]] = set()
         self._repositories = RememberedRepositories(GitRepositories(Path(settings.cache)))
 
@@ -41,8 +43,11 @@ class CampaignRepositories:
             self._fetched.add(wanted)
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
-        """The files of a package in a commit."""
-        return self._repositories.tree(self._address(repository), directory, commit)
+        """The files of a package in a commit, whose resources are read once."""
+        key = (self._address(repository), directory, commit)
+        if key not in self._trees:
+            self._trees[key] = CommonTree(self._repositories.tree(*key))
+        return self._trees[key]
 
     def _is_ours(self, repository: str) -> bool:
         return same_repository(repository) == self._same

@@ -26,6 +26,25 @@ class Unreadable:
     broken: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """What came of reading a document: a resource, nothing, a flaw of what is none, or why it cannot be read."""
+
+    member: Member | None
+    flaw: str = ""
+    problem: str = ""
+
+
+class CommonTree(dict[str, File]):
+    """A tree that many merges have in common: each of its resources is cut and read once."""
+
+    def __init__(self, tree: Tree) -> None:
+        """Takes the files of a tree."""
+        super().__init__(tree)
+        self.cut: dict[str, list[bytes]] = {}
+        self.read: dict[tuple[str, int], ReadDocument] = {}
+
+
 class PackageVersion:
     """A version of a package. `documents` are those of each file as text, `unreadable` what was found on the way."""
 
@@ -67,7 +86,7 @@ class PackageVersion:
         for path, file in self.tree.items():
             if is_kptfile(path) or not self.reads(path):
                 continue
-            self.documents[path] = cut(file.data, path)
+            self.documents[path] = self._cut(path, file)
             self._resources += [
                 Document(path, data, partial(self._read, path, index, data))
                 for index, data in enumerate(self.documents[path])
@@ -81,21 +100,40 @@ class PackageVersion:
         documents = self.resources(Folders((), Policy()))
         return kptfiles + [member for document in documents if (member := document.member()) is not None]
 
+    def _cut(self, path: str, file: File) -> list[bytes]:
+        if not isinstance(self.tree, CommonTree):
+            return cut(file.data, path)
+        if path not in self.tree.cut:
+            self.tree.cut[path] = cut(file.data, path)
+        return self.tree.cut[path]
+
     def _read(self, path: str, index: int, data: bytes) -> Member | None:
-        try:
-            root = read(data.decode("utf-8"))
-        except (UnicodeDecodeError, TextError) as error:
-            reason = str(error) if isinstance(error, TextError) else "not UTF-8"
+        if not isinstance(self.tree, CommonTree):
+            found = _parsed(path, index, data)
+        elif (path, index) in self.tree.read:
+            found = self.tree.read[path, index]
+        else:
+            found = self.tree.read[path, index] = _parsed(path, index, data)
+        # A merge knows of a file what that merge has read, and nothing that another one has.
+        if found.flaw:
+            self.unreadable.setdefault(path, Unreadable(found.flaw, broken=False))
+        elif found.problem:
             # JSON that YAML does not read may be fine for others.
-            self.unreadable[path] = Unreadable(reason, broken=not is_json(path))
-            return None
-        if root is None:
-            return None
-        if flaw := flaw_of(root):
-            self.unreadable.setdefault(path, Unreadable(flaw, broken=False))
-            return None
-        assert isinstance(root, Mapping)
-        return Member(path, identity_of(root), root, path, index)
+            self.unreadable[path] = Unreadable(found.problem, broken=not is_json(path))
+        return found.member
+
+
+def _parsed(path: str, index: int, data: bytes) -> ReadDocument:
+    try:
+        root = read(data.decode("utf-8"))
+    except (UnicodeDecodeError, TextError) as error:
+        return ReadDocument(None, problem=str(error) if isinstance(error, TextError) else "not UTF-8")
+    if root is None:
+        return ReadDocument(None)
+    if flaw := flaw_of(root):
+        return ReadDocument(None, flaw=flaw)
+    assert isinstance(root, Mapping)
+    return ReadDocument(Member(path, identity_of(root), root, path, index))
 
 
 def path_of(name: str, file: File) -> str:

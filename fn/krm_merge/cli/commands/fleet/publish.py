@@ -12,6 +12,7 @@ import click
 from krm_merge.cli.commands.fleet.run import DIRECTORY
 from krm_merge.cli.options import gathered
 from krm_merge.cli.show import say
+from krm_merge.fleet.campaign.campaign import CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Ledger
 from krm_merge.fleet.publishing.publish import Published, Publisher
@@ -91,10 +92,20 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
             _show(event)
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items() if what != "problem") or "nothing to publish"
     say(f"{'dry run: ' if options.dry_run else ''}{said}", on_stdout=True)
+    if requests is not None and counts:
+        _show_budgets(requests, [target for target in campaign.targets.values() if target.host])
     if publisher.obstacle:
         say(f"the rest waits: {publisher.obstacle}", on_stdout=True)
     if counts["problem"]:
         sys.exit(1)
+
+
+def _show_budgets(requests: PullRequests, targets: list[CampaignTarget]) -> None:
+    """How many changes each host may still be asked for in this hour."""
+    for host, address in {target.host: target.name for target in targets}.items():
+        changes = requests.forge_of(address).budget().changes
+        if changes is not None:
+            say(f"{host}: {changes:,} changes left in this hour", on_stdout=True)
 
 
 def _show(event: Published) -> None:
