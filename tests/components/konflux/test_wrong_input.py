@@ -320,7 +320,13 @@ WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("PullRequest parent-7", (*SPEC, "targetBranch"), [], TEXT, ""),
     ("PullRequest parent-7", (*SPEC, "targetBranch"), "-", BRANCH, ""),
     ("PullRequest parent-7", (*SPEC, "title"), 1.5, NUMBER, ""),
-    ("PullRequest parent-7", ("status", "state"), "declined", "declined is none of open, closed, merged", ""),
+    (
+        "PullRequest parent-7",
+        ("status", "state"),
+        "declined",
+        "expected one of open, closed, merged, found declined",
+        "",
+    ),
     ("PullRequest parent-7", ("status", "draft"), "true", FLAG, ""),
     ("PullRequest parent-7", ("status", "userCommits"), 1, FLAG, ""),
     *(

@@ -1,4 +1,4 @@
-"""Reads the fields of resources: everything that is wrong with them is collected, each with its field."""
+"""Reads the fields of resources and collects all problems, each with its field."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ EXPECTED_DIGEST = "sha256: and 64 hexadecimal digits are expected, 0 to 9 and a 
 
 
 class UnreadableError(KrmMergeError, ValueError):
-    """A resource whose fields are not what they should be.
+    """A resource with invalid fields.
 
-    `problems` is all that is wrong, each a field and what is expected there; `field` is the first of these fields.
+    `problems` are pairs of a field and what is expected there; `field` is the first of these fields.
     """
 
     def __init__(self, problem: str, field: str, *more: tuple[str, str]) -> None:
@@ -39,19 +39,19 @@ class UnreadableError(KrmMergeError, ValueError):
 
 
 class Fields:
-    """The fields of a resource. What is null is as if it were not there; `check` tells what is wrong."""
+    """The fields of a resource. Null counts as missing; `check` raises the collected problems."""
 
     def __init__(self, value: Value) -> None:
-        """Takes the resource; nothing is looked at yet."""
+        """Takes the resource; reads nothing yet."""
         self._value = value
         self._problems: dict[str, str] = {}
 
     def wrong(self, problem: str, *place: str | int) -> None:
-        """Notes a problem; of a field the first one counts."""
+        """Records a problem; only the first problem of a field is kept."""
         self._problems.setdefault(format_path(place), problem)
 
     def check(self) -> None:
-        """Raises UnreadableError where something that was looked at is wrong."""
+        """Raises UnreadableError with the problems of the fields that were read, if there are any."""
         if self._problems:
             (field, problem), *more = self._problems.items()
             raise UnreadableError(problem, field, *more)
@@ -85,14 +85,14 @@ class Fields:
         return ""
 
     def needed(self, *place: str | int) -> str:
-        """A text that has to be there."""
+        """A required text."""
         found = self.text(*place)
         if not found:
             self.wrong("a text is expected", *place)
         return found
 
     def flag(self, *place: str | int) -> bool:
-        """Whether it is true; no where there is none."""
+        """A boolean; False if it is missing."""
         found = self.at(*place)
         if not isinstance(found, bool | None):
             self.wrong("true or false is expected, without quotes", *place)

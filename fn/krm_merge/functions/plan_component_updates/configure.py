@@ -174,7 +174,7 @@ def _triggers(found: ComponentItems, versions: VersionedGraph, files: Collection
             edits.tell(item, "warning", "R12", problem)
         if wanted.text != now:
             edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), wanted.text)
-            edits.tell(item, "info", "R12", "; ".join(wanted.said))
+            edits.tell(item, "info", "R12", "; ".join(wanted.changes))
 
 
 def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: ValueEdits) -> list[str]:

@@ -22,7 +22,7 @@ _MOST_NUDGES = 256
 def take_out_deleted(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
     """R5: a deleted Component is taken out of every list; what is merely unknown stays (C9)."""
     for key, item in found.resources.items():
-        gone = graph.gone(key.namespace)
+        gone = graph.deleted_names(key.namespace)
         for field in (*DEPENDS_ON, _NUDGES):
             names = _names(edits, item, field)
             if set(names) & gone:
@@ -35,7 +35,7 @@ def take_out_deleted(found: ComponentItems, graph: Graph, edits: ValueEdits) -> 
             _annotate(item, DEPENDS_ON_ANNOTATION, without(names, gone), edits)
             edits.tell(item, "info", "R5", f"{DEPENDS_ON_ANNOTATION} is now {told(without(names, gone))}")
     for item in found.others.get("NudgeConfig", ()):
-        gone = graph.gone(item.namespace)
+        gone = graph.deleted_names(item.namespace)
         nudges = items(edits.value(item), "spec", "nudges")
         left = [one for one in nudges if not set(_pair(one)) & gone]
         if len(left) < len(nudges):
