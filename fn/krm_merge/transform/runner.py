@@ -26,12 +26,12 @@ from krm_merge.transform.protocol.operation import PluginOperation
 from krm_merge.transform.protocol.plugin import Options, Plugin, PluginError, Response, close, only_reads
 
 Detect: TypeAlias = Literal["effect", "path"]
-"""What makes a conflict: what operations do, or the text of their paths."""
+"""How conflicts are found: by the effects of operations, or by the text of their paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whiteout:
-    """A plugin that wants the resource gone, and its reason if it told one."""
+    """A plugin that removes the resource, and its reason if it gives one."""
 
     plugin: str
     reason: str
@@ -39,7 +39,7 @@ class Whiteout:
 
 @dataclass(frozen=True, slots=True)
 class NewResource:
-    """A resource that a plugin wants added; `declared` tells plugins of one name apart by their order (T11)."""
+    """A resource that a plugin wants added; `declared`, their order, distinguishes plugins of one name (T11)."""
 
     plugin: str
     resource: Object
@@ -48,7 +48,7 @@ class NewResource:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A plugin that could not do its work."""
+    """A plugin that failed."""
 
     plugin: str
     problem: str
@@ -56,7 +56,7 @@ class Failure:
 
 @dataclass(slots=True)
 class RunOutcome:
-    """What came of one resource. With `failures`, nothing is settled; with `whiteouts`, no operation stands."""
+    """The result for one resource. With `failures`, nothing is settled; with `whiteouts`, no operation is accepted."""
 
     settlement: Settlement
     whiteouts: list[Whiteout] = field(default_factory=list)
