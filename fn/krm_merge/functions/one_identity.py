@@ -1,4 +1,4 @@
-"""No two resources of one identity come out of patches and plugins (P9)."""
+"""Refuses patches and plugins that give two resources the same identity (P9)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from krm_merge.text.reading.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A resource that got another identity: what it was, as results name it, what it is now, and who did it."""
+    """A resource with a changed identity: its old name in results, its new identity, and the cause."""
 
     was: str
     identity: Identity
@@ -22,7 +22,7 @@ class Renamed:
 
 
 def renamed(was: str, before: dict[str, Value], after: dict[str, Value], by: str) -> Renamed | None:
-    """What `by` made of the identity of an object; None where it is the same, or has no name."""
+    """The change that `by` made to the identity of an object; None if it is unchanged, or has no name."""
     now = TargetNames.of(after).identity
     return Renamed(was, now, by) if now.name and now != TargetNames.of(before).identity else None
 

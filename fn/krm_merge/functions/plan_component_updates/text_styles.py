@@ -1,4 +1,4 @@
-"""Expressions written as others were: in their style, and on their lines as far as these are the same."""
+"""Writes expressions in the style of the expressions that they replace, and on the same lines where possible."""
 
 from __future__ import annotations
 
