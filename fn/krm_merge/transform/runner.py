@@ -80,7 +80,7 @@ class Runner:
     _secrets: Secrets = field(default_factory=Secrets, init=False, repr=False, compare=False)
 
     def run(self, resource: Object, keys_of: KeysOf = lambda _: ()) -> RunOutcome:
-        """Runs all plugins on a resource, each on its own copy of it as it came (T1).
+        """Runs all plugins on a resource, each on its own copy of the original (T1).
 
         `keys_of` gives the fields that identify the elements of a list; without them, indices do.
         """
@@ -142,7 +142,7 @@ class Runner:
 
 
 def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
-    """What copies made of a resource; other operations tell by themselves how deep they write."""
+    """The result of copies in a resource; other operations show how deep they write."""
     operations = (done for done in settlement.operations if done.operation.kind in ("copy", "move"))
     names = ", ".join(dict.fromkeys(done.plugin for done in operations))
     if names and (flaw := flaw_of_value(settlement.value)) and not flaw_of_value(resource):
@@ -156,7 +156,7 @@ def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep:
         try:
             steps, _, skipped = carried_out(proposal, resource, keys_of)
         except RefusedOperationsError:
-            # It need not be possible, since nothing of it is done; it is told all the same (T5).
+            # The operations are not applied, so their errors are ignored. They are still reported (T5).
             settlement.ignored += (
                 Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")
                 for patch in proposal.patches

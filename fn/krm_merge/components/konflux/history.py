@@ -186,7 +186,7 @@ class History:
         return component.digest, component.commit
 
     def promoted_digest(self, key: ComponentKey) -> str:
-        """The digest in the global candidate list, '' where there is none yet."""
+        """The digest in the global candidate list, '' if it is missing yet."""
         build = self.promoted(key)
         component = self.components.get(key)
         return build.digest if build is not None else component.digest if component is not None else ""

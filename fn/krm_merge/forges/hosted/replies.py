@@ -51,9 +51,9 @@ class ForgeReply:
         return next((status for kind, status in _OF_GRAPHQL.items() if kind in kinds), self.status)
 
     def seconds(self, header: str) -> float | None:
-        """The number in a header, None where there is none."""
-        told = self.headers.get(header, "")
-        return float(told) if re.fullmatch("[0-9]{1,10}", told) else None
+        """The number in a header, None if it is missing."""
+        given = self.headers.get(header, "")
+        return float(given) if re.fullmatch("[0-9]{1,10}", given) else None
 
 
 def messages_in(value: object) -> Iterator[str]:

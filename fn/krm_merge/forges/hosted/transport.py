@@ -109,7 +109,7 @@ class Transport(HTTPAdapter):
 
     @property
     def secret(self) -> str:
-        """The token, '' where there is none."""
+        """The token, '' if it is missing."""
         return self._token.secret
 
     def budget(self) -> Budget:

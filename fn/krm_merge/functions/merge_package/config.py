@@ -1,7 +1,7 @@
 """The functionConfig of MergePackage: the pydantic models are the contract, their errors name the field.
 
 Importing pydantic takes longer than merging a Kptfile. So the plain form (two texts or lists, and the two choices) is
-recognised without it; everything else, and everything wrong, goes to the models.
+recognised without it; the models read everything else, and everything invalid.
 """
 
 from __future__ import annotations

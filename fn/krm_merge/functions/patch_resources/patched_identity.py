@@ -64,7 +64,7 @@ def _with_books(metadata: Object, had: Object) -> Object:
 
 
 def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
-    """A map in a field, empty where there is none. Raises PatchError for anything else."""
+    """A map in a field, empty if it is missing. Raises PatchError for anything else."""
     found = value.get(name)
     if found is None:
         return {}

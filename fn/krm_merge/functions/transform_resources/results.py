@@ -90,14 +90,14 @@ class TransformReporter:
                 "op": operation.kind,
                 "pointer": pointer_text(operation.path),
             }
-            stands = self._text(annotations.get(one.annotation, ABSENT))
+            existing = self._text(annotations.get(one.annotation, ABSENT))
             self._add(
                 self._on_conflict,
                 f"{self._ref}: {plugin}'s {operation} is ignored{part}: in this annotation kpt keeps its books",
                 tags,
                 path=format_path(("metadata", "annotations", one.annotation)),
-                current=stands,
-                proposed=stands,
+                current=existing,
+                proposed=existing,
             )
 
     def whiteouts(self, whiteouts: Sequence[Whiteout], action: WhiteoutAction | Literal["exclude"]) -> None:

@@ -1,7 +1,7 @@
 """Settles conflicts as crane did, by the text of the paths alone (`detect: path`).
 
 Source: the specification of plugin priorities. Beyond it, operations keep their order, those of one plugin do not
-conflict with each other (T2), and what another operation writes over is told (T5).
+conflict with each other (T2), and overwritten values are reported (T5).
 """
 
 from __future__ import annotations
@@ -121,12 +121,12 @@ def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) 
 def _overwritten(written: Sequence[tuple[_Asked, Location, Value | Absent]], merged: Tracked) -> Iterator[_Loss]:
     """The operations whose outcome was lost because another plugin wrote to the same location or above it."""
     last = {location: at for at, (_, location, _) in enumerate(written)}
-    told: set[int] = set()
+    reported: set[int] = set()
     for at, (one, location, value) in enumerate(written):
-        if id(one) in told or is_same(merged.at(location), value):
+        if id(one) in reported or is_same(merged.at(location), value):
             continue
         above = (last.get(location[:depth], -1) for depth in range(len(location), -1, -1))
         winner = next((written[later][0] for later in above if later > at), one)
         if winner.rank != one.rank:
-            told.add(id(one))
+            reported.add(id(one))
             yield _Loss(one, winner, location)

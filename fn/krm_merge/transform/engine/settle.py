@@ -35,7 +35,7 @@ class Proposal:
 class Ignored:
     """An operation that lost. `winner` is the plugin that won, `against` its operation.
 
-    `unit` tells the units of one plugin apart. `path` is the field, `current` what the resource had there, `proposed`
+    `unit` numbers the units of one plugin. `path` is the field, `current` what the resource had there, `proposed`
     the value there now.
     """
 

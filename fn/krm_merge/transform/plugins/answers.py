@@ -34,7 +34,7 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else float(_no_json(text))  # type: ignore[arg-type]
 
 
-def error_told(value: Value) -> PluginError | None:
+def reported_error(value: Value) -> PluginError | None:
     """The error of a plugin in crane's format."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from krm_merge.text.reading.values import Object
-from krm_merge.transform.plugins.answers import error_told, read_answer
+from krm_merge.transform.plugins.answers import read_answer, reported_error
 from krm_merge.transform.plugins.running import Running
 from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT
 from krm_merge.transform.protocol.plugin import Metadata, Options, PluginError, Response
@@ -75,7 +75,7 @@ class Executable:
         request = json.dumps({**resource, "extras": dict(options) or None}).encode()
         answer = read_answer(self._ask(request) if self.protocol == "jsonl/v1" else self._once(request))
         if self.protocol == "jsonl/v1" and isinstance(answer, dict) and "error" in answer:
-            raise error_told(answer["error"]) or PluginError("answered with an error that cannot be read")
+            raise reported_error(answer["error"]) or PluginError("answered with an error that cannot be read")
         return Response.read(answer)
 
     def close(self) -> None:

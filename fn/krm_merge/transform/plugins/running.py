@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from krm_merge.transform.plugins.answers import error_told
+from krm_merge.transform.plugins.answers import reported_error
 from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, limit_memory, usage_of
 from krm_merge.transform.plugins.watch import children, end_strays, kill_group, sessions, watch
 from krm_merge.transform.protocol.plugin import PluginError
@@ -170,8 +170,8 @@ class Running:
         self._read_stderr()
         stderr = self._stderr.decode("utf-8", "replace").strip()
         with suppress(ValueError):
-            if (told := error_told(json.loads(stderr))) is not None:
-                return told
+            if (error := reported_error(json.loads(stderr))) is not None:
+                return error
         how = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
         return PluginError(how, detail=stderr)
 

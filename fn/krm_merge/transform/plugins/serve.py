@@ -41,7 +41,7 @@ def serve(
     """Answers requests until stdin ends; returns the exit code.
 
     A request that ends with a newline is one of many (`jsonl/v1`): its errors are answers. One that ends with stdin is
-    crane's (`crane/v1`): an error goes to stderr, and the exit code is 1.
+    crane's (`crane/v1`): an error is written to stderr, and the exit code is 1.
     """
     source, sink = stdin or sys.stdin.buffer, stdout or sys.stdout.buffer
     try:
@@ -98,8 +98,8 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
 
 def _told(plugin: Plugin) -> Object:
     """The metadata."""
-    told = metadata_of(plugin)
-    return Metadata(told.name, told.version, told.fields, ("crane/v1", "jsonl/v1")).to_value()
+    metadata = metadata_of(plugin)
+    return Metadata(metadata.name, metadata.version, metadata.fields, ("crane/v1", "jsonl/v1")).to_value()
 
 
 def _resource(value: Object) -> tuple[Object, dict[str, str]]:
