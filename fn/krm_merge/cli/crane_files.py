@@ -171,17 +171,17 @@ def crane_files(documents: Fields[str, Documents], transformer: Transformer) -> 
                 continue
             settlement, whiteouts = decided.outcome.settlement, decided.outcome.whiteouts
             if whiteouts:
-                decided.tell.whiteouts(whiteouts, "error" if transformer.refuses_whiteouts else "exclude")
-            decided.tell.losses(settlement)
+                decided.reporter.whiteouts(whiteouts, "error" if transformer.refuses_whiteouts else "exclude")
+            decided.reporter.losses(settlement)
             if settlement.operations:
-                decided.tell.applied(settlement)
+                decided.reporter.applied(settlement)
             if not whiteouts:
                 files.outcome.append(_with_value(item, settlement.value))
             files.kept[whiteout_path(path)] = b"" if whiteouts else None
             patch = [operation.to_value() for operation in patch_of(settlement, decided.before)]
             files.kept[transform_path(path)] = None if whiteouts else _json(patch)
             lost = [one.operation for one in settlement.ignored]
-            lost += (one.operation for one in decided.meddling if one.whole)
+            lost += (one.operation for one in decided.protected_changes if one.whole)
             files.ignored[ignored_path(path)] = _json(ignored_operations(lost)) if lost else None
     return files
 

@@ -10,7 +10,7 @@ _SCHEME = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]+@)?", re.IGNORECASE)
 _SCP = re.compile(r"^[^/@:]+@([^/:]+):(?!\d+/)")
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
 _ALIASES = ("ssh.", "altssh.", "www.")
-"""What GitHub and GitLab put before their hosts for ssh on the port of https."""
+"""Prefixes of the hosts on which GitHub and GitLab offer ssh on the port of https."""
 
 
 def same_repository(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Which forge a repository is on: by its address, and by what the user says of hosts."""
+"""Finds the forge of a repository: by its address, and by the user's settings for hosts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _VARIABLES: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class NamedHost:
-    """A host that the user named: its kind, and its API where that does not follow from the host."""
+    """A host that the user named: its kind, and its API if that does not follow from the host."""
 
     kind: Kind
     api: str = ""
@@ -42,7 +42,7 @@ class NamedHost:
 
 @dataclass(frozen=True, slots=True)
 class ForgeSettings:
-    """What the user says of forges: `hosts` by name, the kind of all `others` ('' to tell by their names), the pace."""
+    """The user's settings for forges: `hosts` by name, the kind of all `others` ('': by their names), the pace."""
 
     hosts: Mapping[str, NamedHost] = field(default_factory=dict)
     others: Kind | Literal[""] = ""
@@ -50,7 +50,7 @@ class ForgeSettings:
 
     @classmethod
     def parsed(cls, forges: tuple[str, ...], apis: tuple[str, ...], pace: Pace) -> ForgeSettings:
-        """From texts like `HOST=gitlab` or `github`, and like `HOST=https://HOST/gitlab/api/v4`.
+        """Parses texts like `HOST=gitlab` or `github`, and like `HOST=https://HOST/gitlab/api/v4`.
 
         Continuous integration on GitHub and GitLab names its own host in the environment. Raises ForgeError.
         """
@@ -75,15 +75,15 @@ class ForgeSettings:
 
 
 class Forges:
-    """The forges of repositories, one client a host: they share its pace and its token."""
+    """The forges of repositories, one client for each host, which shares its pace and its token."""
 
     def __init__(self, settings: ForgeSettings) -> None:
-        """Nothing is asked for yet."""
+        """Sends no request yet."""
         self._settings = settings
         self._clients: dict[str, Forge] = {}
 
     def of(self, url: str) -> Forge:
-        """The forge that a repository is on. Raises ForgeError where that cannot be told."""
+        """The forge of a repository. Raises ForgeError if it is unknown."""
         host = "" if self._settings.others == "local" or is_local(url) else host_of(url)
         if host and ":" not in url:
             raise ForgeError(f"{url}: there is no such repository here; correct the path, or name a URL")
@@ -108,19 +108,19 @@ class Forges:
         return clients[found.kind](Connection(host, token, found.api, pace=self._settings.pace))
 
     def _variable(self, host: str, kind: Kind) -> str:
-        """The usual variable of a kind, where it is for this host: a token is for one host alone."""
+        """The usual variable of a kind, if it is for this host: a token must reach only its host."""
         named = [name for name, one in self._settings.hosts.items() if one.kind == kind]
         its_hosts = named or [name for name, public in _PUBLIC.items() if public == kind]
         return _VARIABLES[kind] if its_hosts == [host] else ""
 
 
 def is_local(url: str) -> bool:
-    """Whether it is a path; git takes what begins with a dot or exists for one, too."""
+    """Whether it is a path; as in git, that includes existing files and addresses that begin with a dot."""
     return url.startswith(("/", "file://", ".")) or Path(url).exists() or Path(f"{url}.git").exists()
 
 
 def _kind_of(host: str, others: Kind | Literal[""]) -> Kind:
-    """The kind of a host by its name. Raises ForgeError where that does not tell."""
+    """The kind of a host by its name. Raises ForgeError if the name does not show it."""
     if public := "github" if host.endswith(".ghe.com") else _PUBLIC.get(host):
         return public
     by_name = next((kind for beginning, kind in _BEGINNINGS.items() if host.startswith(beginning)), None)
@@ -131,7 +131,7 @@ def _kind_of(host: str, others: Kind | Literal[""]) -> Kind:
 
 
 def _of_environment() -> dict[str, NamedHost]:
-    """The hosts that continuous integration names: GitHub's Actions, and GitLab's CI."""
+    """The hosts in the environment of GitHub Actions and GitLab CI."""
     found: dict[str, NamedHost] = {}
     if api := os.environ.get("GITHUB_API_URL", ""):
         host = urlsplit(os.environ.get("GITHUB_SERVER_URL", "")).hostname or _host_of_api(api)

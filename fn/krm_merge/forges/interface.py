@@ -1,4 +1,4 @@
-"""Pull requests of repositories, wherever they are: what plans of components and fleets need of a forge."""
+"""The interface of forges that plans of components and fleets need."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ PullRequestState: TypeAlias = Literal["open", "closed", "merged"]
 
 
 class ForgeError(KrmMergeError):
-    """A forge that refuses or cannot be reached; says what to do about it."""
+    """A forge that refuses or cannot be reached; the message names the remedy."""
 
 
 class RefusedRequestError(ForgeError):
-    """A request that the forge understood and did not carry out: asking again does not help."""
+    """A request that the forge understood and refused: repeating it does not help."""
 
     def __init__(self, said: str, status: int, remedy: str = "") -> None:
-        """Takes what the forge says, the status of HTTP, and the remedy, '' where that depends on what was asked."""
+        """Takes the forge's message, the HTTP status, and the remedy, '' if it depends on the request."""
         super().__init__(f"{said}; {remedy or 'correct what it complains about'}")
         self.said = said
         self.status = status
@@ -26,14 +26,14 @@ class RefusedRequestError(ForgeError):
 
 
 class DraftsRefusedError(ForgeError):
-    """A repository that has no drafts, as private ones of some plans have none."""
+    """A repository without drafts, such as a private one on some paid plans."""
 
 
 class UnavailableForgeError(ForgeError):
-    """A forge that fails, cannot be reached, or has a limit that is reached: the same may work later."""
+    """A forge that fails, cannot be reached, or whose limit is reached: the request may succeed later."""
 
     def __init__(self, message: str, until: float | None = None) -> None:
-        """Takes when it may work again, in seconds since 1970, None where nobody knows."""
+        """Takes when it may work again, in seconds since 1970, None if unknown."""
         super().__init__(message)
         self.until = until
 
@@ -60,7 +60,7 @@ class ForgePullRequest:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What may still be asked of a forge, None where there is no limit or nothing is known of it.
+    """The remaining requests that a forge allows, None if there is no limit or it is unknown.
 
     `changes` are the changing requests of this hour by our own pace, `requests` what the forge grants until
     `resets_at`, in seconds since 1970.
@@ -74,26 +74,26 @@ class Budget:
 class Forge(Protocol):
     """Pull requests of repositories, which are named by their URLs. Everything raises ForgeError.
 
-    What was lost on the way back is not done a second time.
+    A request whose answer was lost is not carried out twice.
     """
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """All pull requests, by number: requests grow with the history of the repository."""
+        """All pull requests, by number; the number of requests grows with the history of the repository."""
         ...
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """Those that are open, by number."""
+        """The open pull requests, by number."""
         ...
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
-        """Those from one branch of the repository, in whatever state, by number.
+        """The pull requests from one branch of the repository, in any state, by number.
 
         Forgejo before version 16 has no filter for it: of those that ended, only the last hundred are looked at.
         """
         ...
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
-        """The one of a number, None where there is none."""
+        """The pull request of a number, None if it does not exist."""
         ...
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
@@ -101,7 +101,7 @@ class Forge(Protocol):
         ...
 
     def git_token(self, repository: str) -> str:
-        """What git may identify itself with to the host of a repository, '' for nothing."""
+        """The token with which git authenticates to the host of a repository, '' for none."""
         ...
 
     def changed_files(self, repository: str, number: int) -> list[str]:
@@ -111,18 +111,18 @@ class Forge(Protocol):
     def create(
         self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
     ) -> ForgePullRequest:
-        """Opens a pull request; gives the open one that there is for the two branches as it is.
+        """Opens a pull request, or returns the open one for the two branches unchanged.
 
         Raises DraftsRefusedError where it cannot be a draft.
         """
         ...
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
-        """Gives a pull request another title and body; a draft stays one."""
+        """Changes the title and the body of a pull request; a draft is kept a draft."""
         ...
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
-        """Makes a pull request a draft, or takes it out of draft. Raises DraftsRefusedError where there are none."""
+        """Marks a pull request as a draft or as ready. Raises DraftsRefusedError if the repository has no drafts."""
         ...
 
     def close(self, repository: str, number: int) -> None:
@@ -134,5 +134,5 @@ class Forge(Protocol):
         ...
 
     def budget(self) -> Budget:
-        """What may still be asked of the forge, as far as its last answer says."""
+        """The remaining requests that the forge allows, by its last answer."""
         ...

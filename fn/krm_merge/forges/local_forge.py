@@ -33,15 +33,15 @@ class LocalForge:
         return [place.current(record, branches).pull for record in place.read()]
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """Those that are open, by number."""
+        """The open pull requests, by number."""
         return [pull for pull in self.pull_requests(repository) if pull.state == "open"]
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
-        """Those from one branch, in whatever state, by number."""
+        """The pull requests from one branch, in any state, by number."""
         return [pull for pull in self.pull_requests(repository) if pull.source_branch == branch]
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
-        """The one of a number, None where there is none."""
+        """The pull request of a number, None if it does not exist."""
         return next((pull for pull in self.pull_requests(repository) if pull.number == number), None)
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
@@ -54,7 +54,7 @@ class LocalForge:
         return [str(found) for found in sorted(place.glob("*.git")) if (found / "HEAD").is_file()]
 
     def git_token(self, repository: str) -> str:
-        """Nothing: these repositories are files."""
+        """Always '': these repositories are files."""
         return ""
 
     def changed_files(self, repository: str, number: int) -> list[str]:
@@ -76,7 +76,7 @@ class LocalForge:
     def create(
         self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
     ) -> ForgePullRequest:
-        """Opens a pull request; gives the open one that there is for the two branches as it is."""
+        """Opens a pull request, or returns the open one for the two branches unchanged."""
         place = BareRepository.at(repository)
         with place.locked():
             records, branches = place.read(), place.branches()
@@ -102,12 +102,12 @@ class LocalForge:
             return opened
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
-        """Gives a pull request another title and body."""
+        """Changes the title and the body of a pull request."""
         with BareRepository.at(repository).changing(number) as change:
             change.pull(title=title, body=body)
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
-        """Makes an open pull request a draft, or takes it out of draft."""
+        """Marks an open pull request as a draft or as ready."""
         place = BareRepository.at(repository)
         with place.changing(number) as change:
             pull = change.record.pull
@@ -116,13 +116,13 @@ class LocalForge:
             change.pull(draft=draft)
 
     def close(self, repository: str, number: int) -> None:
-        """Closes a pull request without merging it; one that is closed or merged stays so."""
+        """Closes a pull request without merging it; a closed or merged one is kept as it is."""
         place = BareRepository.at(repository)
         with place.changing(number) as change:
             if change.record.pull.state != "open":
                 return
             branches, record = place.branches(), change.record
-            # Where a branch is gone nothing is left to compare, and closing is the way out.
+            # A pull request without its branch cannot be compared, but must still be closable.
             whole = {record.pull.source_branch, record.pull.target_branch} <= branches.keys()
             changed = place.changed(record, branches) if whole else None
             change.record = replace(record, pull=replace(record.pull, state="closed"), changed=changed)
@@ -136,7 +136,7 @@ class LocalForge:
     def merge(
         self, repository: str, number: int, *, how: How = "merge", force: bool = False, at: datetime | None = None
     ) -> str:
-        """Merges a pull request into its target branch, as of `at`, by default now, and gives the new commit.
+        """Merges a pull request into its target branch, as of `at`, by default now, and returns the new commit.
 
         A draft is merged only with `force`. Raises ForgeError where it conflicts; then nothing has changed.
         """

@@ -12,19 +12,19 @@ from krm_merge.git.store import Person, Stamp, Store
 
 How: TypeAlias = Literal["merge", "squash", "rebase"]
 KRM_MERGE = Person("krm-merge", "krm-merge@localhost")
-"""Who opens, comments and merges, unless told otherwise."""
+"""Author of pull requests, comments and merges by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalMerge:
-    """Merging by somebody at a time. Everything raises GitError, of it MergeConflictError."""
+    """Merges with an author and a time. Everything raises GitError, including MergeConflictError."""
 
     store: Store
     person: Person
     at: datetime
 
     def made(self, how: How, pull: ForgePullRequest, target: str, source: str) -> str:
-        """The commit that the target branch becomes."""
+        """The new commit of the target branch."""
         if how == "rebase":
             listed = self.store.text("rev-list", "--reverse", "--topo-order", "--no-merges", f"{target}..{source}")
             return reduce(self._picked, listed.splitlines(), target)
@@ -35,7 +35,7 @@ class LocalMerge:
         return self._commit(tree, [target, source], message)
 
     def _picked(self, onto: str, commit: str) -> str:
-        """A commit on top of another one; that other one where it has the change already."""
+        """A commit on top of another one; the other one if it has the change already."""
         tree = self.store.picked(onto, f"{commit}^", commit)
         if tree == self.store.tree(onto):
             return onto

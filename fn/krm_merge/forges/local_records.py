@@ -1,4 +1,4 @@
-"""Records of pull requests that are on no forge, and how they are written to a file."""
+"""Records of pull requests without a forge, and their format in a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from krm_merge.forges.interface import ForgePullRequest, PullRequestState
 
 @dataclass(frozen=True, slots=True)
 class PostedComment:
-    """What somebody wrote below a pull request."""
+    """A comment on a pull request."""
 
     author: str
     text: str
@@ -19,7 +19,7 @@ class PostedComment:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A pull request with what a forge knows besides.
+    """A pull request with the further data of a forge.
 
     `base` is where its target branch stood when it was opened; `changed` is remembered when it is merged or closed.
     """
@@ -31,7 +31,7 @@ class Record:
 
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Record:
-        """Raises KeyError, TypeError or ValueError where it is not as written by `written`."""
+        """Raises KeyError, TypeError or ValueError if it was not written by `written`."""
         texts = [found[name] for name in ("sourceBranch", "targetBranch", "title", "body", "head", "base", "author")]
         number, state, draft = found["number"], found["state"], found["draft"]
         if not all(isinstance(text, str) for text in texts) or type(number) is not int or type(draft) is not bool:
@@ -49,7 +49,7 @@ class Record:
         )
 
     def written(self) -> dict[str, Any]:
-        """As it is written to the file."""
+        """Its value in the file."""
         pull = self.pull
         return {
             "number": pull.number,

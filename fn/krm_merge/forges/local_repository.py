@@ -44,10 +44,10 @@ class BareRepository:
 
     @classmethod
     def at(cls, url: str) -> BareRepository:
-        """The repository at a path or a file:// URL. Raises ForgeError where there is none."""
+        """The repository at a path or a file:// URL. Raises ForgeError if there is none."""
         path = unquote(url.removeprefix("file://").removeprefix("localhost")) if url.startswith("file://") else url
         for directory in (Path(path).absolute(), Path(f"{path.rstrip('/')}.git").absolute()):
-            # .git belongs to a working tree, which would not follow its branch.
+            # .git belongs to a working tree, which would not be updated with its branch.
             is_bare = directory.name != ".git" and os.path.isfile(directory / "HEAD")
             if is_bare and os.path.isdir(directory / "objects"):
                 return cls(directory.resolve())
@@ -55,7 +55,7 @@ class BareRepository:
 
     @property
     def file(self) -> Path:
-        """Where its pull requests are."""
+        """The file of its pull requests."""
         return self.directory.with_name(f"{self.directory.name.removesuffix('.git')}.pulls.json")
 
     @property
@@ -64,12 +64,12 @@ class BareRepository:
         return Store(self.directory)
 
     def error(self, text: str) -> ForgeError:
-        """What to raise about this repository."""
+        """An error that names this repository."""
         return ForgeError(f"{self.directory}: {text}")
 
     @contextmanager
     def checked(self) -> Iterator[Store]:
-        """Its objects and branches; what git refuses raises ForgeError."""
+        """Its objects and branches; errors of git raise ForgeError."""
         try:
             yield self.store
         except MergeConflictError as conflict:
@@ -82,7 +82,7 @@ class BareRepository:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Two processes number their pull requests one after the other."""
+        """Locks the file, so that two processes do not use the same number."""
         try:
             handle = os.open(self.directory, os.O_RDONLY)
         except OSError as error:
@@ -95,7 +95,7 @@ class BareRepository:
 
     @contextmanager
     def changing(self, number: int) -> Iterator[RecordChange]:
-        """One pull request, which is written when the block ends well."""
+        """A pull request to change, which is written if the block ends without an error."""
         with self.locked():
             records = self.read()
             change = RecordChange(self.current(self.find(records, number), self.branches()))
@@ -103,7 +103,7 @@ class BareRepository:
             self.write([change.record if record.pull.number == number else record for record in records])
 
     def find(self, records: Sequence[Record], number: int) -> Record:
-        """The record with this number. Raises ForgeError where there is none."""
+        """The record with this number. Raises ForgeError if there is none."""
         for record in records:
             if record.pull.number == number:
                 return record
@@ -141,24 +141,24 @@ class BareRepository:
         return {name.removeprefix(_HEADS): commit for commit, _, name in found}
 
     def commit_of(self, branch: str, branches: Mapping[str, str]) -> str:
-        """The commit of a branch. Raises ForgeError where it is missing."""
+        """The commit of a branch. Raises ForgeError if it is missing."""
         if branch not in branches:
             raise self.error(f"there is no branch {branch}; push it first")
         return branches[branch]
 
     def move(self, branch: str, before: str, commit: str) -> None:
-        """Makes a branch another commit, if it is still what it was before. Raises ForgeError."""
+        """Compare-and-swap: moves a branch to `commit` if it is still at `before`. Raises ForgeError."""
         self.git("update-ref", f"{_HEADS}{branch}", commit, before)
 
     def merge_base(self, target: str, source: str) -> str:
-        """The newest commit that both come from. Raises ForgeError."""
+        """The newest common ancestor of two commits. Raises ForgeError."""
         with self.checked() as store:
             if base := store.merge_base(target, source):
                 return base
         raise self.error(f"{target[:12]} and {source[:12]} have no history in common; branch off the target")
 
     def current(self, record: Record, branches: Mapping[str, str]) -> Record:
-        """The record with the present head of its branch; merged, where git merged that into the target branch."""
+        """The record with the current head of its branch; merged, if git merged that head into the target branch."""
         pull = record.pull
         if pull.state != "open":
             return record
@@ -169,13 +169,13 @@ class BareRepository:
             return now
         since = self.git("rev-list", "--first-parent", "--ancestry-path", "--parents", f"{head}..{target}").splitlines()
         merge, parent = since[-1].split()[:2] if since else (head, head)
-        # On a commit of its own, or the target was merely moved on.
+        # The branch has own commits; otherwise the target merely moved past it.
         merge_commit = head if parent == head else merge
         changed = self.changed(now, {**branches, pull.target_branch: record.base})
         return replace(self.merged(now, merge_commit), changed=changed)
 
     def merged(self, record: Record, commit: str) -> Record:
-        """A pull request that this commit has merged, when it was made."""
+        """The record as merged by this commit, at the time of the commit."""
         with self.checked() as store:
             at = datetime.fromtimestamp(store.committed_at(commit), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return replace(
@@ -183,12 +183,12 @@ class BareRepository:
         )
 
     def changed(self, record: Record, branches: Mapping[str, str]) -> tuple[str, ...]:
-        """What the pull request changes since it branched off."""
+        """The changes of the pull request since its merge base."""
         base = self.merge_base(self.commit_of(record.pull.target_branch, branches), record.pull.head)
         with self.checked() as store:
             return tuple(sorted(store.changed_paths(base, record.pull.head)))
 
     def git(self, *arguments: str) -> str:
-        """What git writes. Raises ForgeError."""
+        """The output of git. Raises ForgeError."""
         with self.checked() as store:
             return store.text(*arguments)

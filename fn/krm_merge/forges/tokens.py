@@ -1,4 +1,4 @@
-"""Tokens of forges: from the environment, or from git's credential helpers. Nothing else holds them."""
+"""Tokens of forges: from the environment, or from git's credential helpers. No other module holds them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _NO_QUESTIONS: Final = {"GIT_ASKPASS": "", "SSH_ASKPASS": ""}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A secret, '' for none, and where it is from, or what to set: `source` is what to correct."""
+    """A secret, '' for none, and its `source`: the setting to correct, or the one to set."""
 
     secret: str = ""
     source: str = ""
 
 
 def token_for(host: str, variable: str = "") -> Token:
-    """The token of one host: from KRM_MERGE_TOKEN_HOST, from a `variable` that is for this host, or from git."""
+    """The token of one host: from KRM_MERGE_TOKEN_HOST, from the `variable` of this host, or from git."""
     own = f"KRM_MERGE_TOKEN_{re.sub('[^A-Za-z0-9]', '_', host).upper()}"
     for name in filter(None, (own, variable)):
         if secret := os.environ.get(name, "").strip():
@@ -32,7 +32,7 @@ def token_for(host: str, variable: str = "") -> Token:
 
 
 def _password(host: str) -> str:
-    """What git's credential helpers have for a host, '' where they have nothing. Nobody is asked."""
+    """The token of git's credential helpers for a host, '' for none. Never prompts."""
     asked = f"protocol=https\nhost={host}\n\n".encode()
     try:
         done = run(["-c", "credential.interactive=false", "credential", "fill"], data=asked, environment=_NO_QUESTIONS)

@@ -22,9 +22,9 @@ CONFIG_MAP = "ConfigMap"
 
 
 def dispatch(resource_list: ResourceList) -> None:
-    """Runs the function that the functionConfig names; without one, what MergePackage does then."""
+    """Runs the function that the functionConfig names; without one, MergePackage with its defaults."""
     _run(resource_list)
-    # Names and values in messages come from packages of strangers.
+    # Names and values in messages come from untrusted packages.
     resource_list.results.escape(as_lines=True)
 
 

@@ -22,11 +22,11 @@ Summary = TypeVar("Summary", covariant=True)
 
 
 class ItemEditor(Protocol[Summary]):
-    """Edits items, each without a look at the others."""
+    """Edits items independently of each other."""
 
     @property
     def results(self) -> Results:
-        """What there is to tell of single items."""
+        """The results of single items."""
         ...
 
     def edit(self, item: Resource) -> ItemFate:
@@ -34,13 +34,13 @@ class ItemEditor(Protocol[Summary]):
         ...
 
     def finish(self) -> Summary:
-        """What there is to tell of all; nothing is edited after it. It is pickled."""
+        """A summary of all items, called after the last edit. It is pickled."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Part(Generic[Summary]):
-    """What came of some items: the fate of each, with the new bytes of those that changed."""
+    """The outcomes of some items, with the new bytes of those that changed."""
 
     items: list[tuple[ItemFate, bytes]]
     results: list[Result]
@@ -48,9 +48,9 @@ class _Part(Generic[Summary]):
 
 
 def edit_items(resource_list: ResourceList, editor: Callable[[], ItemEditor[Summary]]) -> list[Summary]:
-    """Edits all items and reports what their editors tell; gives the summaries of the parts, in order.
+    """Edits all items and reports the results of their editors; returns the summaries of the parts, in order.
 
-    `editor` is called for each part, which may be in another process. Where an error is reported, no item changes.
+    `editor` is called for each part, which may be in another process. If an error is reported, no item changes.
     """
     results, items = resource_list.results, resource_list.items
     parts = in_parallel(lambda part: _edited(part, editor()), items)

@@ -1,4 +1,4 @@
-"""What the models of several kinds share: rules, merge keys, paths."""
+"""Shared models of several kinds: rules, merge keys, paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Path = Annotated[str, AfterValidator(_checked_path)]
 
 
 class StrictModel(BaseModel):
-    """A model that takes neither unknown fields nor values of other types."""
+    """A model that refuses unknown fields and values of other types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -1,4 +1,4 @@
-"""Where the items of a package stand, as hosts say it in annotations."""
+"""The places of the items of a package, from the annotations of hosts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def annotations_of(root: Mapping) -> dict[str, str]:
 
 
 def place_of(annotations: dict[str, str], root: str | None) -> str | None:
-    """The file of an item from the root of the package, or None where the host did not say."""
+    """The file of an item from the root of the package, or None if the host gave none."""
     path = annotations.get(PATH) or annotations.get(LEGACY_PATH)
     if not path:
         return None
@@ -60,7 +60,7 @@ def root_package(resource_list: ResourceList) -> str | None:
             try:
                 paths.append(item.annotations.get(PACKAGE_PATH, ""))
             except ResourceError:
-                continue  # told where it matters: when the item has to be read
+                continue  # reported when the item has to be read
     return min((path for path in paths if path), key=lambda path: (len(path), path), default=None)
 
 
@@ -77,7 +77,7 @@ class FreeIndexes:
     """The next free document of each file (R2)."""
 
     def __init__(self, resource_list: ResourceList, root: str | None) -> None:
-        """Looks through the items once; those written plainly are not parsed."""
+        """Scans the items once; items in plain block style are not parsed."""
         self._next: dict[str, int] = {}
         for item in resource_list.items:
             path, index = _plain_place(item) or (place_of(item.annotations, root), item.index)

@@ -1,4 +1,4 @@
-"""The shapes of the types in a package: what identifies the elements of their lists (rule P7)."""
+"""The shapes of the types in a package: the fields that identify the elements of their lists (rule P7)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Definitions = Callable[[], Iterable[Mapping]]
 
 
 class Shapes:
-    """Shapes by apiVersion and kind; each is looked up once."""
+    """Shapes by apiVersion and kind; each is computed once."""
 
     def __init__(self, definitions: Definitions, list_keys: Sequence[ListKeys] = ()) -> None:
-        """`definitions` gives the CRDs of the package when one is asked for, `list_keys` are the user's own."""
+        """`definitions` returns the CRDs of the package when one is needed, `list_keys` are the user's."""
         self._schemas = Schemas(definitions)
         self._list_keys = list_keys
         self._known: dict[tuple[str, str], SchemaShape] = {}
@@ -40,7 +40,7 @@ class Shapes:
 
 
 def definitions_of(items: Sequence[Resource]) -> Definitions:
-    """What gives the CRDs among items; those that do not name the kind are not read."""
+    """Returns a reader of the CRDs among items; items without the kind's name are not parsed."""
 
     def found() -> Iterator[Mapping]:
         return (item.root for item in items if CRD.encode() in item.slice.data and item.kind == CRD)

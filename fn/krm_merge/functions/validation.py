@@ -1,4 +1,4 @@
-"""Reads functionConfigs with their pydantic models; what is wrong becomes results that name the field."""
+"""Reads functionConfigs with their pydantic models; problems become results that name the field."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _EXPECTED: Final = {
     "model_type": "a map",
     "model_attributes_type": "a map",
 }
-"""What is expected, by pydantic's types of errors; the words of others need no Python to be understood."""
+"""Our messages by pydantic's types of errors; pydantic's other messages need no knowledge of Python."""
 
 
 def validated(resource_list: ResourceList, model: type[Model], values: Fields[str, Value]) -> Model | None:
-    """The functionConfig as its model; None where something is wrong, which is reported field by field.
+    """The functionConfig as its model; None if it is invalid; reports each invalid field.
 
-    `values` are the fields of the functionConfig, those of `data` where it is a ConfigMap.
+    `values` are the fields of the functionConfig, for a ConfigMap those of `data`.
     """
     checked, problems = check(model, values)
     prefix, file = place_of(resource_list) if problems else ("", None)
@@ -48,7 +48,7 @@ def validated(resource_list: ResourceList, model: type[Model], values: Fields[st
 
 
 def check(model: type[Model], values: Fields[str, Value]) -> tuple[Model | None, list[tuple[str, str]]]:
-    """The values as their model, or None and all that is wrong: the path of each field, and the problem."""
+    """The values as their model, or None and all problems: the path of each field, and the message."""
     try:
         return model.model_validate(values), []
     except ValidationError as error:
@@ -56,7 +56,7 @@ def check(model: type[Model], values: Fields[str, Value]) -> tuple[Model | None,
 
 
 def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
-    """What the paths of fields of the functionConfig begin with, `data.` in a ConfigMap; and its file."""
+    """Prefix of the paths of fields of the functionConfig, `data.` in a ConfigMap; and its file."""
     config = resource_list.function_config
     if config is None:
         return "", None
@@ -67,7 +67,7 @@ def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
 def rules_of(models: Sequence[RuleModel], file: str = "") -> tuple[Rule, ...]:
     """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig.
 
-    Raises KrmMergeError where there are too many.
+    Raises KrmMergeError if there are too many.
     """
     if len(models) > (most := RULES.value()):
         problem = f"{len(models)} rules, more than {most}; let one rule cover more, or {RULES.remedy}"
@@ -104,7 +104,7 @@ def _file_of(config: Mapping) -> str | None:
 def _path(location: tuple[int | str, ...]) -> str:
     out = ""
     for step in location:
-        # pydantic adds the branch of a union that it tried.
+        # pydantic adds the tried branch of a union.
         if isinstance(step, str) and ("[" in step or step in ("str", "list")):
             continue
         out += f"[{step}]" if isinstance(step, int) else f".{step}" if out else step
@@ -131,7 +131,7 @@ def _shown(given: object) -> str:
 
 
 def _fields_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """The fields that there are at a place."""
+    """The known fields at a place."""
     for step in location:
         fields = {field.alias or name: field for name, field in model.model_fields.items()}
         if isinstance(step, str) and step in fields:

@@ -13,9 +13,9 @@ _HELPER: Final = f'!f() {{ test "$1" = get && printf "username=x-access-token\\n
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Options of git by which it asks us for credentials, after the helpers that the user has configured.
+    """Options that make git ask us for credentials, after the helpers that the user has configured.
 
-    The token is in the environment: arguments are seen by other users of the machine.
+    The token is in the environment: other users of the machine can see arguments.
     """
 
     options: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ NO_CREDENTIALS: Final = Credentials()
 
 
 def credentials_for(url: str, token: str) -> Credentials:
-    """The credentials for the host of a repository, over https alone; none where the address has its own."""
+    """The credentials for the host of a repository, over https alone; none if the address has its own."""
     address = urlsplit(url)
     if not token or address.scheme != "https" or address.username:
         return NO_CREDENTIALS

@@ -15,7 +15,7 @@ from krm_merge.git import program
 from krm_merge.git.program import GitError
 
 _ASKED_AT_ONCE = 32 * 1024
-"""Bytes of names that git is sent before its answers are read: what a pipe takes in, so that neither waits for ever."""
+"""How many bytes of names are sent before answers are read: the capacity of a pipe, so that neither side blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ _MODES = {0o04: TREE, 0o10: FILE, 0o12: LINK, 0o16: SUBMODULE}
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """What a tree holds at a path: its mode, six octal digits as git writes them, and the id of its object.
+    """An entry of a tree: its mode, six octal digits as git writes them, and the id of its object.
 
     The id of a submodule is that of its commit, which is in another repository.
     """
@@ -48,7 +48,7 @@ class TreeEntry:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a file: no directory, no symbolic link, no submodule."""
+        """Whether it is a file, not a directory, a symbolic link or a submodule."""
         return self.mode in (FILE, EXECUTABLE)
 
 
@@ -56,12 +56,12 @@ class GitObjects:
     """The objects of one repository. Those that are fetched later are found, too."""
 
     def __init__(self, store: Path) -> None:
-        """Starts git when something is asked for; it ends with this object."""
+        """Starts git at the first read, and ends it with this object."""
         self._store = store
         self._git: subprocess.Popen[bytes] | None = None
 
     def read(self, expressions: Sequence[str]) -> list[GitObject | None]:
-        """The objects that git finds by these expressions, without line breaks; None where there is none.
+        """The objects that git finds by these expressions, without line breaks; None if git finds none.
 
         Raises GitError.
         """

@@ -1,4 +1,4 @@
-"""The program git: how it is called, and what it complains of."""
+"""Runs the program git and reports its errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ALONE = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG
 
 
 TIMEOUT_VARIABLE = "KRM_MERGE_GIT_TIMEOUT"
-"""The environment variable for how long git may be silent, in seconds."""
+"""The environment variable for the time that git may make no progress, in seconds."""
 _TIMEOUT = 60.0
 _CHUNK = 1 << 16
 _TO_END_IN = 2.0
@@ -40,15 +40,15 @@ _REMOTE = ("ls-remote", "fetch", "push")
 
 
 class GitError(KrmMergeError):
-    """What git complained of, or that there is no git."""
+    """An error of git, or git is missing."""
 
     def __init__(self, message: str) -> None:
-        """Credentials in URLs are hidden."""
+        """Hides credentials in URLs."""
         super().__init__(without_credentials(message))
 
 
 class GitTimeoutError(GitError):
-    """Git was silent for too long, and was ended."""
+    """Git made no progress for too long and was stopped."""
 
 
 def output(
@@ -59,7 +59,7 @@ def output(
     *,
     alone: bool = False,
 ) -> bytes:
-    """What git writes; `store` is the repository, `data` goes to stdin. Raises GitError."""
+    """The output of git; `store` is the repository, `data` its stdin. Raises GitError."""
     done = run(arguments, store, data, environment, alone=alone)
     if done.returncode != 0:
         raise GitError(complaint(done.stderr))
@@ -74,17 +74,17 @@ def run(
     *,
     alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs git, whatever comes of it; `alone` with no settings of the user.
+    """Runs git and returns its result, even if it failed; `alone` ignores the user's settings.
 
-    Raises GitError where there is no git, GitTimeoutError where it makes no progress. Nothing of it is left then, nor
-    when we are interrupted.
+    Raises GitError if git is missing, GitTimeoutError if it makes no progress. All its processes are ended then, and
+    also when krm-merge is interrupted.
     """
     command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]
     own = _environment(alone) | dict(environment or {})
     limit = _limit()
     pipe = subprocess.PIPE
     try:
-        # A session of its own: it ends with all that it started.
+        # A separate session: all processes that git started can be ended with it.
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=own, start_new_session=True)
     except FileNotFoundError:
         raise GitError("the program git is not on PATH; install it") from None
@@ -101,7 +101,7 @@ def run(
 
 
 def _limit() -> float:
-    """The seconds that git may be silent. Raises GitError."""
+    """The seconds that git may make no progress. Raises GitError."""
     given = os.environ.get(TIMEOUT_VARIABLE, "")
     try:
         limit = float(given) if given else _TIMEOUT
@@ -122,7 +122,7 @@ def _subject(arguments: Sequence[str]) -> str:
 
 
 def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tuple[bytes, bytes]:
-    """Gives git its input and takes stdout and stderr. Raises TimeoutError where nothing moves for the limit."""
+    """Writes git's input and reads stdout and stderr. Raises TimeoutError after `limit` seconds without progress."""
     stdin, stdout, stderr = process.stdin, process.stdout, process.stderr
     assert stdin is not None
     assert stdout is not None
@@ -141,14 +141,14 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
             if ready:
                 last = time.monotonic()
             elif process.poll() is not None:
-                break  # what it left running has our pipes, but nothing to say
+                break  # processes that git left running hold our pipes, but write nothing
             elif time.monotonic() - last >= limit:
                 raise TimeoutError
             for key, _ in ready:
                 if key.fileobj is stdin:
                     try:
                         waiting = waiting[os.write(key.fd, waiting[:_CHUNK]) :] if waiting else waiting
-                    except BrokenPipeError:  # it need not read all
+                    except BrokenPipeError:  # git may end without reading all input
                         waiting = memoryview(b"")
                     if not waiting:
                         selector.unregister(stdin)
@@ -161,7 +161,7 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends git with all that it started, unless it has ended itself; gives it time to remove its locks."""
+    """Ends git and its processes, unless it has ended already; leaves it time to remove its locks."""
     if process.poll() is None:
         for number in (signal.SIGTERM, signal.SIGKILL):
             with suppress(ProcessLookupError, PermissionError):
@@ -175,7 +175,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def start(arguments: Sequence[str], store: Path) -> subprocess.Popen[bytes]:
-    """A git that answers what it reads until its stdin is closed. Raises GitError where there is no git."""
+    """Starts a git that answers each line of its input until stdin is closed. Raises GitError if git is missing."""
     command = ["git", "--git-dir", str(store), *arguments]
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
     try:
@@ -185,7 +185,7 @@ def start(arguments: Sequence[str], store: Path) -> subprocess.Popen[bytes]:
 
 
 def complaint(stderr: bytes) -> str:
-    """The first line in which git says what went wrong."""
+    """The first line of git's error message."""
     lines = stderr.decode(errors="replace").strip().splitlines()
     why = next((line for line in lines if line.startswith(("fatal:", "error:"))), "".join(lines[-1:]))
     return without_credentials(why.removeprefix("fatal: ").removeprefix("error: "))
@@ -198,5 +198,5 @@ def _environment(alone: bool) -> dict[str, str]:
         for name, value in os.environ.items()
         if not (name.startswith("GIT_") if alone else name in _ABOUT_A_REPOSITORY)
     }
-    # Nobody is there to answer a question, and messages are read.
+    # Git must not prompt, and its messages are parsed.
     return own | (_ALONE if alone else {}) | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -1,4 +1,4 @@
-"""A git repository somewhere else, and the store in which commits for it are made."""
+"""A remote git repository, and the store in which commits for it are made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
 
 @dataclass(slots=True)
 class Remote:
-    """A remote repository with its branches as they were seen last. Everything raises GitError."""
+    """A remote repository with its branches as last observed. Everything raises GitError."""
 
     url: str
     store: Store
@@ -30,11 +30,11 @@ class Remote:
     branches: Mapping[str, str] = field(default_factory=dict)
     """The commits of all branches."""
     default_branch: str = "main"
-    """The branch that the repository itself calls its own."""
+    """The default branch of the repository."""
 
     @classmethod
     def opened(cls, url: str, store: Store, credentials: Credentials = NO_CREDENTIALS) -> Remote:
-        """The repository with its branches as they are now."""
+        """Opens the repository and reads its current branches."""
         if url.startswith("-"):
             raise GitError(f"{url} is no address of a git repository")
         opened = cls(url, store, credentials)
@@ -42,7 +42,7 @@ class Remote:
         return opened
 
     def refresh(self) -> None:
-        """Looks again which branches there are."""
+        """Reads the branches again."""
         asked = ["ls-remote", "--quiet", "--symref", "--end-of-options", self.url, "HEAD", f"{_HEADS}*"]
         answer = output([*self.credentials.options, *asked], environment=self.credentials.environment)
         found = [(what, name) for what, _, name in (line.partition("\t") for line in answer.decode().splitlines())]
@@ -51,7 +51,7 @@ class Remote:
         self.default_branch = heads[0] if heads else "main"
 
     def fetch(self, *commits: str, depth: int = 0) -> None:
-        """Fetches the commits that are missing, with their history, or so many commits of it."""
+        """Fetches the missing commits with their history, or with `depth` commits of it."""
         missing = [commit for commit in dict.fromkeys(commits) if commit and not self.store.has(commit)]
         if not missing:
             return
@@ -59,14 +59,14 @@ class Remote:
         options = ["-c", "gc.auto=0", *self.credentials.options]
         fetch = [*options, "fetch", "--progress", "--no-tags", *shallow, "--end-of-options", self.url]
         if run([*fetch, *missing], self.store.directory, environment=self.credentials.environment).returncode != 0:
-            # Not every server gives commits by their ids.
+            # Some servers refuse to send commits by their ids.
             output([*fetch, *_EVERYTHING], self.store.directory, environment=self.credentials.environment)
         for commit in missing:
             if not self.store.has(commit):
                 raise GitError(f"{self.url} has no commit {commit}")
 
     def push(self, commit: str, branch: str) -> None:
-        """Makes a branch this commit, if it is still as it was seen: what somebody else pushed is never lost."""
+        """Pushes a commit to a branch, if the branch is still as observed: other people's pushes are never lost."""
         seen = self.branches.get(branch, "")
         lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
         push = ["push", "--progress", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"]
@@ -74,6 +74,6 @@ class Remote:
         if done.returncode != 0:
             refused = _REFUSED.search(done.stderr)
             why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)
-            why = "somebody pushed to it meanwhile; observe and plan again" if why == "stale info" else why
+            why = "somebody pushed to it since; observe and plan again" if why == "stale info" else why
             raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
         self.branches = {**self.branches, branch: commit}

@@ -9,10 +9,10 @@ _TRUE = frozenset(("true", "yes", "on", "1"))
 
 
 def signing_settings(*, forced: bool = False) -> tuple[str, ...]:
-    """The options of git with which commits are signed as the user's settings say, none where they are not.
+    """The options of git that sign commits by the user's settings; none if commits are not signed.
 
-    They are where `commit.gpgSign` is true, or `forced`; with the key in `user.signingKey` and the program and format
-    in `gpg.*`. Raises GitError.
+    Commits are signed if `commit.gpgSign` is true, or if `forced`, with the key in `user.signingKey` and the program
+    and format in `gpg.*`. Raises GitError.
     """
     listed = run(["config", "--null", "--includes", "--get-regexp", _SETTINGS])
     entries = (entry.partition("\n") for entry in listed.stdout.decode(errors="replace").split("\0") if entry)

@@ -1,6 +1,6 @@
 """A bare git repository in which trees and commits are made. Nothing is checked out.
 
-The same parents, contents, people and dates give the same commits: the user's settings of git do not count.
+The same parents, contents, people and dates give the same commits: the user's settings of git have no effect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Person:
 
     @classmethod
     def parsed(cls, text: str) -> Person:
-        """From `Name <mail>`. Raises GitError."""
+        """Parses `Name <mail>`. Raises GitError."""
         found = _PERSON.fullmatch(text.strip())
         if found is None:
             raise GitError(f"the author {text!r} is not like: Name <mail@example.com>")
@@ -40,17 +40,17 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Who made a commit and when; `date` as git writes it: seconds since 1970 and the offset, `1700000000 +0000`."""
+    """Author and time of a commit; `date` as git writes it: seconds since 1970 and the offset, `1700000000 +0000`."""
 
     person: Person
     date: str
 
 
 class MergeConflictError(GitError):
-    """Changes that cannot be merged: the paths are those of the files in conflict."""
+    """Changes that cannot be merged; `paths` are the files in conflict."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        """Takes the paths, of which there is at least one."""
+        """Takes the paths, at least one."""
         was = "were" if len(paths) > 1 else "was"
         super().__init__(f"{', '.join(paths)} {was} changed on both sides")
         self.paths = tuple(paths)
@@ -60,13 +60,13 @@ class Store:
     """A bare repository. Everything raises GitError."""
 
     def __init__(self, directory: Path) -> None:
-        """Takes the directory of a repository that exists."""
+        """Takes the directory of an existing repository."""
         self.directory = directory
         self._objects = GitObjects(directory)
 
     @classmethod
     def opened(cls, directory: Path) -> Store:
-        """The repository in a directory, which is made where it is missing."""
+        """Opens the repository in a directory, or creates it."""
         directory.mkdir(parents=True, exist_ok=True)
         if not (directory / "HEAD").is_file():
             cls(directory).output("init", "--quiet", "--bare", str(directory))
@@ -75,27 +75,27 @@ class Store:
     # ---- commits -----------------------------------------------------------------------------------------------
 
     def has(self, commit: str) -> bool:
-        """Whether a commit is here."""
+        """Whether the store holds a commit."""
         return self._objects.read([f"{commit}^{{commit}}"]) != [None]
 
     def merge_base(self, first: str, second: str) -> str:
-        """The newest commit that both come from, '' where they have no history in common."""
+        """The newest common ancestor of two commits, '' for none."""
         done = self.run(["merge-base", first, second])
         if done.returncode > 1:
             raise GitError(f"{first[:12]} and {second[:12]}: {complaint(done.stderr)}")
         return done.stdout.decode().strip()
 
     def is_ancestor(self, first: str, second: str) -> bool:
-        """Whether the second commit comes from the first, or is it."""
+        """Whether the first commit is the second or an ancestor of it."""
         return self.run(["merge-base", "--is-ancestor", first, second]).returncode == 0
 
     def messages(self, since: str, commit: str) -> list[str]:
-        """The messages of the commits that are in one and not in the other, the oldest first."""
+        """The messages of the commits that `commit` has and `since` has not, the oldest first."""
         listed = self.output("log", "-z", "--reverse", "--topo-order", "--format=%B", f"{since}..{commit}")
         return listed.split("\0")
 
     def committers(self, since: str, commit: str) -> list[tuple[str, str]]:
-        """The committers' mail addresses and the messages of the commits that are in one and not in the other."""
+        """The committers' mail addresses and the messages of the commits that `commit` has and `since` has not."""
         listed = self.output("log", "-z", "--format=%ce%n%B", f"{since}..{commit}")
         made = (one.partition("\n") for one in listed.split("\0") if one)
         return [(mail, message) for mail, _, message in made]
@@ -113,9 +113,9 @@ class Store:
         committer: Stamp | None = None,
         signing: Sequence[str] = (),
     ) -> str:
-        """The id of a new commit, whose committer is the author where no other is given.
+        """The id of a new commit, whose committer is the author by default.
 
-        `signing` are settings of git with which it is signed (`signing_settings`), none for no signature.
+        `signing` are the settings of git that sign it (`signing_settings`), none for no signature.
         """
         environment = {
             f"GIT_{role}_{name}": value
@@ -128,7 +128,7 @@ class Store:
         return self.text(*command, data=message.encode(errors="replace"), environment=environment)
 
     def unsigned(self, since: str, commit: str) -> dict[str, str]:
-        """The signed commits in one and not in the other, by the ids that they would have without signature."""
+        """The signed commits that `commit` has and `since` has not, by their ids without the signature."""
         names = self.text("rev-list", f"{since}..{commit}").split()
         found: dict[str, str] = {}
         for name, one in zip(names, self._objects.read(names), strict=True):
@@ -152,16 +152,16 @@ class Store:
         return {entry.path: entry for entry in self._objects.files(root)}
 
     def contents(self, entries: Iterable[TreeEntry]) -> dict[str, bytes]:
-        """What files hold, by the ids of their objects."""
+        """The contents of files, by the ids of their objects."""
         names = list(dict.fromkeys(entry.name for entry in entries))
         return {one.name: one.data for one in self._objects.read(names) if one is not None}
 
     def stored(self, data: bytes) -> str:
-        """The id of a content, which is stored."""
+        """Stores a content and returns its id."""
         return self.text("hash-object", "-w", "--stdin", data=data)
 
     def changed(self, tree: str, changes: Mapping[str, TreeEntry | None]) -> str:
-        """The tree with other entries at some paths, None for those that are removed."""
+        """The tree with changed entries at some paths; None removes the entry."""
         if not changes:
             return tree
         with temporary_directory() as directory:
@@ -176,7 +176,7 @@ class Store:
             return self.text("write-tree", environment=index)
 
     def changed_paths(self, since: str, commit: str) -> list[str]:
-        """The paths that differ between two commits; of a renamed file both."""
+        """The paths that differ between two commits; of a renamed file both paths."""
         listed = self.run(["diff-tree", "-r", "-z", "--name-only", "--no-renames", since, commit])
         return [os.fsdecode(path) for path in self._checked(listed).split(b"\0") if path]
 
@@ -194,43 +194,43 @@ class Store:
             raise GitError("this git cannot merge without a working tree; install git 2.38 or later")
         if done.returncode == 1:
             paths = (os.fsdecode(path) for path in done.stdout.split(b"\0")[1:] if path)
-            # Where a file meets a link, git names each side's after its commit as well.
+            # If a file conflicts with a link, git also names each side's entry after its commit.
             raise MergeConflictError([path for path in paths if not path.endswith((f"~{ours}", f"~{theirs}"))])
         return self._checked(done).decode().strip("\0\n")
 
     def picked(self, onto: str, since: str, commit: str, paths: Iterable[str] | None = None) -> str:
-        """The tree of the commit `onto` with what changed between two commits, of it only these paths.
+        """The tree of the commit `onto` with the changes between two commits, limited to `paths`.
 
-        Renames are followed where all paths are taken. Raises MergeConflictError.
+        Renames are followed only without `paths`. Raises MergeConflictError.
         """
         theirs = commit
         if paths is not None:
             before, after = self.entries(since), self.entries(commit)
             changes = {path: after.get(path) for path in paths if before.get(path) != after.get(path)}
             theirs = self._beside(self.changed(self.tree(since), changes), since)
-        # As if `onto` and the change had parted at `since`, which git before 2.40 has no option for.
+        # Merge with `since` as the base, for which git before 2.40 has no option.
         return self.merged(self._beside(self.tree(onto), since), theirs, renames=paths is None)
 
     def _beside(self, tree: str, parent: str) -> str:
-        """A commit that is only for git to merge."""
+        """A temporary commit that is only merged."""
         nobody = Stamp(Person("krm-merge", "krm-merge@localhost"), "@0 +0000")
         return self.commit(tree, [parent], "beside\n", nobody)
 
     # ---- git ---------------------------------------------------------------------------------------------------
 
     def text(self, *arguments: str, data: bytes | None = None, environment: Mapping[str, str] | None = None) -> str:
-        """What git writes, without line ends around it."""
+        """The output of git, without surrounding line ends."""
         return self.output(*arguments, data=data, environment=environment).strip()
 
     def output(self, *arguments: str, data: bytes | None = None, environment: Mapping[str, str] | None = None) -> str:
-        """What git writes."""
+        """The output of git."""
         return self._checked(self.run(arguments, data, environment)).decode(errors="replace")
 
     def run(
         self, arguments: Sequence[str], data: bytes | None = None, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
-        """Runs git here, whatever comes of it. Raises GitError where there is no git."""
-        # A merge is the same for everybody.
+        """Runs git in the store and returns its result, even if it failed. Raises GitError if git is missing."""
+        # Merges must not depend on the user's settings.
         plain = ["-c", f"core.attributesFile={os.devnull}", *arguments]
         return run(plain, self.directory, data, environment, alone=True)
 

@@ -1,4 +1,4 @@
-"""Plugins that each say what shall become of a resource, and who of them wins by the user's priorities.
+"""Runs plugins that transform resources, and settles their conflicts by the user's priorities.
 
 Values in, decisions and values out. Edges: `process` runs programs, `entry_points` loads installed packages.
 """

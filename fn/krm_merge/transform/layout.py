@@ -1,4 +1,4 @@
-"""Where crane keeps what it decided about the resources of a directory: a file beside each, in another directory.
+"""The files in which crane keeps its decisions about the resources of a directory: one each, in another directory.
 
 Source: crane's internal/file, 2022.
 """
@@ -13,12 +13,12 @@ from krm_merge.transform.protocol.operation import PluginOperation
 
 
 def transform_path(path: str) -> str:
-    """The JSON patch of what stands."""
+    """The JSON patch of the accepted operations."""
     return _beside(path, "transform-")
 
 
 def whiteout_path(path: str) -> str:
-    """An empty file: the resource is left out of what is applied."""
+    """An empty file: the resource is not applied."""
     return _beside(path, ".wh.")
 
 
@@ -28,12 +28,12 @@ def ignored_path(path: str) -> str:
 
 
 def new_path(path: str) -> str:
-    """A resource that plugins want added; crane's versions with a directory like this one knew none."""
+    """A resource that plugins want added; versions of crane with such a directory had none."""
     return _beside(path, "new-")
 
 
 def ignored_operations(operations: Iterable[PluginOperation]) -> list[Object]:
-    """The form in which crane writes them."""
+    """The format in which crane writes them."""
     return [{"PluginName": one.plugin, "Operation": one.operation.to_value()} for one in operations]
 
 

@@ -26,12 +26,12 @@ from krm_merge.transform.protocol.operation import PluginOperation
 from krm_merge.transform.protocol.plugin import Options, Plugin, PluginError, Response, close, only_reads
 
 Detect: TypeAlias = Literal["effect", "path"]
-"""What makes a conflict: what operations do, or the text of their paths."""
+"""How conflicts are found: by the effects of operations, or by the text of their paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whiteout:
-    """A plugin that wants the resource gone, and its reason if it told one."""
+    """A plugin that removes the resource, and its reason if it gives one."""
 
     plugin: str
     reason: str
@@ -39,7 +39,7 @@ class Whiteout:
 
 @dataclass(frozen=True, slots=True)
 class NewResource:
-    """A resource that a plugin wants added; `declared` tells plugins of one name apart by their order (T11)."""
+    """A resource that a plugin wants added; `declared`, their order, distinguishes plugins of one name (T11)."""
 
     plugin: str
     resource: Object
@@ -48,7 +48,7 @@ class NewResource:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A plugin that could not do its work."""
+    """A plugin that failed."""
 
     plugin: str
     problem: str
@@ -56,7 +56,7 @@ class Failure:
 
 @dataclass(slots=True)
 class RunOutcome:
-    """What came of one resource. With `failures`, nothing is settled; with `whiteouts`, no operation stands."""
+    """The result for one resource. With `failures`, nothing is settled; with `whiteouts`, no operation is accepted."""
 
     settlement: Settlement
     whiteouts: list[Whiteout] = field(default_factory=list)
@@ -80,7 +80,7 @@ class Runner:
     _secrets: Secrets = field(default_factory=Secrets, init=False, repr=False, compare=False)
 
     def run(self, resource: Object, keys_of: KeysOf = lambda _: ()) -> RunOutcome:
-        """Runs all plugins on a resource, each on its own copy of it as it came (T1).
+        """Runs all plugins on a resource, each on its own copy of the original (T1).
 
         `keys_of` gives the fields that identify the elements of a list; without them, indices do.
         """
@@ -142,7 +142,7 @@ class Runner:
 
 
 def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
-    """What copies made of a resource; other operations tell by themselves how deep they write."""
+    """The result of copies in a resource; other operations show how deep they write."""
     operations = (done for done in settlement.operations if done.operation.kind in ("copy", "move"))
     names = ", ".join(dict.fromkeys(done.plugin for done in operations))
     if names and (flaw := flaw_of_value(settlement.value)) and not flaw_of_value(resource):
@@ -156,7 +156,7 @@ def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep:
         try:
             steps, _, skipped = carried_out(proposal, resource, keys_of)
         except RefusedOperationsError:
-            # It need not be possible, since nothing of it is done; it is told all the same (T5).
+            # The operations are not applied, so their errors are ignored. They are still reported (T5).
             settlement.ignored += (
                 Ignored(PluginOperation(proposal.plugin, operation), winner, "whiteout")
                 for patch in proposal.patches

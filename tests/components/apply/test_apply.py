@@ -128,7 +128,7 @@ def test_both_are_of_people(world: World, capsys: pytest.CaptureFixture[str]) ->
     world.plan("parent", "child")
     before = world.heads()
     assert world.apply() == 1
-    assert "update/child is somebody else's branch" in capsys.readouterr().err
+    assert "update/child belongs to somebody else" in capsys.readouterr().err
     assert world.heads() == before
 
 

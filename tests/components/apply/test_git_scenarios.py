@@ -139,7 +139,7 @@ def test_s1_common_parent_image(parent: World) -> None:
     world.go_on("parent", "child")
     (own,) = world.pulls("child")
     assert not own.draft
-    assert "it can be merged" in own.body
+    assert "It can be merged" in own.body
     assert world.files("child", "update/child")["Dockerfile"] == dockerfile("9")
     assert len(world.subjects("child", "update/child")) == 1
     world.merge("child", own.number)
@@ -156,7 +156,7 @@ def test_s7_closed_without_a_merge(parent: World) -> None:
     (own,) = world.pulls("child")
     assert own.state == "closed"
     comment = world.forge.comments(world.url("child"), own.number)[-1]
-    assert comment.text == "Closed: all that triggered it is closed unmerged."
+    assert comment.text == "Closed: all of its triggers were closed without a merge."
     assert world.plan("parent", "child") == []
 
 

@@ -131,7 +131,7 @@ def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.Captur
     before = world.heads()
     world.observe("op1", "op2", "bundle")
     assert main(["components", "plan", str(world.package)]) == 0
-    assert "main had what bundle#2 brings, which was closed; apply opens another if" in capsys.readouterr().err
+    assert "main had the digests of bundle#2, which was closed; apply opens another if" in capsys.readouterr().err
     world.go_on("op1", "op2", "bundle")
     assert world.heads() == before
     world.commit("bundle", "main", {"Dockerfile": dockerfile("0", "0")})

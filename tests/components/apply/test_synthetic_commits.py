@@ -75,7 +75,7 @@ def test_a_later_conflict_with_the_target_is_told(world: World, capsys: pytest.C
     world.build("ctrl", "mono", "2", number)
     world.go_on("mono")
     told = capsys.readouterr().err
-    assert "warning bundle.feat: feat@bundle conflicts with main, and what " in told
+    assert "warning bundle.feat: feat@bundle conflicts with main, and the changes of " in told
     assert "cannot be copied: bundle/x was changed on both sides; rebase it on main\n" in told
     assert world.files("mono", "feat@bundle")["bundle/x"] == "y"
     assert world.files("mono", "feat@bundle")["bundle/Dockerfile"] == dockerfile("2").strip()
@@ -139,7 +139,7 @@ def test_what_cannot_be_copied_is_copied_by_hand(world: World, capsys: pytest.Ca
     assert world.heads() == before
     line = f"Synthetic-From: {world.root.name}/mono#1 at {head}"
     told = capsys.readouterr().err
-    assert "people added commits to feat@bundle, and what " in told
+    assert "people added commits to feat@bundle, and the changes of " in told
     assert f"bundle/x was changed on both sides; copy it by hand, in a commit with the line: {line}\n" in told
     world.commit("mono", "feat@bundle", {"bundle/x": "mine and z\n"})
     world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
@@ -237,8 +237,8 @@ def test_what_cannot_be_taken_out_keeps_the_draft(two: World, capsys: pytest.Cap
         assert world.pull("mono", 2).draft
     line = f"Synthetic-From: {world.root.name}/mono#1 at {fork}"
     told = capsys.readouterr().err
-    assert "cannot be taken out: bundle/x was changed on both sides; it stays a draft until you " in told
-    assert f"take it out by hand, in a commit with the line: {line}\n" in told
+    assert "cannot be reverted: bundle/x was changed on both sides; it stays a draft until you " in told
+    assert f"revert it by hand, in a commit with the line: {line}\n" in told
     world.commit("mono", "feat/bundle", {"bundle/new": None})
     world.in_clone("mono", "commit", "--quiet", "--amend", f"--message=By hand\n\n{line}")
     world.in_clone("mono", "push", "--quiet", "--force", "origin", "HEAD:feat/bundle")

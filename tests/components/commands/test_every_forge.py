@@ -47,7 +47,7 @@ def test_from_draft_to_merge(world: HostedWorld) -> None:
     world.go_on("parent", "child")
     (own,) = world.pulls("child")
     assert (own.number, own.draft, own.title) == (1, False, "Update parent in child (update)")
-    assert "It waits for nothing: it can be merged." in own.body
+    assert "It can be merged." in own.body
     world.merge("child", 1)
     assert world.plan("parent", "child") == []
 

@@ -36,7 +36,7 @@ def test_what_waits_for_what(world: World, capsys: pytest.CaptureFixture[str]) -
     assert shown.startswith("24 plans: 0 ready, 24 draft, 0 to close; 24 with actions\n")
     name = f"{world.root.name}/parent"
     some = "child00, child01, child02, child03, child04 and 7 more"
-    assert f"What is waited for:\n  the merge of {name}#1: 12 plans for {some}\n" in shown
+    assert f"Waiting for:\n  the merge of {name}#1: 12 plans for {some}\n" in shown
     assert f"Groups:\n  a: 12 plans for {some}\n  b: 12 plans for {some}\n" in shown
     first = f"child00: a/child00 (draft, waits for the merge of {name}#1); b/child00 (draft, waits for the merge of"
     assert f"Dependants:\n  {first} {name}#2)\n" in shown

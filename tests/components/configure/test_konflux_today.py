@@ -72,7 +72,7 @@ def test_nudges_that_konflux_ignores_are_reported() -> None:
     """C1."""
     answer = run([OP1, OP2, BUNDLE, CONFIG.replace("from: op1", "from: op2")], "validate")
     (message,) = answer.messages("C10")
-    assert "op1: Konflux ignores that it nudges bundle: a NudgeConfig is there without that" in message
+    assert "op1: Konflux ignores that it nudges bundle: a NudgeConfig exists without it" in message
     assert run([OP1, OP2, BUNDLE, CONFIG], "validate").messages("C10") == []
 
 

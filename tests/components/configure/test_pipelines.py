@@ -162,7 +162,7 @@ def test_a_guard_is_taken_back() -> None:
     guarded = pipeline("controller", f"'{OWN} && {GUARD}'")
     answer = expect([MONO[0], guarded])
     assert answer.items[-1] == pipeline("controller", f"'{OWN}'")
-    assert answer.messages("R12") == ["PipelineRun team/controller-on-push: its guard is taken out"]
+    assert answer.messages("R12") == ["PipelineRun team/controller-on-push: its guard is removed"]
 
 
 def test_expressions_are_told() -> None:

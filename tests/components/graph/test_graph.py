@@ -80,7 +80,7 @@ DECLARED: list[tuple[str, list[Component], Edges, list[tuple[str, str, str]]]] =
         "C9 deleted",
         [component("a", deleted=True), component("b", "a")],
         set(),
-        [("info", "R5", "b names a, which is deleted; the edge is gone")],
+        [("info", "R5", "b names a, which is deleted; the edge is removed")],
     ),
     ("R5 a deleted one declares nothing", [component("a"), component("b", "a", "b", deleted=True)], set(), []),
     (
@@ -131,8 +131,8 @@ def test_removed_is_deleted() -> None:
 def test_gone() -> None:
     """R5, C9: what is deleted is so in its namespace; what the configuration lists, in all, with an item or without."""
     graph, _ = build_graph([component("n/a", deleted=True), component("m/a"), component("n/b")], removed=["b", "c"])
-    assert graph.gone("n") == {"a", "b", "c"}
-    assert graph.gone("m") == {"b", "c"}
+    assert graph.deleted_names("n") == {"a", "b", "c"}
+    assert graph.deleted_names("m") == {"b", "c"}
     assert set(graph.components) == {ComponentKey("m", "a")}
 
 

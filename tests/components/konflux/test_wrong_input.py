@@ -320,7 +320,13 @@ WRONG: list[tuple[str, tuple[str | int, ...], Any, str, str]] = [
     ("PullRequest parent-7", (*SPEC, "targetBranch"), [], TEXT, ""),
     ("PullRequest parent-7", (*SPEC, "targetBranch"), "-", BRANCH, ""),
     ("PullRequest parent-7", (*SPEC, "title"), 1.5, NUMBER, ""),
-    ("PullRequest parent-7", ("status", "state"), "declined", "declined is none of open, closed, merged", ""),
+    (
+        "PullRequest parent-7",
+        ("status", "state"),
+        "declined",
+        "expected one of open, closed, merged, found declined",
+        "",
+    ),
     ("PullRequest parent-7", ("status", "draft"), "true", FLAG, ""),
     ("PullRequest parent-7", ("status", "userCommits"), 1, FLAG, ""),
     *(
@@ -406,7 +412,7 @@ def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
     (told,) = [one for one in answer.results if one.get("field") == {"path": path}]
     assert (told["severity"], told["tags"]) == ("warning", {"rule": "R19", "component": "team/child"})
     assert f"/child-1: {path}: {DIGEST}" in str(told["message"])
-    assert str(told["message"]).endswith("; so this build brings nothing")
+    assert str(told["message"]).endswith("; so this build is ignored")
     if mode == "plan":
         (plan,) = (yaml.safe_load(one) for one in answer.items if "kind: PullRequestPlan" in one)
         assert [commit["to"] for commit in plan["spec"]["commits"] if commit["kind"] == "digest"] == [digest("4")]

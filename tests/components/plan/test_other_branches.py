@@ -27,7 +27,7 @@ def test_a_push_to_another_branch_is_not_promoted() -> None:
     for_branch(made, "release-1")
     assert made.step()[0] == ["component-update-parent/child ready parent=2 [create]"]
     _, findings = made.plan()
-    told = "team/parent: builds for release-1 bring nothing: the Component is built from main"
+    told = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
     assert told in [one.message for one in findings]
 
 
@@ -77,7 +77,7 @@ def test_a_pull_request_that_gets_another_target() -> None:
     assert made.step()[0] == ["fix/child draft parent=1 [create] until parent#1 merged"]
     made.edit("parent", 1, target_branch="release-1")
     _, findings = made.plan()
-    told = "team/parent: builds for release-1 bring nothing: the Component is built from main"
+    told = "team/parent: builds for release-1 trigger nothing: the Component is built from main"
     assert [one.message for one in findings if one.rule == "R15"] == [told]
 
 
@@ -110,8 +110,8 @@ def test_a_tag_may_be_taken_for_a_branch(known: str) -> None:
         made.open("parent", "fix", branches=["v1.0"] if known == "in a list" else None)
         made.edit("parent", 1, target_branch="main" if known == "in a list" else "v1.0")
     _, findings = made.plan()
-    told = "team/parent: builds for main bring nothing: the Component is built from v1.0"
-    doubt = "" if known else "; if that is a tag, take it out of its revision"
+    told = "team/parent: builds for main trigger nothing: the Component is built from v1.0"
+    doubt = "" if known else "; if that is a tag, remove it from its revision"
     assert [one.message for one in findings] == [told + doubt]
 
 

@@ -145,7 +145,7 @@ def test_kept_digests_keep_it_a_draft() -> None:
     made.merged("op2", 1, "9")
     assert made.step()[0] == ["f/bundle draft op1=1,op2=9 [addCommit rebase describe]"]
     (told,) = [one.description for one in made.pulls.values() if one.title.startswith("Update")]
-    assert "Some of what triggered it is closed without a merge" in told
+    assert "Some of its triggers were closed without a merge" in told
 
 
 def test_the_build_of_a_push_is_gone() -> None:

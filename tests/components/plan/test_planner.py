@@ -76,7 +76,7 @@ def test_s1_common_parent_image() -> None:
     assert made.step()[0] == [f"{branch} draft parent=2 [] until parent#1 merged"]  # 6
     made.merge("parent", 1)
     assert made.step()[0] == [f"{branch} draft parent=2 [rebase describe] until parent#1 mergeBuild"]  # 7'
-    assert "acme/parent#1 (waiting): merged, its build is awaited" in only(made).description
+    assert "acme/parent#1 (waiting): merged, its build is not finished" in only(made).description
     made.push("parent", "8", 1)
     assert made.step() == ([f"{branch} ready parent=8 [addCommit rebase describe undraft]"], "R22 R30")  # 7
     assert len(made.pulls) == 2

@@ -147,7 +147,7 @@ def another_group_brought_it(made: Observations) -> None:
     made.edit("child", 1, user_commits=False)
     made.merged("child", 2, "d")
     assert made.step() == (["up/child closed  [close]"], "R22")
-    assert "Closed: child#2 brought all that it brings." in made.pulls["child", 1].description
+    assert "Closed: child#2 has all of its digests." in made.pulls["child", 1].description
     assert made.step() == ([], "")
 
 
@@ -225,7 +225,7 @@ def builds_of_what_nobody_observed(made: Observations) -> None:
     del made.pulls["parent", 1]
     made.builds = [replace(one, pull_request=7) for one in made.builds]
     (told,) = [one.message for one in made.plan()[1] if one.rule == "R21"]
-    assert told.startswith("team/parent: builds of #7 bring nothing: there is no PullRequest of that number")
+    assert told.startswith("team/parent: builds of #7 trigger nothing: there is no PullRequest of that number")
 
 
 def closed_by_hand_before_the_merge(made: Observations) -> None:
@@ -264,7 +264,7 @@ def kept_stays_a_draft(made: Observations) -> None:
     made.close("parent", 1)
     plans, findings = made.plan()
     assert plans[0].draft
-    assert not [one.message for one in findings if "leaves draft" in one.message]
+    assert not [one.message for one in findings if "is ready" in one.message]
 
 
 def a_later_push_contains_it(made: Observations) -> None:

@@ -146,7 +146,7 @@ def test_s3_a_mix_is_held() -> None:
     played = play(components, builds, [], replace(WORLD, passed=names, plans=plans))
     assert [(one.component, one.held) for one in played.snapshots] == [
         ("controller", ""),
-        ("bundle", "bundle was built without this controller, which component-update-controller/bundle brings"),
+        ("bundle", "bundle was built without this controller, which component-update-controller/bundle updates"),
     ]
     assert not played.releases
     # Built before, it goes with the controller of then.

@@ -92,7 +92,7 @@ def test_a_component_of_the_name_of_a_version_is_not_replaced() -> None:
     old = component("parent-v2", {"v2": "release-2"})
     answer = run([component("parent", BOTH), old, component("child", BOTH, "parent"), *PUSHES], "plan")
     (message,) = answer.messages("C10")
-    assert "team/parent: its version v2 is not planned for: there is a Component team/parent-v2" in message
+    assert "team/parent: its version v2 is not planned: there is a Component team/parent-v2" in message
     assert {name: letters for name, (_, _, letters) in planned(answer).items()} == {"child": ["1"], "child-v2": ["1"]}
 
 

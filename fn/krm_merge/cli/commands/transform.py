@@ -28,13 +28,13 @@ from krm_merge.functions.transform_resources.config import (
     read_transformation,
     transformation,
 )
-from krm_merge.functions.transform_resources.function import check_targets, tell_failures, tell_idle
+from krm_merge.functions.transform_resources.function import check_targets, report_failures, report_idle
 from krm_merge.functions.transform_resources.new_resources import (
     New,
     existing_in,
+    report_added,
+    report_existing,
     strongest_of,
-    tell_added,
-    tell_existing,
 )
 from krm_merge.functions.transform_resources.plugins import all_plugins
 from krm_merge.functions.transform_resources.transforming import Transformer, TransformSummary
@@ -295,9 +295,9 @@ def _running(run: Transformation, documents: dict[str, Documents], results: Resu
         told = transformer.finish()
     for result in transformer.results:
         results.add(result)
-    tell_failures([told], results)
+    report_failures([told], results)
     if not results.errors:
-        tell_idle(run.runner, [told], results)
+        report_idle(run.runner, [told], results)
 
 
 def _new(
@@ -310,11 +310,11 @@ def _new(
     added: dict[str, list[New]] = {}
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:
-            tell_existing(new, item, results)
+            report_existing(new, item, results)
         else:
             path = new.path_beside(new.created.file)
             added.setdefault(path, []).append(new)
-            tell_added(new, path, run.runner, results)
+            report_added(new, path, run.runner, results)
     run.runner.close()
     return added
 

@@ -1,7 +1,7 @@
 """Carries plans out: branches and commits in git, pull requests in a forge (rules C4, R21 to R31).
 
-What is there already is not made again: carrying a plan out twice changes nothing, and what an interrupted run left
-undone the next one does.
+A step whose result exists already is skipped: a plan that is carried out twice changes nothing the second time, and
+the next run completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from krm_merge.git.store import MergeConflictError
 from krm_merge.krm.result import Severity
 
 _ANEW = frozenset(("create", "regenerate", "rebase"))
-"""The actions for which a branch is made anew."""
+"""The actions that rebuild the branch from its base."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedStep:
-    """Something that was done, or could not be."""
+    """A step that was done, or that failed."""
 
     severity: Severity
     rule: str
@@ -60,7 +60,7 @@ class _PlanStoppedError(Exception):
 def apply_plan(
     plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
 ) -> list[AppliedStep]:
-    """Makes branch and pull request what the plan says; reports what it did, and what kept it from going on.
+    """Brings branch and pull request to the state of the plan. Returns the steps, with the problem that stopped it.
 
     `ok_to_test` asks Pipelines as Code to build what was pushed, which it does not do for everybody.
     """
@@ -87,9 +87,9 @@ class _Run:
         self._ok_to_test = ok_to_test
         self.steps: list[AppliedStep] = []
         self._is_fit = True
-        """Whether the branch holds nothing that it should not."""
+        """Whether the branch holds only changes of this plan."""
         self._is_missing = False
-        """Whether there was a digest without a place to go to."""
+        """Whether no file references the image of one of the digests."""
 
     def report(self, severity: Severity, rule: str, message: str) -> None:
         """Records a step; duplicates are dropped."""
@@ -98,7 +98,7 @@ class _Run:
             self.steps.append(step)
 
     def apply(self) -> None:
-        """Does what there is to do."""
+        """Carries the plan out, step by step."""
         plan = self._plan
         own = next((one for one in self._pulls.open if self._is_own(one)), None)
         if plan.closed:
@@ -121,7 +121,7 @@ class _Run:
             self._leave(own)
             return
         if own is None:
-            self._check_whether_over()
+            self._check_not_ended()
         if commit != here:
             self._git.push(commit, branch)
             self.report("info", "R22" if here else "R21", f"pushed {branch} at {commit[:12]}")
@@ -131,7 +131,7 @@ class _Run:
             self.report("info", "C13", f"asked for a build of #{settled.number} with /ok-to-test")
 
     def _leave(self, own: ForgePullRequest | None) -> None:
-        """Where there is nothing to push: the base pushed to its branch would count as a merge."""
+        """Pushes nothing and reports that: forges count a branch that equals its base as merged."""
         plan = self._plan
         self.report("info", "C5", f"there is nothing to update in {plan.repository}")
         if own is not None and self._is_missing:
@@ -141,10 +141,10 @@ class _Run:
             reason = f"{NOTHING_LEFT} in {plan.base}"
             self._close(own, reason, closed_description(plan.description, reason))
 
-    # ---- which one it is ---------------------------------------------------------------------------------------
+    # ---- the pull request of the plan -------------------------------------------------------------------------
 
     def _is_own(self, one: ForgePullRequest) -> bool:
-        """Whether it is the pull request of the plan: open, planned as it says itself, and for the same branch."""
+        """Whether it is the pull request of the plan: open, with our description, and for the same branch."""
         plan = self._plan
         is_there = one.number == plan.number if plan.number else one.source_branch in self._spellings()
         return (
@@ -161,12 +161,12 @@ class _Run:
         return [plan.branch, *([other] if plan.branch == preferred else [])]
 
     def _check_its_number(self) -> None:
-        """One that is not as it was planned is not carried out."""
+        """Stops if the pull request that the plan names is no longer open. Raises _PlanStoppedError."""
         if self._plan.number and (one := self._pulls.find(self._plan.number)) is not None:
             self._stop_for(one)
 
-    def _check_whether_over(self) -> None:
-        """A pull request that was closed since it was planned is not opened again."""
+    def _check_not_ended(self) -> None:
+        """Stops if the pull request was merged or closed after the plan was made. Raises _PlanStoppedError."""
         for branch in self._spellings():
             for one in self._pulls.ended_from(branch):
                 if one.state == "closed" and is_described(one.body, self._plan.description):
@@ -177,7 +177,7 @@ class _Run:
         raise _PlanStoppedError("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
 
     def _free_branch(self, base: str) -> str:
-        """The branch to write: none of somebody else, and one that git can have beside the others."""
+        """A branch name that nobody else uses and that git can hold beside the other branches."""
         plan = self._plan
         taken = {one.source_branch for one in self._pulls.open}
         for branch in self._spellings():
@@ -194,13 +194,13 @@ class _Run:
                 self.report("info", "I5", f"the branch is {branch}: {plan.branch} is taken, or in the way of others")
             return branch
         raise _PlanStoppedError(
-            "C4", f"{plan.branch} is somebody else's branch in {plan.repository}; rename one of the two"
+            "C4", f"{plan.branch} belongs to somebody else in {plan.repository}; rename one of the two"
         )
 
     # ---- the branch --------------------------------------------------------------------------------------------
 
     def _start(self, branch: str, base: str, here: str, *, is_new: bool) -> str:
-        """The commit for digests to go on: the branch, or made anew the base, with what is to be copied."""
+        """The commit to add digests to: the branch or, if it is rebuilt, the base; with the copied changes."""
         if not here:
             return self._made_anew(base)
         self._git.keep_signatures(base, here)
@@ -208,13 +208,13 @@ class _Run:
         is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
         if is_ours and (is_new or actions & _ANEW):
             return self._made_anew(base)
-        # R23: what merges cleanly is left alone, so that a target that moves on causes no pushes.
+        # R23: a branch that merges cleanly is not rebased, so that new commits of the target cause no pushes.
         conflict = self._git.conflict(base, here)
         if is_ours and conflict:
             try:
                 return self._with_copies(base, base)
             except CopyConflictError as problem:
-                # It is for the pull request to be rebased; until then its builds are brought as before.
+                # Somebody has to rebase the copied pull request. Until then its digests are updated as before.
                 message = f"{branch} conflicts with {self._plan.base}, and {problem}; rebase it on {self._plan.base}"
                 self.report("warning", "R28", message)
         elif conflict or ("rebase" in actions and not is_ours and not self._git.store.is_ancestor(base, here)):
@@ -236,16 +236,16 @@ class _Run:
             raise _PlanStoppedError("R28", f"{problem}; rebase it on {self._plan.base}") from None
 
     def _changes_nothing(self, commit: str, base: str) -> bool:
-        """Whether the target would be the same with it merged, wherever it started."""
+        """Whether merging the commit leaves the tree of the target as it is."""
         try:
             return self._git.store.merged(base, commit, renames=False) == self._git.store.tree(base)
         except MergeConflictError:
             return False
 
     def _for_target(self, commit: str, base: str, branch: str) -> str:
-        """What to push instead of a commit that changes nothing: the base where the target has the digests.
+        """The commit to push instead of one that changes nothing: the base, if the target has the digests.
 
-        Else the target moved on to what is taken back on the branch alone.
+        Otherwise the target has newer digests, which only this branch reverts.
         """
         if self._with_digests(base) == base:
             return base
@@ -256,14 +256,14 @@ class _Run:
         return commit
 
     def _with_copies(self, commit: str, base: str) -> str:
-        """With a commit of what each pull request changes in the dependants' directories. Raises CopyConflictError."""
+        """Adds a commit with each pull request's changes in the dependants' directories. Raises CopyConflictError."""
         before = copied_before(self._git, self._git.merge_base(base, commit), commit)
         for copy in self._plan.copies:
             commit = with_copy(self._git, commit, copy, before.get(copy.pull_request, ""), self._plan.contexts)
         return commit
 
     def _without_copies(self, commit: str, base: str) -> str:
-        """Without what was copied of pull requests that it is not for any more; what was merged may stay."""
+        """Removes the copied changes of pull requests that no longer trigger this one; merged changes are kept."""
         git, plan = self._git, self._plan
         wanted = {copy.pull_request for copy in plan.copies}
         for name, head in copied_before(git, git.merge_base(base, commit), commit).items():
@@ -278,12 +278,12 @@ class _Run:
                 commit = without_copy(git, commit, name, head, target, base, plan.contexts)
             except CopyConflictError as problem:
                 self._is_fit = False
-                remedy = f"take it out by hand, in a commit with the line: {problem.trailer}"
+                remedy = f"revert it by hand, in a commit with the line: {problem.trailer}"
                 self.report("warning", "R28", f"{problem}; it stays a draft until you {remedy}")
         return commit
 
     def _with_digests(self, commit: str) -> str:
-        """With a commit for each component whose digest changes, on top of all else (R29)."""
+        """Adds a commit for each component whose digest changes, after all other commits (R29)."""
         self._is_missing = False
         for edit in self._plan.edits:
             commit = self._with_digest(commit, edit)
@@ -306,11 +306,11 @@ class _Run:
             data = contents[entry.name]
             if not is_candidate(path, data):
                 continue
-            self._tell_architectures(path, data, edit)
+            self._report_single_architectures(path, data, edit)
             edited = replace_digests(data, edit.repositories, edit.known, edit.digest, rules, path)
             found = found or bool(edited.replaced) or edit.digest.encode() in data
             named = named or found or _may_be_of(edit, data)
-            self._tell_problems(edited.problems)
+            self._report_problems(edited.problems)
             if edited.data != data:
                 changes[path] = TreeEntry(path, entry.mode, self._git.store.stored(edited.data))
         self._is_missing = self._is_missing or not found
@@ -324,14 +324,14 @@ class _Run:
         message = f"Update {edit.component} to {edit.digest[:19]}\n\n{trailers}"
         return self._git.commit(self._git.store.changed(self._git.store.tree(commit), changes), commit, message)
 
-    def _tell_architectures(self, path: str, data: bytes, edit: PlannedEdit) -> None:
-        """A file that names the image of one architecture would not run on the others."""
+    def _report_single_architectures(self, path: str, data: bytes, edit: PlannedEdit) -> None:
+        """Warns of files that name the image of one architecture: they do not run on the others."""
         for one in references(data, edit.repositories) if edit.manifests else ():
             if one.digest in edit.manifests:
                 message = f"{path}:{one.line} names {edit.component} for one architecture; name the index"
                 self.report("warning", "C5", message)
 
-    def _tell_problems(self, problems: Iterable[Problem]) -> None:
+    def _report_problems(self, problems: Iterable[Problem]) -> None:
         for problem in problems:
             if problem.severity == "error":
                 raise _PlanStoppedError(problem.rule, problem.message)
@@ -366,5 +366,5 @@ class _Run:
 
 
 def _may_be_of(edit: PlannedEdit, data: bytes) -> bool:
-    """Whether a reference may be to the image of a Component, also where it is left because that is not sure."""
+    """Whether the file may reference the image of a Component, including references that are kept as ambiguous."""
     return any(edit.known.matches(one) is not False for one in references(data, edit.repositories))

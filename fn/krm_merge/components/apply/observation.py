@@ -1,4 +1,4 @@
-"""Reads pull requests as plans need them: from a forge, and from git what the forge does not tell."""
+"""Reads the pull requests that plans need from a forge, and the rest of their data from git."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Ite
 
 
 def _has_user_commits(one: ForgePullRequest, repository: Repository) -> bool:
-    """Whether people added commits to a branch of ours; those of forks are none, whatever their text says."""
+    """Whether people added commits to a branch of ours. Branches of forks are never ours, whatever they are named."""
     target = repository.branches.get(one.target_branch, "")
     is_ours = one.source_branch in repository.branches and parse_description(one.body) is not None
     if one.state != "open" or not is_ours or not target or not one.head:

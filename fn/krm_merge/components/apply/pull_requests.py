@@ -1,4 +1,4 @@
-"""The pull requests of one repository while plans are carried out: asked for once, then as each change leaves them."""
+"""The pull requests of one repository while plans are carried out: fetched once, then updated after each change."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from dataclasses import replace
 from krm_merge.forges.interface import DraftsRefusedError, Forge, ForgePullRequest
 
 WAITS = "[waits] "
-"""What the title of a pull request begins with that is a draft where the repository has none (C13)."""
+"""Prefix of the title that marks a draft in a repository without drafts (C13)."""
 
 
 class RepositoryPullRequests:
     """The pull requests of a repository. Everything raises ForgeError.
 
-    One whose title says that it waits counts as a draft, without those words in its title.
+    A pull request whose title has the prefix `WAITS` is returned as a draft, without the prefix.
     """
 
     def __init__(self, forge: Forge, url: str) -> None:
-        """Nothing is asked for yet."""
+        """Fetches nothing yet."""
         self._forge = forge
         self._url = url
         self._open: dict[int, ForgePullRequest] | None = None
         self._titled: set[int] = set()
-        """The numbers of those that are drafts by their titles."""
+        """Numbers of the pull requests that are drafts by their titles."""
 
     @property
     def open(self) -> Collection[ForgePullRequest]:
-        """Those that are open, by number."""
+        """The open pull requests, by number."""
         return self._known().values()
 
     def ended_from(self, branch: str) -> list[ForgePullRequest]:
-        """Those from a branch that were merged or closed."""
+        """The merged and closed pull requests from a branch."""
         return [pull for pull in self._forge.pull_requests_from(self._url, branch) if pull.state != "open"]
 
     def find(self, number: int) -> ForgePullRequest | None:
-        """The one of a number, None where there is none."""
+        """The pull request of a number, None if it does not exist."""
         known = self._known().get(number)
         return known if known is not None else self._forge.pull_request(self._url, number)
 
     def create(self, branch: str, base: str, title: str, body: str, *, draft: bool) -> tuple[ForgePullRequest, bool]:
-        """Opens one; and whether it is a draft by its title alone."""
+        """Opens a pull request. Returns it, and whether it is a draft by its title alone."""
         try:
             made = self._forge.create(self._url, branch, base, title, body, draft=draft)
         except DraftsRefusedError:
@@ -50,13 +50,13 @@ class RepositoryPullRequests:
         return shown, made.number in self._titled
 
     def edit(self, pull: ForgePullRequest, title: str, body: str) -> ForgePullRequest:
-        """Gives one another title and body."""
+        """Changes the title and the body of a pull request."""
         mark = WAITS if pull.number in self._titled else ""
         self._forge.edit(self._url, pull.number, f"{mark}{title}", body)
         return self._changed(replace(pull, title=title, body=body))
 
     def set_draft(self, pull: ForgePullRequest, *, draft: bool) -> ForgePullRequest:
-        """Makes one a draft, or takes it out of draft."""
+        """Marks a pull request as a draft or as ready."""
         if pull.number in self._titled:
             self._titled.discard(pull.number)
             self._forge.edit(self._url, pull.number, pull.title, pull.body)
@@ -69,7 +69,7 @@ class RepositoryPullRequests:
         return self._changed(replace(pull, draft=draft))
 
     def close(self, pull: ForgePullRequest, comment: str) -> None:
-        """Closes one without merging it, and says why."""
+        """Closes a pull request without merging it, with the reason as a comment."""
         self._forge.close(self._url, pull.number)
         self._known().pop(pull.number, None)
         self._forge.comment(self._url, pull.number, comment)
@@ -94,12 +94,12 @@ class RepositoryPullRequests:
 
 
 def is_draft_by_title(pull: ForgePullRequest) -> bool:
-    """Whether its title says that it waits, in place of a draft."""
+    """Whether its title has the prefix that marks a draft."""
     return not pull.draft and pull.title.startswith(WAITS)
 
 
 def as_draft(pull: ForgePullRequest) -> ForgePullRequest:
-    """A pull request as it would be in a repository with drafts."""
+    """The same pull request as a draft without the prefix in its title."""
     if not is_draft_by_title(pull):
         return pull
     return replace(pull, draft=True, title=pull.title.removeprefix(WAITS))

@@ -1,4 +1,4 @@
-"""A git repository that plans are carried out on, and our commits for it. The edge to git.
+"""A git repository in which plans are carried out, and our commits for it. The edge to git.
 
 The same parents and contents give the same commits, so that doing it again changes nothing.
 """
@@ -17,7 +17,7 @@ from krm_merge.git.store import MergeConflictError, Person, Stamp, Store
 TRAILER = "Planned-By: krm-merge"
 """The last line of the messages of our commits."""
 KRM_MERGE = Person("krm-merge", "krm-merge@users.noreply.github.com")
-"""Who makes our commits, unless told otherwise."""
+"""Author of our commits by default."""
 
 
 @dataclass(slots=True)
@@ -40,12 +40,12 @@ class Repository:
         author: Person = KRM_MERGE,
         signing: tuple[str, ...] = (),
     ) -> Repository:
-        """The repository with its branches as they are now."""
+        """Opens the repository and reads its current branches."""
         return cls(Remote.opened(url, Store.opened(directory), credentials), author, signing)
 
     @property
     def store(self) -> Store:
-        """Where its commits are."""
+        """The object store that holds its commits."""
         return self.remote.store
 
     @property
@@ -54,7 +54,7 @@ class Repository:
         return self.remote.branches
 
     def merge_base(self, first: str, second: str) -> str:
-        """The newest commit that both come from."""
+        """The newest common ancestor of two commits."""
         found = self.store.merge_base(first, second)
         if not found:
             remedy = "they have no history in common; branch off the target"
@@ -62,7 +62,7 @@ class Repository:
         return found
 
     def is_ours(self, since: str, commit: str) -> bool:
-        """Whether all commits that are in one and not in the other were made here, and nobody changed them since."""
+        """Whether krm-merge made all commits that `commit` has and `since` has not, and nobody changed them."""
         made = self.store.committers(since, commit)
         return all(
             mail in (self.author.mail, KRM_MERGE.mail) and TRAILER in message.splitlines() for mail, message in made
@@ -77,7 +77,7 @@ class Repository:
         return ""
 
     def commit(self, tree: str, parent: str, message: str) -> str:
-        """A commit, as old as its parent: its id follows from what it holds. What is signed is signed once."""
+        """Makes a commit with the time of its parent, so that equal contents have equal ids. Signs each commit once."""
         stamp = Stamp(self.author, f"{self.store.committed_at(parent)} +0000")
         made = self.store.commit(tree, [parent], message, stamp)
         if not self.signing:
@@ -87,10 +87,10 @@ class Repository:
         return self._signed[made]
 
     def keep_signatures(self, since: str, commit: str) -> None:
-        """Uses the signed commits that are in one and not in the other again, where the same are to be made."""
+        """Remembers the signed commits that `commit` has and `since` has not, to reuse them for equal commits."""
         if self.signing:
             self._signed |= self.store.unsigned(since, commit)
 
     def push(self, commit: str, branch: str) -> None:
-        """Makes a branch this commit, if it is still as it was seen."""
+        """Pushes a commit to a branch, if the branch still is at the observed commit."""
         self.remote.push(commit, branch)

@@ -1,4 +1,4 @@
-"""Copies what pull requests change in the dependants' directories to a branch, and keeps that up to date (R28)."""
+"""Copies the changes of pull requests in the dependants' directories to a branch, and keeps them up to date (R28)."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ _COPIED = re.compile(r"^Synthetic-From: (.+) at ([0-9a-f]{40}|[0-9a-f]{64})$", r
 
 
 class CopyConflictError(KrmMergeError):
-    """Changes that do not go together with what is on the branch. `trailer` tells that it was done by hand."""
+    """Changes that conflict with the branch. `trailer` marks a commit in which somebody copied them by hand."""
 
     def __init__(self, message: str, trailer: str) -> None:
-        """Takes what cannot be done."""
+        """`message` names the pull request and the conflict."""
         super().__init__(message)
         self.trailer = trailer
 
 
 def copied_before(git: Repository, since: str, commit: str) -> dict[str, str]:
-    """The heads that were copied between two commits, by pull request: what is said last.
+    """The heads that were copied between two commits, by pull request; the newest trailer counts.
 
-    It counts whoever says it: people amend our commits and squash them, or copy by hand what cannot be merged.
+    Trailers in anybody's commits count: people amend and squash our commits, or copy conflicting changes by hand.
     """
     return {name: head for message in git.store.messages(since, commit) for name, head in _COPIED.findall(message)}
 
 
 def with_copy(git: Repository, commit: str, copy: Copy, before: str, contexts: Iterable[str]) -> str:
-    """With a commit of what a pull request changes, since the head `before` where that was copied ('': none).
+    """Adds a commit with the changes of a pull request since the head `before`, which was copied last ('': none).
 
     Raises CopyConflictError.
     """
     if copy.head == before:
-        # C4: whatever was done to the branch since, also by our own digests, it has been copied.
+        # C4: this head is copied already, even if later commits changed the same files.
         return commit
     target = git.branches.get(copy.target_branch, "")
     git.remote.fetch(copy.head, target, before)
     fork = git.merge_base(target, copy.head) if target else copy.head
     paths = dict.fromkeys(copy.paths)
     if before:
-        # What it changed then may be as it was, now.
+        # A file that the earlier head changed may be unchanged again.
         paths |= dict.fromkeys(_copied_paths(git, target, before, contexts))
     trailer = _trailer(copy.pull_request, copy.head)
     try:
         tree = git.store.picked(commit, before or fork, copy.head, paths)
     except MergeConflictError as conflict:
-        raise CopyConflictError(f"what {copy.pull_request} changes cannot be copied: {conflict}", trailer) from None
+        raise CopyConflictError(f"the changes of {copy.pull_request} cannot be copied: {conflict}", trailer) from None
     return _committed(git, commit, tree, f"Copy changes of {copy.pull_request}", trailer)
 
 
 def without_copy(
     git: Repository, commit: str, pull_request: str, head: str, target: str, base: str, contexts: Iterable[str]
 ) -> str:
-    """With a commit that takes out what was copied of a pull request at `head`, which was for the commit `target`.
+    """Adds a commit that reverts the copy of a pull request at `head`, which was based on the commit `target`.
 
-    What the target of the branch, the commit `base`, has as well stays. Raises CopyConflictError.
+    Changes that the target of the branch, the commit `base`, has too are kept. Raises CopyConflictError.
     """
     git.remote.fetch(head, target)
     # Empty diff against the merge base: nothing to copy.
@@ -70,7 +70,7 @@ def without_copy(
     try:
         tree = git.store.picked(commit, head, fork, paths)
     except MergeConflictError as conflict:
-        raise CopyConflictError(f"what {pull_request} changes cannot be taken out: {conflict}", trailer) from None
+        raise CopyConflictError(f"the changes of {pull_request} cannot be reverted: {conflict}", trailer) from None
     return _committed(git, commit, tree, f"Take out changes of {pull_request}", trailer)
 
 

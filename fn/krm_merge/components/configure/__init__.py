@@ -1,1 +1,1 @@
-"""What Konflux resources must say to obey the graph."""
+"""The values of Konflux resources that make Konflux follow the graph."""

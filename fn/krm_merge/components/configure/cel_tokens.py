@@ -23,7 +23,7 @@ class CelError(KrmMergeError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CelToken:
-    """A word of an expression: what it is, and where it begins and ends."""
+    """A token of an expression, with its kind and its position."""
 
     kind: str
     text: str
@@ -46,7 +46,7 @@ _TOKEN = re.compile(
 
 
 def tokens_of(text: str) -> list[CelToken]:
-    """The words of an expression. Raises CelError."""
+    """The tokens of an expression. Raises CelError."""
     found: list[CelToken] = []
     position = 0
     while position < len(text):
@@ -67,7 +67,7 @@ def check(text: str) -> list[CelToken]:
     """The tokens of an expression that conditions can be added to: its brackets match, and no operand is missing.
 
     Raises:
-        CelError: They do not.
+        CelError: A bracket or an operand is missing.
     """
     tokens = tokens_of(text)
     opened: list[CelToken] = []

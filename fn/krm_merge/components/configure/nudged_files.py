@@ -1,7 +1,7 @@
 """The files that digest updates edit, as expressions of Pipelines as Code can test for them.
 
-Their globs are those of `digest.files`: `*` is within a name, `**` any directories, and one that ends in a name without
-wildcards is of a directory, too.
+Their globs are those of `digest.files`: `*` matches within a name, `**` any directories, and a glob that ends in a name
+without wildcards matches a directory, too.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _PIECE = re.compile(
 
 
 DEFAULT_NUDGED: Final = (".*Dockerfile.*", ".*.yaml", ".*Containerfile.*")
-"""What build-service edits where `build-nudge-files` is not written, as regular expressions for whole paths."""
+"""The files that build-service edits without `build-nudge-files`, as regular expressions for whole paths."""
 
 
 def below(glob: str, directory: str) -> list[str]:
-    """Globs of what a glob is of in a directory, which is normalised; none where nothing there is of it."""
+    """Globs of the files in a normalised directory that a glob matches; empty if it matches none there."""
     names = [name for name in glob.split("/") if name not in ("", ".")]
     if glob.endswith("/"):
         names.append(_CONTENT)
@@ -42,7 +42,7 @@ def below(glob: str, directory: str) -> list[str]:
 
 
 def _inside(names: Sequence[str], directory: str) -> Iterator[tuple[str, ...]]:
-    """What is left of the names of a glob inside a directory that the first ones are of."""
+    """The remaining names of a glob inside a directory that its first names match."""
     if not names:
         return
     first, *rest = names
@@ -57,13 +57,13 @@ def _inside(names: Sequence[str], directory: str) -> Iterator[tuple[str, ...]]:
 
 
 def is_file(glob: str) -> bool:
-    """Whether a glob is the path of a file: without wildcards, and named as directories are not."""
+    """Whether a glob is the path of a file: without wildcards, and with a name that directories do not have."""
     name = glob.rpartition("/")[2]
     return not _WILDCARDS.search(glob) and any(fnmatchcase(name, usual) for usual in DEFAULT_FILES)
 
 
 def regular_expression(glob: str) -> str | None:
-    """A glob in the syntax of RE2; None where its characters in brackets are beyond us."""
+    """A glob in the syntax of RE2; None if its bracket expression is not supported."""
     names = glob.split("/")
     with_content = names[-1] == _CONTENT or not _WILDCARDS.search(names[-1])
     while names and names[-1] == _CONTENT:
@@ -77,20 +77,20 @@ def regular_expression(glob: str) -> str | None:
     end = "(?:/|$)" if with_content else "$"
     pattern = f"^{''.join(written).removesuffix('/')}{end}" if written else "^"
     try:
-        re.compile(pattern)  # of what is written here Python and RE2 refuse the same: ranges that run backwards
+        re.compile(pattern)  # Python and RE2 refuse the same: reversed ranges
     except re.error:
         return None
     return pattern
 
 
 def nudge_file_pattern(glob: str) -> str | None:
-    """A glob for `build-nudge-files`, whose entries end at commas; None where it cannot be written there."""
+    """A glob for `build-nudge-files`, whose entries end at commas; None if it cannot be expressed there."""
     pattern = f"^{_escaped(glob)}$" if is_file(glob) else regular_expression(glob)
     return pattern.replace(",", r"\x2c") if pattern is not None else None
 
 
 def default_patterns(directory: str) -> list[str]:
-    """What build-service edits in a directory, which is normalised, where nobody says which files."""
+    """The files that build-service edits in a normalised directory by default."""
     return [f"^{_escaped(directory)}/{pattern}" for pattern in DEFAULT_NUDGED]
 
 
@@ -113,5 +113,5 @@ def _piece(piece: re.Match[str]) -> str:
         return "[^/]"
     if characters := piece["class"]:
         return f"[^{characters}/]" if piece["not"] else f"[{characters}]"
-    # Nothing needs a backslash that would have to be doubled in a text of the expression, but what nobody writes.
+    # Avoids backslashes, which the string literals of expressions would double.
     return _LITERALS.get(character := piece["one"] or piece["text"], character)

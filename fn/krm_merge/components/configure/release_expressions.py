@@ -16,10 +16,10 @@ _OURS = re.compile(rf"(?:\((?P<theirs>.*?)\n?\) && \()?{_UPDATED}(?: \|\| {_UPDA
 
 
 def released(theirs: str, names: Iterable[str]) -> str:
-    """An expression that releases these Components, where another one, if there is any, says so too.
+    """An expression that releases these Components if the existing expression, if any, holds too.
 
     Raises:
-        CelError: The other one cannot be read.
+        CelError: The existing expression cannot be read.
     """
     ours = " || ".join(f"updatedComponentIs({json.dumps(name)})" for name in names)
     if not theirs:
@@ -29,7 +29,7 @@ def released(theirs: str, names: Iterable[str]) -> str:
 
 
 def theirs_of(text: str) -> str:
-    """What `released` made an expression from; all of an expression that it did not write."""
+    """The expression from which `released` made this one; the whole text if `released` did not write it."""
     match = _OURS.fullmatch(text)
     if match is None:
         return text

@@ -1,4 +1,4 @@
-"""What makes today's Konflux obey the graph, as values of its resources.
+"""The values of today's Konflux resources that make Konflux follow the graph.
 
 Source of the rules that Konflux knows: contexts of IntegrationTestScenarios, auto-release expressions of ReleasePlans,
 build-nudges-ref of Components, expressions of Pipelines as Code (facts as of 2026-08).
@@ -34,7 +34,7 @@ _OF_COMPONENT: Final = "component_"
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """The Components of an application, those that are tested and those that are only depended on."""
+    """The Components of an application, split into those that are tested and mere dependencies."""
 
     tested: tuple[str, ...]
     untested: tuple[str, ...]
@@ -51,18 +51,18 @@ def applications(graph: Graph, is_tested: Callable[[ComponentKey], bool]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """The contexts of a scenario, and those that it had in their place; None where it has its own."""
+    """The contexts of a scenario, and the contexts that they replaced; None if nothing was replaced."""
 
     names: list[str]
     replaced: list[str] | None
     untested: tuple[str, ...] = ()
-    """The Components that a scenario of some named and does not test any more."""
+    """The Components that a limited scenario named and no longer tests."""
 
 
 def scenario_contexts(existing: Sequence[str], replaced: Sequence[str] | None, application: Application) -> Contexts:
-    """The contexts of a scenario that tests no dependency (R14); what it tests besides stays.
+    """The contexts of a scenario that tests no dependency (R14); its other contexts are kept.
 
-    `replaced` is what an earlier run remembered. Without any dependency the scenario gets that back (R6).
+    `replaced` are the contexts that an earlier run replaced. Without any dependency they are restored (R6).
     """
     if replaced is not None and (not replaced or ALL_TESTS & set(replaced)):
         more = (name for name in existing if name in ALL_TESTS and name not in replaced)
@@ -86,7 +86,7 @@ def _of_all(existing: Sequence[str], replaced: list[str], application: Applicati
 
 
 def _of_some(existing: Sequence[str], replaced: Sequence[str], application: Application) -> Contexts:
-    """For a scenario that is limited: nothing is added, but what keeps it from testing everything."""
+    """For a limited scenario. Adds a context only where the scenario would test everything without it."""
     is_stand_in = list(existing) == [GROUP_TESTS] and replaced and GROUP_TESTS not in replaced
     now = [] if is_stand_in else list(existing)
     before = [*(name for name in replaced if name not in now and name != GROUP_TESTS), *now]
@@ -100,10 +100,10 @@ def _of_some(existing: Sequence[str], replaced: Sequence[str], application: Appl
 
 
 def release_expression(now: str, replaced: str | None, application: Application) -> tuple[str, str | None]:
-    """The expression of a ReleasePlan that releases no dependency (R16), and the one in whose place it is.
+    """The expression of a ReleasePlan that releases no dependency (R16), and the expression that it replaces.
 
-    That is '' where there was none, and None where nothing was replaced. `replaced` is what an earlier run remembered;
-    without any dependency the ReleasePlan gets its own back (R6). Raises CelError where that cannot be read.
+    The latter is '' if there was none, and None if nothing was replaced. `replaced` is the one that an earlier run
+    replaced; without any dependency it is restored (R6). Raises CelError if it cannot be read.
     """
     theirs = now if replaced in (None, now) else theirs_of(now)
     if not application.untested:
@@ -115,34 +115,34 @@ def release_expression(now: str, replaced: str | None, application: Application)
 def nudges_of(
     graph: Graph, key: ComponentKey, existing: Iterable[str], derived: Iterable[str]
 ) -> tuple[list[str], list[str]]:
-    """Whom builds of a Component nudge, in order, and who of them for no other reason than the graph.
+    """Which components the builds of a Component nudge, in order, and which of them only because of the graph.
 
-    What is declared here and is no edge, but may become one, stays (C9). `derived` is what the graph alone brought
-    before (R6).
+    A declared nudge that is not an edge yet is kept (C9). `derived` are the nudges that an earlier run added from the
+    graph alone (R6).
     """
     if key not in graph.components:
         return [], []
-    declared = set(existing) - set(derived) - graph.gone(key.namespace)
+    declared = set(existing) - set(derived) - graph.deleted_names(key.namespace)
     dependants = {dependant.name for dependant in graph.dependants(key)}
     return sorted(dependants | declared), sorted(dependants - declared)
 
 
 def repository_context(components: Sequence[Component]) -> tuple[str, str]:
-    """The directory that a Repository is about, and what to say where it has several Components (I7)."""
+    """The directory that a Repository covers, and a message if it has several Components (I7)."""
     contexts = sorted({normalised(component.context) for component in components})
     directory = common(contexts)
     if len(contexts) < 2:
         return directory, ""
     names = ", ".join(component.key.name for component in components)
-    return directory, f"{names} share it: its context is {directory}, their PipelineRuns tell them apart"
+    return directory, f"{names} share it: its context is {directory}, their PipelineRuns distinguish them"
 
 
 @dataclass(frozen=True, slots=True)
 class TriggerExpression:
-    """The expression of a PipelineRun, what is new in it, and what is wrong with it."""
+    """The expression of a PipelineRun, with its changes and problems."""
 
     text: str
-    said: list[str]
+    changes: list[str]
     problems: list[str]
 
 
@@ -151,12 +151,12 @@ def trigger_expression(
 ) -> TriggerExpression:
     """The expression of a PipelineRun in git, restricted to its Component's directory and safe from loops (R12, C11).
 
-    What somebody wrote is kept and not evaluated: a guard of ours is added to it. `files` are the globs of
+    The existing expression is kept and not evaluated: a guard is added to it. `files` are the globs of
     digest.files, `nudged` the regular expressions that a person wrote into build-nudge-files. Without either,
-    build-service has its own (C10).
+    build-service uses its defaults (C10).
     """
     restricted = _restricted(text.strip(), component)
-    said = [f"only changes in {normalised(component.context)} start it"] if restricted != text.strip() else []
+    changes = [f"only changes in {normalised(component.context)} start it"] if restricted != text.strip() else []
     inside = [
         one
         for one in map(graph.components.__getitem__, graph.dependants(component.key))
@@ -172,18 +172,18 @@ def trigger_expression(
         return TriggerExpression(text.strip(), [], [f"its expression cannot be read: {error}"])
     if guarded_text != restricted:
         names = ", ".join(guard.shown)
-        said.append(f"changes of nothing but {names} do not start it" if names else "its guard is taken out")
+        changes.append(f"changes of nothing but {names} do not start it" if names else "its guard is removed")
     problems = [
         f"updates of {key.name} may build {component.key.name} again; {remedy}"
         for key, remedy in guard.unguarded.items()
         if is_needed
     ]
-    return TriggerExpression(guarded_text, said, problems)
+    return TriggerExpression(guarded_text, changes, problems)
 
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """What a guard tests for: `files` by name, and `patterns`. `unguarded` are the dependants it cannot cover."""
+    """Files that a guard excludes: `files` by name, and `patterns`. `unguarded` are dependants that it cannot cover."""
 
     files: list[str]
     patterns: list[str]
@@ -192,7 +192,7 @@ class _Guard:
 
 
 def _guard_for(dependants: Sequence[Component], files: Collection[str], nudged: Sequence[str]) -> _Guard:
-    """What updates of dependants edit in the dependency's own repository."""
+    """The guard against the files that updates of dependants edit in the dependency's own repository."""
     names, patterns, shown, unguarded = list[str](), set[str](), set[str](), dict[ComponentKey, str]()
     for one in dependants:
         directory = normalised(one.context)
@@ -219,7 +219,7 @@ def _guard_for(dependants: Sequence[Component], files: Collection[str], nudged: 
 
 
 def nudge_files(component: Component, graph: Graph, files: Collection[str]) -> list[str]:
-    """What build-nudge-files has to say, so that build-service edits the files of digest.files and no others (C10)."""
+    """The value of build-nudge-files with which build-service edits the files of digest.files and no others (C10)."""
     globs = {
         glob
         for key in graph.dependants(component.key)
@@ -236,7 +236,7 @@ def _is_apart(component: Component, other: Component) -> bool:
 
 
 def _is_restricted(text: str, component: Component) -> bool:
-    """Whether it is the expression that Konflux, or we, write for the Component's directory; a guard does not count."""
+    """Whether Konflux or krm-merge wrote the expression for the Component's directory; a guard does not count."""
     try:
         plain = guarded(text, [])
     except CelError:
@@ -253,7 +253,7 @@ _PLAIN = re.compile(r'event == "(?P<event>push|pull_request)" && target_branch =
 
 
 def _restricted(text: str, component: Component) -> str:
-    """An expression that the build-service wrote for a Component without a directory, for the one that it has."""
+    """Restricts an expression that build-service wrote for the whole repository to the Component's directory."""
     context = normalised(component.context)
     events: tuple[TriggerEvent, ...] = ("push", "pull_request")
     for event in events:
@@ -265,6 +265,6 @@ def _restricted(text: str, component: Component) -> str:
     return text
 
 
-def without(names: Iterable[str], gone: Collection[str]) -> list[str]:
-    """The names that are left when Components are deleted (R5)."""
-    return [name for name in names if name not in gone]
+def without(names: Iterable[str], deleted: Collection[str]) -> list[str]:
+    """The names that remain when Components are deleted (R5)."""
+    return [name for name in names if name not in deleted]

@@ -20,10 +20,10 @@ def expression(
     dockerfile: str = "",
     dockerfile_in_context: bool = True,
 ) -> str:
-    """When to build a Component, as Konflux writes it.
+    """The expression by which Konflux builds a Component.
 
     Source: konflux-ci/build-service internal/controller/component_build_controller_pipeline.go,
-    generateCelExpressionForPipeline. Names are escaped here, so that they mean themselves.
+    generateCelExpressionForPipeline. Names are escaped, so that they match literally.
     """
     condition = f"event == {_literal(event)} && target_branch == {_literal(branch)}"
     if context in ("", "/", "./", "."):
@@ -38,9 +38,9 @@ def expression(
 
 
 def guarded(expression: str, files: Sequence[str], patterns: Sequence[str] = ()) -> str:
-    """The same expression, but false for events that change nothing but these files; a guard it has is exchanged.
+    """The same expression, but false for events that change only these files. An existing guard is replaced.
 
-    `patterns` are regular expressions of RE2 for more of the files. Without any of both it has no guard. Events that
+    `patterns` are regular expressions of RE2 for more of the files. Without both it has no guard. Events that
     change no file at all are left alone: an empty commit asks for a build.
 
     Raises:
@@ -99,13 +99,13 @@ def _unguarded(text: str) -> str:
         if found == 0:
             text = text[: conjuncts[0].start] + text[conjuncts[1].start :]
         else:
-            # Line ends stay, for a comment may be before them.
+            # Keep line ends: a comment may precede them.
             text = text[: conjuncts[found].operator].rstrip(" \t") + text[conjuncts[found].end :]
 
 
 @dataclass(frozen=True, slots=True)
 class _Conjunct:
-    """Where an operand of the outermost && is, and the operator before it."""
+    """The position of an operand of the outermost &&, and of the operator before it."""
 
     operator: int
     start: int
@@ -113,7 +113,7 @@ class _Conjunct:
 
 
 def _conjuncts(tokens: Sequence[CelToken]) -> list[_Conjunct] | None:
-    """The operands of the outermost &&, or the only one; None where something outside binds weaker."""
+    """The operands of the outermost &&, or the only one; None if an operator outside of them binds weaker."""
     found: list[_Conjunct] = []
     depth, operator, start, end = 0, 0, tokens[0].start, 0
     for token in tokens:

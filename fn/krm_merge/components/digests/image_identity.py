@@ -1,4 +1,4 @@
-"""What is known of a component's image, and whose a reference is where several components have images of one name."""
+"""Known digests and tags of images, which attribute a reference when several components have images of one name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ImageIdentity:
     other_tags: frozenset[str] = frozenset()
 
     def matches(self, reference: ImageReference) -> bool | None:
-        """Whether a reference is to the component's image; None where nothing tells, or tag and digest disagree."""
+        """Whether a reference is to the component's image; None if tag and digest are unknown, or disagree."""
         if not self.other_digests and not self.other_tags:
             return True
         signs = {
@@ -29,5 +29,5 @@ class ImageIdentity:
 
 
 def _sign(text: str, own: Collection[str], others: Collection[str]) -> bool | None:
-    """Whether a text is known on one side; None where it is on neither or on both."""
+    """Whether only `own` has the text (True) or only `others` (False); None if neither or both have it."""
     return None if (text in own) == (text in others) else text in own

@@ -1,6 +1,6 @@
 """Finds the references to an image that carry a digest, in any text and in the fields of YAML that hold one in pieces.
 
-In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may stand in a field of its
+In a text the reference is matched whole, as one word. In YAML, JSON included, the digest may have a field of its
 own: `images` of a kustomization, and `registry`, `repository`, `tag`, `digest` and `sha` of Helm values. Elsewhere it
 may have a variable of its own.
 """
@@ -43,9 +43,9 @@ _HEX = rf"[0-9a-f]{{{HEX_LENGTH}}}(?![0-9A-Za-z_])"
 _TAG = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
 
 _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
-"""What in front of a name makes it a part of another: of a longer name, or behind a variable that is a registry."""
+"""Characters before a name that make it a part of another: a longer name, or a registry in a variable."""
 _BEHIND_DEFAULT = rb"(?<=:-)"
-"""`${IMAGE:-name@digest}`, of shells and of Dockerfiles: no name goes on with these characters."""
+"""`${IMAGE:-name@digest}`, of shells and of Dockerfiles: a name does not continue with these characters."""
 
 _ANY_HEX = re.compile(_HEX.encode())
 _ASSIGNMENT = re.compile(
@@ -55,13 +55,13 @@ _ASSIGNMENT = re.compile(
 )
 _VARIABLE_DIGEST = re.compile(rf"(?:{_ALGORITHM})?{_HEX}".encode())
 _IMAGE_WORDS = frozenset((b"IMAGE", b"IMG", b"REPOSITORY", b"REPO", b"NAME", b"DIGEST", b"SHA", b"SHA256"))
-"""The words by which the names of variables say what of an image they hold."""
+"""Words in names of variables for the part of an image that they hold."""
 
 _DETACHED = re.compile(rf"(?:(?P<tag>{_TAG})@)?{_ALGORITHM}(?P<hex>{_HEX})")
 _DETACHED_HEX = re.compile(rf"(?P<tag>)(?:{_ALGORITHM})?(?P<hex>{_HEX})")
 _DETACHED_BY_KEY = {"digest": _DETACHED, "tag": _DETACHED, "sha": _DETACHED_HEX}
 _HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{_TAG}@)?(?:{_ALGORITHM})?{_HEX}".encode())
-"""Whether it is worth the while to read a file as YAML."""
+"""Whether a file may hold a digest in a YAML field; a cheap test before it is parsed."""
 
 
 def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]:
@@ -81,7 +81,7 @@ def references(data: bytes, repositories: Sequence[str]) -> list[ImageReference]
 
 
 def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
-    """The references that stand as one word."""
+    """The references that are one word of the text."""
     any_name = b"|".join(re.escape(name.encode()) for name in names)
     pattern = re.compile(
         rb"(?:(?<![%b])|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
@@ -100,7 +100,7 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
 
 
 def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
-    """The digests that stand in a field of their own; none where the file is not YAML."""
+    """The digests that have a field of their own; empty if the file is not YAML."""
     if not _HAS_DETACHED.search(data):
         return
     try:
@@ -125,7 +125,7 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
 
 
 def _mappings(node: nodes.Node, place: str) -> Iterator[tuple[nodes.Mapping, str]]:
-    """All mappings as they stand in the text; `place` is the key that they stand under, `key[]` in a list."""
+    """All mappings in the order of the text; `place` is the key that holds them, `key[]` in a list."""
     if isinstance(node, nodes.Mapping):
         yield node, place
         for entry in node.entries:
@@ -136,7 +136,7 @@ def _mappings(node: nodes.Node, place: str) -> Iterator[tuple[nodes.Mapping, str
 
 
 def _image_of(mapping: nodes.Mapping, place: str) -> str:
-    """The name of the image that the fields of a mapping tell, '' for none."""
+    """The name of the image in the fields of a mapping, '' for none."""
     if repository := _text(mapping, "repository"):
         registry = _text(mapping, "registry").rstrip("/")
         return f"{registry}/{repository}" if registry else repository
@@ -152,7 +152,7 @@ def _text(mapping: nodes.Mapping, key: str) -> str:
 def _digests_of(mapping: nodes.Mapping) -> Iterator[tuple[int, str, str]]:
     """Where the hex characters of a mapping's own digests begin, counted in characters, with tag and digest.
 
-    An alias and what it stands for are left out: the same text may belong to another image.
+    Aliases and anchored nodes are left out: the same text may belong to another image.
     """
     for entry in mapping.entries:
         value = entry.value
@@ -171,7 +171,7 @@ def _digests_of(mapping: nodes.Mapping) -> Iterator[tuple[int, str, str]]:
 def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:
     """The digests that have a variable of their own beside that of the image: `APP_IMAGE=name`, `APP_DIGEST=sha256:…`.
 
-    Two variables belong together where their names differ only in what they say of the image, and no third one does.
+    Two variables belong together if their names differ only in such words, and no third name does.
     """
     assigned = list(_ASSIGNMENT.finditer(data))
     digests = [one for one in assigned if _VARIABLE_DIGEST.fullmatch(one["value"])]
@@ -193,7 +193,7 @@ def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> 
 
 
 def _stem(name: bytes) -> tuple[bytes, ...]:
-    """The words of a variable's name without those that say what of an image it holds."""
+    """The words of a variable's name without those for the part of an image."""
     words = name.upper().split(b"_")
     return tuple(word for word in words if word not in _IMAGE_WORDS)
 

@@ -47,17 +47,17 @@ DEFAULT_FILES = (
     "*.sh",
     "*.env",
 )
-"""The names of files that are looked at, in any directory of the context."""
+"""The names of files that are searched, in any directory of the context."""
 
 FOREIGN = frozenset({".git", "vendor", "node_modules"})
-"""Directories whose content somebody else writes."""
+"""Directories with content of third parties."""
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacementPolicy:
-    """What may be replaced.
+    """Which digests may be replaced.
 
     `match`: only digests that are known to be of the component, or any. `multiple`: whether a file with several digests
     of one repository is refused, or has those replaced that are known, whatever `match` says.
@@ -79,7 +79,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What was left alone, or is worth telling. `line` counts from 1, 0 where it is about the whole file."""
+    """A digest that was kept, or a warning. `line` counts from 1; 0 is the whole file."""
 
     rule: str
     severity: Severity
@@ -89,7 +89,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class EditedFile:
-    """What came of a file: `data` is as it was where an error is among the problems."""
+    """The result for a file. `data` is unchanged if `problems` has an error."""
 
     data: bytes
     replaced: tuple[Replacement, ...] = ()
@@ -104,37 +104,37 @@ def replace_digests(
     policy: ReplacementPolicy = ReplacementPolicy(),
     path: str = "",
 ) -> EditedFile:
-    """Gives all references to an image the digest `new`.
+    """Replaces the digests of all references to an image by `new`.
 
     `repositories` are the names of the image, without tag and digest. `known` has the digests that are known to be of
-    it: the promoted one, those of earlier builds and plans; where other components have an image of that name, it tells
-    whose a reference is. `path` is how messages name the file.
+    it: the promoted one, those of earlier builds and plans; where other components have an image of that name, it
+    decides whose a reference is. `path` is how messages name the file.
     """
     file = path or "the file"
     if not is_digest(new):
         return EditedFile(
-            data, problems=(Problem(RULE, "error", f"{new!r} is no sha256 digest; {file} is left as it is", 0),)
+            data, problems=(Problem(RULE, "error", f"{new!r} is not a sha256 digest; {file} is left as it is", 0),)
         )
     found = references(data, repositories)
     ours = [one for one in found if known.matches(one)]
-    going: list[ImageReference] = []
+    replaced: list[ImageReference] = []
     problems = list(_unclear(found, known, file))
     if not found:
         message = f"nothing to update in {file}: no reference with a digest to {' or '.join(repositories)}"
         problems.append(Problem(RULE, "info", message, 0))
     for repository, group in groupby(sorted(ours, key=lambda one: one.repository), key=lambda one: one.repository):
-        chosen, told = _choose(repository, list(group), known.digests, new, policy, file)
-        going += chosen
-        problems += told
+        chosen, unchosen = _choose(repository, list(group), known.digests, new, policy, file)
+        replaced += chosen
+        problems += unchosen
     if errors := [problem for problem in problems if problem.severity == "error"]:
         return EditedFile(data, problems=tuple(errors))
-    edited = _with_digest(data, going, new)
-    if flaw := _flaw(data, edited, references(edited, repositories), found, going, new):
+    edited = _with_digest(data, replaced, new)
+    if flaw := _flaw(data, edited, references(edited, repositories), found, replaced, new):
         return EditedFile(data, problems=(Problem(RULE, "error", f"{flaw}; {file} is left as it is", 0),))
-    problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in going)} - {new}, file)
+    problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in replaced)} - {new}, file)
     return EditedFile(
         edited,
-        tuple(Replacement(one.line, one.repository, one.digest, new) for one in sorted(going, key=_place)),
+        tuple(Replacement(one.line, one.repository, one.digest, new) for one in sorted(replaced, key=_place)),
         tuple(problems),
     )
 
@@ -144,7 +144,7 @@ def _place(reference: ImageReference) -> int:
 
 
 def _unclear(found: Sequence[ImageReference], known: ImageIdentity, file: str) -> Iterator[Problem]:
-    """The references of which it cannot be told whose they are: of each digest the first."""
+    """A warning for each digest whose references cannot be attributed to one component."""
     unclear = dict[str, ImageReference]()
     for one in found:
         if known.matches(one) is None:
@@ -165,7 +165,7 @@ def _choose(
     policy: ReplacementPolicy,
     file: str,
 ) -> tuple[list[ImageReference], list[Problem]]:
-    """Which of the references to one repository are replaced, and what there is to tell."""
+    """The references to one repository that are replaced, and the problems of the others."""
     digests = {one.digest for one in found}
     old = [one for one in found if one.digest != new]
     if not old:
@@ -180,7 +180,7 @@ def _choose(
     ):
         message = (
             f"{file} holds {len(digests)} digests of {repository}, as a catalog of versions does, and which to replace "
-            f"cannot be told; it is left as it is. Exclude it, or set digest.multiDigestFile to replace known digests"
+            f"is unknown; it is left as it is. Exclude it, or set digest.multiDigestFile to replace known digests"
         )
         return [], [Problem(RULE, "error", message, found[0].line)]
     unknown = dict[str, ImageReference]()
@@ -193,9 +193,9 @@ def _choose(
     ]
 
 
-def _with_digest(data: bytes, going: Sequence[ImageReference], new: str) -> bytes:
+def _with_digest(data: bytes, replaced: Sequence[ImageReference], new: str) -> bytes:
     edited = bytearray(data)
-    for one in going:
+    for one in replaced:
         edited[one.hex_start : one.hex_start + HEX_LENGTH] = new[-HEX_LENGTH:].encode()
     return bytes(edited)
 
@@ -205,11 +205,11 @@ def _flaw(
     after: bytes,
     found_after: Sequence[ImageReference],
     found_before: Sequence[ImageReference],
-    going: Collection[ImageReference],
+    replaced: Collection[ImageReference],
     new: str,
 ) -> str:
-    """What is wrong with an edit, '' if nothing: all is as it was but for the digests that were to change."""
-    changed = set(going)
+    """Why an edit is wrong, '' if it changed only the digests that it had to change."""
+    changed = set(replaced)
     if list(found_after) != [replace(one, digest=new) if one in changed else one for one in found_before]:
         return "after the edit the references are not those expected"
     if _without_digests(before, found_before) != _without_digests(after, found_before):
@@ -228,7 +228,7 @@ def _without_digests(data: bytes, found: Sequence[ImageReference]) -> list[bytes
 
 
 def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[str], file: str) -> list[Problem]:
-    """Digests that should be gone, but stand where no reference to the image was found."""
+    """Warnings for replaced digests that the file also holds outside of references to the image."""
     starts = {one.hex_start for one in found}
     first: dict[str, int] = {}
     for match in re.finditer(rb"(?<=sha256:)[0-9a-f]{64}", data):
@@ -247,19 +247,19 @@ def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[s
 
 
 def is_candidate(path: str, data: bytes) -> bool:
-    """Whether a file is text that people of the repository write: not too large, not kept elsewhere, not binary."""
+    """Whether people of the repository write the file as text: not too large, not of third parties, not binary."""
     if _is_foreign(PurePosixPath(path)):
         return False
     return len(data) <= MAX_SIZE and not data.startswith(_LFS_POINTER) and b"\0" not in data
 
 
 def selected(path: str, context: str, files: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Whether a file is one to look for digests in.
+    """Whether a file is searched for digests.
 
     `path` is relative to the root of the repository, `context` the directory of the component there. `files` are
-    globs that replace the default, the usual names inside the context; `exclude` are globs of what is left out. Both
-    are of whole paths from the root: `*` is within a name, `**` any directories. One that ends in a name without
-    wildcards, or in `/`, is of a directory too, with all that is in it.
+    globs that replace the default, the usual names inside the context; `exclude` are globs of skipped files. Both
+    match whole paths from the root: `*` matches within a name, `**` any directories. A glob that ends in a name
+    without wildcards, or in `/`, matches a directory too, with all files in it.
     """
     file = PurePosixPath(path)
     if _is_foreign(file) or any(_matches(file, glob) for glob in exclude):

@@ -1,4 +1,4 @@
-"""What is drawn of a graph of Components, in whatever form (C6)."""
+"""The contents of a drawing of Components, independent of its format (C6)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from krm_merge.components.konflux.model import ComponentKey
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What is drawn. The order of nothing in it matters, and what is said of unknown Components is left out.
+    """The contents of a drawing. No order in it matters, and entries of unknown Components are ignored.
 
     `waiting` has short labels of the pull requests that wait for a Component or are planned in it, `groups` the
     Components that each group of pull requests is about. Edges never leave an Application (R4).
@@ -24,7 +24,7 @@ class Drawing:
     groups: Mapping[str, Sequence[ComponentKey]] = field(default_factory=dict)
 
     def role(self, key: ComponentKey) -> str:
-        """What a Component is to others and whether its builds are tested, in words."""
+        """The role of a Component and whether its builds are tested, in words."""
         tested = "tested and released" if self.graph.is_tested(key) else "not tested"
         return f"{self.graph.role(key)}, {tested}"
 
@@ -49,7 +49,7 @@ class Cluster:
 
     @property
     def title(self) -> str:
-        """As it is headed."""
+        """Its heading."""
         name = f"Application {self.application}" if self.application else "no Application"
         return f"{name} in namespace {self.namespace}" if self.namespace else name
 
@@ -72,7 +72,7 @@ def clusters(graph: Graph) -> list[Cluster]:
 
 
 def printable(text: str) -> str:
-    """A text without characters that no document may hold or that would break its lines."""
+    """A text without line breaks and characters that documents must not hold."""
     return "".join("\N{REPLACEMENT CHARACTER}" if _unfit(char) else char for char in text)
 
 
@@ -81,7 +81,7 @@ def _unfit(char: str) -> bool:
 
 
 def focused(drawing: Drawing, name: str, depth: int) -> Drawing:
-    """What Components of a name reach within so many edges, against the edges and along them; 0 is without a limit.
+    """The Components within `depth` edges of those with a name, in both directions; 0 is without a limit.
 
     Raises:
         LookupError: No Component has the name.

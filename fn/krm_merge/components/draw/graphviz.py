@@ -8,17 +8,17 @@ from krm_merge.errors import KrmMergeError
 
 
 class GraphvizError(KrmMergeError):
-    """There is no Graphviz, or it refuses; says what to do about it."""
+    """Graphviz is missing or fails; the message names the remedy."""
 
 
 def svg(dot_text: str) -> str:
-    """What `dot` draws. Raises GraphvizError."""
+    """The SVG that `dot` draws. Raises GraphvizError."""
     try:
         done = subprocess.run(["dot", "-Tsvg"], input=dot_text.encode(), capture_output=True)
     except FileNotFoundError:
         remedy = "install Graphviz, or take --format html, which needs no program"
         raise GraphvizError(f"SVG is drawn by Graphviz, and its program dot is not on PATH; {remedy}") from None
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise GraphvizError(f"dot cannot draw it: {said[0] if said else f'exit code {done.returncode}'}")
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise GraphvizError(f"dot cannot draw it: {lines[0] if lines else f'exit code {done.returncode}'}")
     return done.stdout.decode()

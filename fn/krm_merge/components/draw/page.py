@@ -23,7 +23,7 @@ def page(drawing: Drawing) -> str:
     pieces = {
         "/*CSS*/": _read("assets/page.css"),
         "<!--SUMMARY-->": _summary(drawing),
-        # Nothing in it may end the element that it is in.
+        # The data must not close its script element.
         "/*DATA*/": data.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"),
         "/*CYTOSCAPE*/": _read("vendor/cytoscape.min.js"),
         "/*DAGRE*/": _read("vendor/dagre.min.js"),
@@ -86,7 +86,7 @@ def _data(drawing: Drawing) -> dict[str, Any]:
 
 
 def _ranks(graph: Graph) -> dict[ComponentKey, int]:
-    """How many Components each one builds on, one behind the other; those behind a circle are left out."""
+    """Length of the longest chain of dependencies of each Component; those that depend on a circle are left out."""
     ranks: dict[ComponentKey, int] = {}
     missing = {key: len(graph.dependencies(key)) for key in graph.components}
     level, rank = [key for key, count in missing.items() if not count], 0

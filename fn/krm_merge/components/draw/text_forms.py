@@ -1,4 +1,4 @@
-"""A drawing as text that others draw: Mermaid and DOT (C6)."""
+"""A drawing as text for other programs: Mermaid and DOT (C6)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from krm_merge.components.konflux.model import ComponentKey
 
 MERMAID_EDGES = 500
 MERMAID_CHARACTERS = 50_000
-"""Mermaid refuses more unless its configuration says otherwise (maxEdges, maxTextSize)."""
+"""Mermaid's default limits (maxEdges, maxTextSize)."""
 
 
 def beyond_mermaid(drawing: Drawing, text: str) -> str:
-    """Why Mermaid will not draw a text, '' where it will."""
+    """Why Mermaid refuses to draw a text, '' if it draws it."""
     if len(drawing.graph.edges) > MERMAID_EDGES:
         return f"{len(drawing.graph.edges)} edges are more than the {MERMAID_EDGES} that Mermaid draws"
     if len(text) > MERMAID_CHARACTERS:
@@ -35,7 +35,7 @@ _COLOURS: Mapping[Role, tuple[str, str]] = {
     "dependant": ("#dcfce7", "#15803d"),
     "independent": ("#f3f4f6", "#4b5563"),
 }
-"""Of each role what boxes are filled with and what they are drawn with."""
+"""Fill and line colour of boxes, by role."""
 _LEGEND = (
     "an arrow leads from a dependency to its dependant",
     "both: dependency and dependant",
@@ -76,7 +76,7 @@ def mermaid(drawing: Drawing) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """A text for a quoted label: what Mermaid, Markdown or HTML could take for markup stands as its number."""
+    """A text for a quoted label: markup of Mermaid, Markdown and HTML is escaped as character numbers."""
     return re.sub(r"[^A-Za-z0-9 ,./:()\u0080-\U0010ffff-]", lambda char: f"#{ord(char[0])};", printable(text))
 
 
@@ -115,13 +115,13 @@ def dot(drawing: Drawing) -> str:
 
 
 def _dot_text(lines: Iterable[str]) -> str:
-    """Lines as a quoted string; Graphviz would read entities in it."""
+    """Lines as a quoted string, with `&` escaped: Graphviz decodes entities."""
     escaped = (re.sub(r'[\\"]', r"\\\g<0>", printable(line)).replace("&", "&amp;") for line in lines)
     return '"' + r"\n".join(escaped) + '"'
 
 
 def _identifiers(keys: Iterable[ComponentKey]) -> dict[ComponentKey, str]:
-    """What Components are called inside a text: like their names, of letters, digits and `_` alone, all different."""
+    """Unique identifiers of Components, made from their names: letters, digits and `_` only."""
     found: dict[ComponentKey, str] = {}
     taken: set[str] = set()
     for key in sorted(keys):
@@ -149,6 +149,6 @@ _ROW = 4
 
 
 def _rows(keys: Sequence[ComponentKey]) -> Iterator[Sequence[ComponentKey]]:
-    """Rows of what nothing links: invisible links then set them side by side. A row of one needs none."""
+    """Rows of Components without edges, which invisible links set side by side. A row of one needs no link."""
     rows = (keys[start : start + _ROW] for start in range(0, len(keys), _ROW))
     return (row for row in rows if len(row) > 1)

@@ -1,1 +1,1 @@
-"""The dependency graph of components: groups, circles, what is incomplete."""
+"""The dependency graph of components: groups, circles, incomplete components."""

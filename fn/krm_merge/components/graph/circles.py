@@ -8,7 +8,7 @@ from krm_merge.components.konflux.model import ComponentKey
 
 
 def circles(above: Mapping[ComponentKey, Sequence[ComponentKey]]) -> Iterator[list[ComponentKey]]:
-    """A circle for each edge that closes one in a walk in depth, each from its least Component (R3).
+    """A circle for each back edge of a depth-first walk, starting at its least Component (R3).
 
     `above` are the Components that each one depends on. Without these edges the graph has no circle.
     """

@@ -1,4 +1,4 @@
-"""The graph of Components: who depends on whom, and what is wrong with that (rules R1 to R6, C1, C9)."""
+"""The graph of Components: their dependencies and the findings about them (rules R1 to R6, C1, C9)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from krm_merge.components.konflux.model import Component, ComponentKey, Nudge
 from krm_merge.krm.result import Severity
 
 Role: TypeAlias = Literal["dependency", "dependant", "both", "independent"]
-"""What a Component is to others: they depend on it, it depends on them, both, or neither (R2)."""
+"""Role of a Component: others depend on it, it depends on others, both, or neither (R2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth telling. `component` is where it is declared, `field` in which field."""
+    """A message about the graph. `component` is the Component that declares the cause, `field` the field there."""
 
     severity: Severity
     rule: str
@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """A dependant, which declares it, and what it depends on (I1, I2)."""
+    """A dependant, which declares the edge, and its dependency (I1, I2)."""
 
     dependant: ComponentKey
     dependency: ComponentKey
@@ -39,8 +39,8 @@ class Edge:
 class Graph:
     """Components and the valid edges among them.
 
-    `deleted` are those that are no more; `removed` are names of such in any namespace, also of those that nothing else
-    tells of.
+    `deleted` are the deleted Components; `removed` are names of deleted Components in any namespace, including those
+    that are not observed.
     """
 
     components: Mapping[ComponentKey, Component]
@@ -48,7 +48,7 @@ class Graph:
     deleted: Mapping[ComponentKey, Component] = field(default_factory=dict)
     removed: frozenset[str] = frozenset()
     validated: frozenset[Edge] = frozenset()
-    """The edges along which a digest goes only when tests of its build have passed (C10)."""
+    """The edges that pass a digest on only after the tests of its build (C10)."""
 
     @cached_property
     def _below(self) -> dict[ComponentKey, list[ComponentKey]]:
@@ -65,19 +65,19 @@ class Graph:
         return above
 
     def dependants(self, key: ComponentKey) -> Sequence[ComponentKey]:
-        """Who depends on a Component, in order."""
+        """The Components that depend on a Component, in order."""
         return self._below.get(key, ())
 
     def dependencies(self, key: ComponentKey) -> Sequence[ComponentKey]:
-        """What a Component depends on, in order."""
+        """The Components that a Component depends on, in order."""
         return self._above.get(key, ())
 
-    def gone(self, namespace: str) -> set[str]:
+    def deleted_names(self, namespace: str) -> set[str]:
         """The names of the deleted Components of a namespace (R5, C9)."""
         return {key.name for key in self.deleted if key.namespace == namespace} | self.removed
 
     def role(self, key: ComponentKey) -> Role:
-        """What a Component is to others."""
+        """The role of a Component."""
         if key in self._below:
             return "both" if key in self._above else "dependency"
         return "dependant" if key in self._above else "independent"
@@ -87,7 +87,7 @@ class Graph:
         return key not in self._below
 
     def is_validated(self, key: ComponentKey) -> bool:
-        """Whether builds of a Component are tested, be it because somebody waits for that: then it is not released."""
+        """Whether builds of a Component are tested, for a release or because a validated edge waits for the tests."""
         return self.is_tested(key) or key in self._validated_dependencies
 
     @cached_property
@@ -96,12 +96,12 @@ class Graph:
 
     @cached_property
     def circles(self) -> list[list[ComponentKey]]:
-        """Components that depend on each other in a circle, each before what it depends on; none where all is well."""
+        """Circles of Components, each Component before its dependency; empty if there is no circle."""
         return sorted(circles(self._above))
 
     @cached_property
     def order(self) -> list[ComponentKey]:
-        """All Components, each behind what it depends on."""
+        """All Components, each after its dependencies."""
         sorter = TopologicalSorter({key: self.dependencies(key) for key in sorted(self.components)})
         sorter.prepare()
         found: list[ComponentKey] = []
@@ -115,9 +115,9 @@ class Graph:
 def build_graph(
     components: Iterable[Component], nudges: Iterable[Nudge] = (), removed: Iterable[str] = ()
 ) -> tuple[Graph, list[Finding]]:
-    """The graph of the valid edges, and what is wrong with the others; with errors nothing may be written.
+    """The graph of the valid edges, and findings about the others. With errors, nothing may be written.
 
-    `removed` names Components that are deleted, besides those that say so themselves (C9).
+    `removed` names deleted Components, besides those with a deletion timestamp (C9).
     """
     nudges = list(nudges)
     all_of, names = {component.key: component for component in components}, frozenset(removed)
@@ -128,7 +128,7 @@ def build_graph(
     edges: set[Edge] = set()
     for declarer, edge, name in _declared(living, nudges):
         if edge is None:
-            findings.append(_unresolved(declarer, name, all_of, without_edges.gone(declarer.namespace)))
+            findings.append(_unresolved(declarer, name, all_of, without_edges.deleted_names(declarer.namespace)))
             continue
         problem = _flaw(edge, living)
         if problem is not None:
@@ -146,7 +146,7 @@ def build_graph(
 
 
 Declared: TypeAlias = tuple[ComponentKey, Edge | None, str]
-"""Who declares it, the edge, and the name as written where there is no such Component."""
+"""The declaring Component, the edge, and the name as written if no such Component exists."""
 
 
 def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
@@ -167,7 +167,7 @@ def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge])
 def _unresolved(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Component], gone: set[str]) -> Finding:
     elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
     if name in gone:
-        message = f"{declarer} names {name}, which is deleted; the edge is gone"
+        message = f"{declarer} names {name}, which is deleted; the edge is removed"
         return Finding("info", "R5", message, declarer)
     if elsewhere:
         message = f"{declarer} names {name}, which is in namespace {elsewhere[0].namespace}; the edge is ignored"
@@ -191,6 +191,6 @@ def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Finding | Non
 
 
 def _circle(circle: Sequence[ComponentKey]) -> Finding:
-    """What is wrong with a circle, with its whole path (R3)."""
+    """The finding about a circle, with its whole path (R3)."""
     text = " -> ".join(map(str, [*circle, circle[0]]))
     return Finding("error", "R3", f"these depend on each other in a circle: {text}", circle[0])

@@ -1,4 +1,4 @@
-"""Groups of pull requests: what their source branches say (rules R7 to R11, C2)."""
+"""Groups of pull requests, named by their source branches (rules R7 to R11, C2)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LONGEST_NAME = 253
 class BranchNames:
     """How branches name their group.
 
-    `separators` stand between the group and the rest. Branches that begin with one of `ignored_prefixes`, as those of
-    other programs do, are a group each (I6). `dependants` are the names after `@` in the branches that we write.
+    `separators` end the name of the group. Branches that begin with one of `ignored_prefixes`, such as those of
+    other programs, are a group each (I6). `dependants` are the names after `@` in the branches that we write.
     """
 
     separators: tuple[str, ...] = ("/",)
@@ -29,7 +29,7 @@ class BranchNames:
         # A fork's branch comes with its owner; git allows no colon in a name.
         owner, colon, plain = branch.partition(":")
         if colon:
-            # As Konflux has it: the main branches of forks are not one group.
+            # As in Konflux, the main branches of forks are not one group.
             branch = f"{plain}-{owner}" if plain in ("main", "master") else plain
         first = branch.partition("/")[0]
         if first in self.ignored_prefixes and first != branch:
@@ -39,21 +39,21 @@ class BranchNames:
             head, sign, _ = branch.partition(separator)
             if sign and head:
                 branch = head
-        # C2: `@` may be part of a name; it separates what we wrote.
+        # C2: `@` may be part of a name; it is a separator only in the branches that we write.
         while (parts := branch.rpartition("@"))[0] and parts[2] in self.dependants:
             branch = parts[0]
         return branch
 
 
 def branch_names(group: str, suffix: str) -> tuple[str, str]:
-    """The branches that carry a group's digests to a dependant: the one that is preferred, and the other."""
+    """The two branch names for a group's digests to a dependant: the preferred name, and the fallback."""
     return f"{group}/{suffix}", f"{group}@{suffix}"
 
 
 def branch_for(group: str, suffix: str, taken: Collection[str], separators: Collection[str] = ("/",)) -> str:
     """The branch to write, with the group as its prefix (I8): git cannot hold `x/y` beside `x` (I5).
 
-    `taken` are the branches of the repository. Where `/` does not separate, it is not written: the group could not be
+    `taken` are the branches of the repository. If `/` is not a separator, it is not written: the group could not be
     read from the branch again.
     """
     preferred, other = branch_names(group, suffix)
@@ -73,9 +73,9 @@ def group_label(group: str) -> str:
 
 
 def resource_name(*parts: str) -> str:
-    """A name for a resource made of others, so that different ones stay apart.
+    """A unique name for a resource, made of several parts.
 
-    Dots stand between the parts, and only the last one may have some; what is no name gets a hash.
+    Dots separate the parts, and only the last part may contain dots; a part that is not a valid name gets a hash.
     """
     filled = [part for part in parts if part]
     text = ".".join(filled)

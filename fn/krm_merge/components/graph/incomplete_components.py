@@ -1,4 +1,4 @@
-"""What Components do not say, but pull requests between them need."""
+"""Finds fields that Components lack and that pull requests between them need."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def incomplete_components(graph: Graph, history: History) -> Iterator[Finding]:
     """
     for key in graph.order:
         if not graph.components[key].repository and graph.role(key) != "independent":
-            message = f"{key} names no repository, so no pull request goes there or comes from there; set {_REPOSITORY}"
+            message = f"{key} names no repository, so it gets and triggers no pull requests; set {_REPOSITORY}"
             yield Finding("warning", "R21", message, key, _REPOSITORY)
         if graph.dependants(key) and not history.image_names(key):
-            message = f"{key} names no image, and no build does, so it brings nothing; set {_IMAGE}"
+            message = f"{key} names no image, and no build does, so its dependants get no digests; set {_IMAGE}"
             yield Finding("warning", "C5", message, key, _IMAGE)

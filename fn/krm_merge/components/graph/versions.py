@@ -1,4 +1,4 @@
-"""The versions of Components: each is planned for as a Component of its own (C10)."""
+"""The versions of Components: each is planned like a separate Component (C10)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from krm_merge.components.konflux.model import Build, Component, ComponentKey, C
 
 @dataclass(frozen=True, slots=True)
 class VersionedGraph:
-    """A graph in which each version is a Component; `of` says which one it is a version of."""
+    """A graph in which each version is a Component; `of` maps a version to its Component."""
 
     graph: Graph
     of: Mapping[ComponentKey, ComponentKey]
     findings: tuple[Finding, ...] = ()
 
     def builds(self, history: History) -> list[Build]:
-        """All builds, those of a further version as of its Component."""
+        """All builds; those of a further version are attributed to the Component of that version."""
         by_branch = {(self.of[key], self.graph.components[key].branch): key for key in self.of}
         found = ((build, by_branch.get((build.component, history.branch_of(build)))) for build in history.builds)
         return [build if key is None else replace(build, component=key) for build, key in found]
@@ -37,7 +37,7 @@ def with_versions(graph: Graph) -> VersionedGraph:
         for version in component.versions[1:]:
             its_key = ComponentKey(key.namespace, f"{key.name}-{version.name}")
             if its_key in components:
-                message = f"{key}: its version {version.name} is not planned for: there is a Component {its_key}"
+                message = f"{key}: its version {version.name} is not planned: there is a Component {its_key}"
                 findings.append(Finding("warning", "C10", message, key, "spec.source.versions"))
                 continue
             components[its_key] = _of_version(component, its_key, version)
@@ -52,7 +52,7 @@ def with_versions(graph: Graph) -> VersionedGraph:
 
 
 def _of_version(component: Component, key: ComponentKey, version: ComponentVersion) -> Component:
-    # What was promoted is of the first.
+    # The promoted digest belongs to the first version.
     plain = replace(component, digest="", promoted="", commit="", versions=())
     return replace(plain, key=key, branch=version.branch, context=version.context)
 
@@ -67,6 +67,6 @@ def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str,
 
 
 def _same(version: ComponentVersion, known: Sequence[ComponentVersion]) -> str:
-    """The name of the version that goes with another Component's, '' for none."""
+    """The name of the version that matches another Component's version, '' for none."""
     by_name = next((one.name for one in known if one.name == version.name), "")
     return by_name or next((one.name for one in known if one.branch == version.branch), "")

@@ -1,1 +1,1 @@
-"""What Konflux has: Components, builds, pull requests and the rest of what is read, and how it is read."""
+"""Konflux resources: Components, builds, pull requests and related resources, and how they are read."""

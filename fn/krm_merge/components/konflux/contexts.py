@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 def normalised(context: str) -> str:
-    """One spelling for all of a directory, '.' for the whole repository.
+    """The normal spelling of a directory, '.' for the whole repository.
 
     Raises:
         ValueError: The directory is outside the repository.
@@ -25,7 +25,7 @@ def normalised(context: str) -> str:
 def touches(context: str, files: Iterable[str]) -> bool:
     """Whether a change of these files concerns a directory; of a renamed file both names are given (R12)."""
     directory = normalised(context)
-    # What is built from the whole repository is built for every event, also for a commit without changes.
+    # A Component of the whole repository is built for every event, even for a commit without changes.
     return directory == "." or any(file.startswith(f"{directory}/") for file in files)
 
 

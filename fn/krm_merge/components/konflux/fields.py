@@ -1,4 +1,4 @@
-"""Reads the fields of resources: everything that is wrong with them is collected, each with its field."""
+"""Reads the fields of resources and collects all problems, each with its field."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ EXPECTED_DIGEST = "sha256: and 64 hexadecimal digits are expected, 0 to 9 and a 
 
 
 class UnreadableError(KrmMergeError, ValueError):
-    """A resource whose fields are not what they should be.
+    """A resource with invalid fields.
 
-    `problems` is all that is wrong, each a field and what is expected there; `field` is the first of these fields.
+    `problems` are pairs of a field and what is expected there; `field` is the first of these fields.
     """
 
     def __init__(self, problem: str, field: str, *more: tuple[str, str]) -> None:
@@ -39,25 +39,25 @@ class UnreadableError(KrmMergeError, ValueError):
 
 
 class Fields:
-    """The fields of a resource. What is null is as if it were not there; `check` tells what is wrong."""
+    """The fields of a resource. Null counts as missing; `check` raises the collected problems."""
 
     def __init__(self, value: Value) -> None:
-        """Takes the resource; nothing is looked at yet."""
+        """Takes the resource; reads nothing yet."""
         self._value = value
         self._problems: dict[str, str] = {}
 
     def wrong(self, problem: str, *place: str | int) -> None:
-        """Notes a problem; of a field the first one counts."""
+        """Records a problem; only the first problem of a field is kept."""
         self._problems.setdefault(format_path(place), problem)
 
     def check(self) -> None:
-        """Raises UnreadableError where something that was looked at is wrong."""
+        """Raises UnreadableError with the problems of the fields that were read, if there are any."""
         if self._problems:
             (field, problem), *more = self._problems.items()
             raise UnreadableError(problem, field, *more)
 
     def at(self, *place: str | int) -> Value:
-        """The value at a place, None where there is none."""
+        """The value at a place, None if it is missing."""
         found = self._value
         for depth, step in enumerate(place):
             if found is None:
@@ -72,7 +72,7 @@ class Fields:
         return found
 
     def text(self, *place: str | int) -> str:
-        """A text, '' where there is none."""
+        """A text, '' if it is missing."""
         found = self.at(*place)
         if isinstance(found, str):
             return found
@@ -85,21 +85,21 @@ class Fields:
         return ""
 
     def needed(self, *place: str | int) -> str:
-        """A text that has to be there."""
+        """A required text."""
         found = self.text(*place)
         if not found:
             self.wrong("a text is expected", *place)
         return found
 
     def flag(self, *place: str | int) -> bool:
-        """Whether it is true; no where there is none."""
+        """A boolean; False if it is missing."""
         found = self.at(*place)
         if not isinstance(found, bool | None):
             self.wrong("true or false is expected, without quotes", *place)
         return found is True
 
     def texts(self, *place: str | int) -> tuple[str, ...] | None:
-        """A list of texts, none of them empty; None where there is none."""
+        """A list of texts, none of them empty; None if it is missing."""
         found = self.at(*place)
         if found is None:
             return None
@@ -125,42 +125,42 @@ class Fields:
     # ---- texts of a certain form -------------------------------------------------------------------------------
 
     def url(self, *place: str | int) -> str:
-        """The URL of a git repository, '' where there is none."""
+        """The URL of a git repository, '' if it is missing."""
         written = self.text(*place)
         if written.startswith("-"):
             self.wrong("the URL of a git repository is expected", *place)
         return written
 
     def branch(self, *place: str | int) -> str:
-        """The name of a branch, '' where there is none."""
+        """The name of a branch, '' if it is missing."""
         written = self.text(*place)
         if _NO_BRANCH.search(written):
             self.wrong("the name of a branch is expected", *place)
         return written
 
     def commit(self, *place: str | int) -> str:
-        """The id of a commit, '' where there is none."""
+        """The id of a commit, '' if it is missing."""
         written = self.text(*place)
         if written and not _COMMIT.match(written):
             self.wrong("the whole id of a commit is expected, 40 or 64 of the digits 0 to 9 and a to f", *place)
         return written
 
     def digest(self, *place: str | int) -> str:
-        """The digest of an image, '' where there is none."""
+        """The digest of an image, '' if it is missing."""
         written = self.text(*place)
         if written and not is_digest(written):
             self.wrong(EXPECTED_DIGEST, *place)
         return written
 
     def image(self, *place: str | int) -> str:
-        """The reference to an image, with a digest or without, '' where there is none; space around it is no part."""
+        """The reference to an image, with a digest or without, '' if it is missing; space around it is no part."""
         written = self.text(*place).strip()
         if "@" in written and not is_digest(digest_of(written)):
             self.wrong(f"behind the @ {EXPECTED_DIGEST}", *place)
         return written
 
     def directory(self, *place: str | int) -> str:
-        """A directory of a repository as it is written, '' where there is none."""
+        """A directory of a repository as it is written, '' if it is missing."""
         written = self.text(*place)
         try:
             normalised(written)
@@ -169,7 +169,7 @@ class Fields:
         return written
 
     def time(self, *place: str | int) -> str:
-        """A time as text that sorts, '' where there is none; seconds since 1970 are written as the others."""
+        """A time as text that sorts, '' if it is missing; seconds since 1970 are written as the others."""
         written = self._number_or_text(*place)
         if _NUMBER.match(written) and int(written) < _END_OF_TIME:
             return datetime.fromtimestamp(int(written), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -178,7 +178,7 @@ class Fields:
         return written
 
     def pull_request_number(self, *place: str | int) -> int:
-        """The number of a pull request, in quotes or not; 0 where there is none."""
+        """The number of a pull request, in quotes or not; 0 if it is missing."""
         written = self._number_or_text(*place)
         if _NUMBER.match(written):
             return int(written)
@@ -192,19 +192,19 @@ class Fields:
 
 
 def at(value: Value, *path: str) -> Value:
-    """The value at a path of fields, None where there is none."""
+    """The value at a path of fields, None if it is missing."""
     for name in path:
         value = value.get(name) if isinstance(value, Mapping) else None
     return value
 
 
 def text(value: Value, *path: str) -> str:
-    """The text or number at a path as text, '' where there is none."""
+    """The text or number at a path as text, '' if it is missing."""
     found = at(value, *path)
     return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
 
 
 def items(value: Value, *path: str) -> list[Value]:
-    """The list at a path, empty where there is none."""
+    """The list at a path, empty if it is missing."""
     found = at(value, *path)
     return found if isinstance(found, list) else []

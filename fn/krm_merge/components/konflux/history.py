@@ -1,4 +1,4 @@
-"""What builds and pull requests say together: the latest of each, whatever order they came in."""
+"""Combines builds and pull requests: the latest of each, independent of the order of observation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PullRequestId = tuple[str, int]
 
 @dataclass(frozen=True)
 class History:
-    """Builds and pull requests as observed; what was observed twice counts once.
+    """Builds and pull requests as observed; duplicates count once.
 
-    Builds for another branch than the one that their Component is built from do not count: they are of another version.
+    Builds for another branch than that of their Component do not count: they belong to another version.
     """
 
     builds: Sequence[Build] = ()
@@ -28,12 +28,12 @@ class History:
 
     @cached_property
     def _in_order(self) -> list[Build]:
-        """From the oldest to the newest; of builds that started together the name decides."""
+        """The builds from the oldest to the newest; the name decides between builds that started at the same time."""
         ours = {build for build in self.builds if self.is_built_from(build.component, self.branch_of(build))}
         return sorted(ours, key=lambda build: (build.started, build.name))
 
     def is_built_from(self, key: ComponentKey, branch: str) -> bool:
-        """Whether a Component is built from a branch, as far as that is known; '' is a branch that nobody tells."""
+        """Whether a Component is built from a branch, as far as that is known; '' is an unknown branch."""
         component = self.components.get(key)
         return component is None or not component.branch or branch in ("", component.branch)
 
@@ -57,12 +57,12 @@ class History:
         owner = self._owner(build)
         pull_request = self._by_id.get(owner) if owner is not None else None
         observed = pull_request.target_branch if pull_request is not None else ""
-        told = build.target_branch or self._labelled(build)
-        # A pull request may get another target after it was built; what was pushed stays where it was pushed to.
-        return (told or observed) if build.event == "push" else (observed or told)
+        declared = build.target_branch or self._labelled(build)
+        # A pull request may get another target after it was built; a push belongs to the branch that it was pushed to.
+        return (declared or observed) if build.event == "push" else (observed or declared)
 
     def _labelled(self, build: Build) -> str:
-        """The branch that a label tells: the Component's, if it may be that one."""
+        """The Component's branch, if the label may be its name; otherwise the label."""
         component = self.components.get(build.component)
         is_own = component is not None and is_label_of(build.branch_label, component.branch)
         return component.branch if component is not None and is_own else build.branch_label
@@ -102,7 +102,7 @@ class History:
         return found
 
     def _owner(self, build: Build) -> PullRequestId | None:
-        """The pull request that a build is of; of a push the one that was merged."""
+        """The pull request that a build belongs to; for a push the one that was merged."""
         repository = same_repository(build.repository or self._repository(build.component))
         number = self._merge_commits.get((repository, build.revision)) if build.event == "push" else None
         return number or ((repository, build.pull_request) if build.pull_request else None)
@@ -143,7 +143,7 @@ class History:
         return sorted(built - observed - {0})
 
     def image(self, key: ComponentKey) -> str:
-        """The name of a Component's image: its own, else that of the newest build; '' where neither tells."""
+        """The name of a Component's image: its own, else that of the newest build; '' if neither names it."""
         component = self.components.get(key)
         if component is not None and component.image:
             return component.image
@@ -158,7 +158,7 @@ class History:
     def promoted(self, key: ComponentKey) -> Build | None:
         """The build that is in the global candidate list: the newest successful push, never an older one (R15, I3).
 
-        None where only the Component itself tells what was promoted.
+        None if only the Component itself names the promoted digest.
         """
         return self._promoted.get(key)
 
@@ -180,13 +180,13 @@ class History:
         if before:
             return before[-1].digest, before[-1].revision
         component = self.components.get(key)
-        # What the Component tells may be of a later push.
+        # The digest in the Component may be of a later push.
         if component is None or not component.digest or component.digest in {b.digest for b in pushed}:
             return None
         return component.digest, component.commit
 
     def promoted_digest(self, key: ComponentKey) -> str:
-        """The digest in the global candidate list, '' where there is none yet."""
+        """The digest in the global candidate list, '' if it is missing yet."""
         build = self.promoted(key)
         component = self.components.get(key)
         return build.digest if build is not None else component.digest if component is not None else ""

@@ -32,10 +32,10 @@ def is_digest(text: str) -> bool:
 
 
 def spellings(repository: str) -> tuple[str, ...]:
-    """All names of an image repository that mean the same wherever they stand.
+    """All names of an image repository that always mean the same.
 
-    Docker Hub has several: with `library/` or without, and with its two hosts. A short name (`x`, `org/x`) is none of
-    them, since each machine has its own configuration of what that stands for: it is found where it is asked for.
+    Docker Hub has several: with `library/` or without, and with its two hosts. A short name (`x`, `org/x`) does not
+    belong to them, since each machine resolves it by its own configuration: only the same short name matches it.
     """
     host, _, path = repository.partition("/")
     if host not in _HUB or not path:

@@ -1,4 +1,4 @@
-"""What a plan is made from: Components, their builds and their pull requests, as observed."""
+"""The input of plans: Components, their builds and their pull requests, as observed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BuildOutcome: TypeAlias = Literal["succeeded", "failed", "running"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class ComponentKey:
-    """A Component: they are told apart by namespace and name."""
+    """Identity of a Component: namespace and name."""
 
     namespace: str
     name: str
@@ -69,8 +69,8 @@ class Component:
 class Nudge:
     """An edge of a NudgeConfig: builds of `source` nudge `target`, which so depends on it.
 
-    `validated` says that they do so only when their tests have passed; what is `derived` from another declaration
-    declares no edge itself.
+    `validated` says that they do so only when their tests have passed; a nudge that is `derived` from another
+    declaration declares no edge itself.
     """
 
     namespace: str
@@ -86,7 +86,7 @@ class Build:
 
     `source_branch` is the branch of the pull request, `pull_request` its number, 0 for none; of a push it is the pull
     request whose merge was pushed. `manifests` are the digests of single architectures that `digest` is the index of.
-    `branch_label` is how a label writes the target branch or its ref, where nothing else tells it.
+    `branch_label` is how a label writes the target branch or its ref, if no other field has it.
     """
 
     name: str
@@ -133,7 +133,7 @@ class PullRequest:
 
     @property
     def id(self) -> tuple[str, int]:
-        """What there is one of."""
+        """Its identity."""
         return same_repository(self.repository), self.number
 
 
@@ -142,10 +142,10 @@ _CUT_LABEL = 60
 
 
 def is_label_of(label: str, branch: str) -> bool:
-    """Whether a label may stand for a branch or its ref.
+    """Whether a label may be the name of a branch or its ref.
 
-    Labels hold no slash, and nothing but the end of what is long. Source: Pipelines as Code, CleanValueKubernetes;
-    which characters it writes instead, and how many stay, depends on its version.
+    Labels hold no slash, and only the end of long names. Source: Pipelines as Code, CleanValueKubernetes;
+    which characters it writes instead, and how many it keeps, depends on its version.
     """
     written, ref = _as_in_label(label), _as_in_label(f"refs/heads/{branch}")
     return written in (_as_in_label(branch), ref) or (len(label) > _CUT_LABEL and ref.endswith(written))

@@ -31,10 +31,10 @@ GROUPS: Final = ("appstudio.redhat.com", "konflux-ci.dev")
 OWN_GROUP: Final = "components.krm-merge.dev"
 OWN_VERSION: Final = f"{OWN_GROUP}/v1alpha1"
 DEPENDS_ON: Final = ("dependsOn", "depends-on", "depends on")
-"""How a dependant names what it depends on; the first is ours, the last the specification's."""
+"""Names of the field with the dependencies; the first is ours, the last the specification's."""
 DEPENDS_ON_ANNOTATION: Final = f"{OWN_GROUP}/depends-on"
 DERIVED_NUDGES: Final = f"{OWN_GROUP}/derived-nudges"
-"""Who is nudged only because `configure` said so: that declares no edge, it follows from one (R6)."""
+"""Nudges that `configure` derived from an edge, and that therefore declare no edge (R6)."""
 
 LABELS: Final = ("appstudio.openshift.io", "build.konflux-ci.dev")
 """The groups of the labels by which a PipelineRun names its Component."""
@@ -52,7 +52,7 @@ def read_component(value: Value) -> Component:
     """A Component. Raises UnreadableError."""
     fields = Fields(value)
     source: Place = ("spec", "source")
-    # The model as it was, and with versions, of which the first is the Component itself.
+    # The old model, and the one with versions, of which the first is the Component itself.
     versions = [_read_version(fields, place) for place in fields.maps(*source, "versions")]
     git = (*source, "git")
     annotations: Place = ("metadata", "annotations")
@@ -88,7 +88,7 @@ def _read_version(fields: Fields, place: Place) -> ComponentVersion:
 
 
 def misspelt(value: Value) -> Iterator[tuple[str, str]]:
-    """Fields of a Component that are not read, but look like one that says what it depends on; with how to write it."""
+    """Unknown fields of a Component that look like a misspelt list of dependencies, with the right spellings."""
     annotations = at(value, "metadata", "annotations")
     for place, holder, known, written in (
         (("spec",), at(value, "spec"), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),
@@ -101,7 +101,7 @@ def misspelt(value: Value) -> Iterator[tuple[str, str]]:
 
 
 def listed(written: str) -> list[str]:
-    """Names with commas between them."""
+    """Splits names at commas."""
     return [name.strip() for name in written.split(",") if name.strip()]
 
 
@@ -110,7 +110,7 @@ def _letters(name: str) -> str:
 
 
 def _first(texts: Iterable[str]) -> str:
-    """The first that says something."""
+    """The first value that is not empty."""
     return next(filter(None, texts), "")
 
 
@@ -140,7 +140,7 @@ def read_passed(value: Value) -> list[tuple[str, str]]:
 
 
 def read_build(value: Value) -> Build | None:
-    """A PipelineRun that builds a Component; None for one that does something else, or is only a definition in git.
+    """A PipelineRun that builds a Component; None if it does something else, or is only a definition in git.
 
     Raises UnreadableError.
     """
@@ -169,13 +169,13 @@ def read_build(value: Value) -> Build | None:
     results = _results(fields)
 
     def result(name: str) -> str:
-        # What `echo` wrote ends in a newline.
+        # The output of `echo` ends in a newline.
         return fields.text(*results[name]).strip() if name in results else ""
 
     digest = result("IMAGE_DIGEST") if is_digest(result("IMAGE_DIGEST")) else ""
     source = pac_field("source-branch").removeprefix(_HEADS)
     event = _event(pac_field("event-type"), source, bool(number))
-    # A push goes to the branch that it comes from. Only annotations tell it as it is.
+    # A push has one branch, source and target alike. Only annotations hold its unchanged name.
     is_push = event == "push"
     target = (
         annotated("branch")
@@ -205,7 +205,7 @@ def read_build(value: Value) -> Build | None:
 
 
 def strange_digest(value: Value) -> str:
-    """The field where a build tells what is no digest, '' for none: nobody can edit it, so that build is of no use."""
+    """The field of a build that holds an invalid digest, '' for none: builds are immutable, so this one is skipped."""
     fields = Fields(value)
     place = _results(fields).get("IMAGE_DIGEST")
     written = fields.text(*place).strip() if place is not None else ""
@@ -213,7 +213,7 @@ def strange_digest(value: Value) -> str:
 
 
 def _results(fields: Fields) -> dict[str, Place]:
-    """The places of results that are texts; those of other tasks may be lists and maps."""
+    """The places of results that are texts; results of other tasks may be lists and maps."""
     found: dict[str, Place] = {}
     for one in fields.maps("status", "results"):
         place = (*one, "value")
@@ -224,20 +224,20 @@ def _results(fields: Fields) -> dict[str, Place]:
 
 
 def _revised(revision: str) -> str:
-    """The branch that a revision names, '' for a commit and for a tag: these may be of any."""
+    """The branch that a revision names, '' for a commit and for a tag: these may be on any branch."""
     return "" if _NO_REVISION.match(revision) else _branch(revision)
 
 
 def _branch(ref: str) -> str:
-    """The branch that a ref is of, '' for a tag: that may be of any."""
+    """The branch of a ref, '' for a tag: that may be on any branch."""
     branch = ref.removeprefix(_HEADS)
     return "" if branch.startswith("refs/") else branch
 
 
-def _event(told: str, source: str, has_number: bool) -> BuildEvent:
+def _event(event_type: str, source: str, has_number: bool) -> BuildEvent:
     if source.startswith("gh-readonly-queue/"):
         return "merge_queue"
-    if told.lower() in ("push", "incoming") or not has_number:
+    if event_type.lower() in ("push", "incoming") or not has_number:
         return "push"
     return "pull_request"
 
@@ -249,7 +249,7 @@ def _outcome(fields: Fields) -> BuildOutcome:
 
 
 def read_pull_request(value: Value) -> PullRequest:
-    """A PullRequest of ours. Raises UnreadableError."""
+    """A resource of our kind PullRequest. Raises UnreadableError."""
     fields = Fields(value)
     number = fields.at("spec", "number")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
@@ -263,7 +263,7 @@ def read_pull_request(value: Value) -> PullRequest:
     state = fields.text("status", "state") or "open"
     known: dict[str, PullRequestState] = {"open": "open", "closed": "closed", "merged": "merged"}
     if state not in known:
-        fields.wrong(f"{state} is none of {', '.join(known)}", "status", "state")
+        fields.wrong(f"expected one of {', '.join(known)}, found {state}", "status", "state")
     pull_request = PullRequest(
         fields.text("metadata", "name"),
         bare_address(fields.url("spec", "repository")),

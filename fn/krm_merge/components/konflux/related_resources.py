@@ -1,4 +1,4 @@
-"""What is around Components in Konflux: names that releases give their images, tests, and what starts them."""
+"""Konflux resources around Components: names of released images, tests, and triggers of builds."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _READ: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
         ("status", "conditions", _EACH, "status"),
     ),
 }
-"""The texts that are read of what `configure` and `simulate` look at."""
+"""The text fields that `configure` and `simulate` read, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
     """Names under which a ReleasePlanAdmission releases images of Components, as pairs of Component and image.
 
-    It is for the Components of the namespace `origin` and of `applications`; '' and None are for all.
+    It applies to the Components of the namespace `origin` and of `applications`; '' and None are for all.
     """
 
     origin: str
@@ -76,7 +76,7 @@ def released_as(component: Component, admissions: Iterable[Admission]) -> tuple[
 
 
 def check_fields(kind: str, value: Value) -> None:
-    """Raises UnreadableError where what is read of a resource of this kind is not a text."""
+    """Raises UnreadableError if a field that must be a text is not, in a resource of this kind."""
     fields = Fields(value)
     for path in (*_OF_ALL, *_READ.get(kind, ())):
         _check(fields, (), path)

@@ -1,4 +1,4 @@
-"""What has to be done to a pull request as it is, and what is told of that."""
+"""Compares an observed pull request with its plan: the actions that are missing, and the findings about them."""
 
 from __future__ import annotations
 
@@ -13,43 +13,41 @@ _STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done"
 
 
 def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
-    """What has to be done to the pull request as it is; no comment asks for builds, leaving draft does (I18)."""
+    """The actions that bring the pull request to the plan. Marking it ready starts builds; no comment does (I18)."""
     own = made.own
     if own is None:
         yield "create"
         return
-    told = parse_description(made.description)
-    assert told is not None
+    planned = parse_description(made.description)
+    assert planned is not None
     before = carried or DescribedState({}, {}, {})
-    # R23: on its way from open over merged to built.
-    merged_since = any((before.triggers.get(name), state) in _STEPS_ON for name, state in told.triggers.items())
-    if told.synthetic != before.synthetic or before.digests.keys() - told.digests.keys():
-        # What shall no longer be there cannot be taken out on top.
+    # R23: a trigger was merged or built since.
+    merged_since = any((before.triggers.get(name), state) in _STEPS_ON for name, state in planned.triggers.items())
+    if planned.synthetic != before.synthetic or before.digests.keys() - planned.digests.keys():
+        # A further commit cannot remove what earlier commits added.
         yield "regenerate"
-    elif told.digests != before.digests:
+    elif planned.digests != before.digests:
         yield "addCommit"
-    if merged_since and told.synthetic == before.synthetic:
+    if merged_since and planned.synthetic == before.synthetic:
         yield "rebase"
     if own.title != made.title or not is_described(own.description, made.description):
         yield "describe"
-    # I9: what leaves draft is the planned pull request, not the one that triggered it.
+    # I9: the planned pull request becomes ready, not the one that triggered it.
     if own.draft != made.draft:
         yield "draft" if made.draft else "undraft"
 
 
-def tell_why(planning: Planning, made: Plan) -> None:
-    """Tells what a pull request brings, and what it waits for."""
+def report_reasons(planning: Planning, made: Plan) -> None:
+    """Reports the digests of a pull request, and what it waits for."""
     key, of_whom = made.target.key, made.target
     what = f"{named(made.own)}" if made.own is not None else f"a pull request from {made.branch}"
-    brought = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in made.digests) or "nothing"
-    planning.report("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} brings {brought}", key)
+    updates = ", ".join(f"{edit.component.name} {edit.digest[:19]}" for edit in made.digests) or "nothing"
+    planning.report("info", "R21" if made.own is None else "R22", f"{of_whom}: {what} updates {updates}", key)
     if made.waiting:
         waits = ", ".join(dict.fromkeys(_waits(one) for one in made.waiting))
         planning.report("info", "R27", f"{of_whom}: {what} stays a draft until {waits}", key)
     elif made.own is not None and made.own.draft and not made.draft:
-        planning.report(
-            "info", "R30", f"{of_whom}: {what} leaves draft: all that triggered it is merged and built", key
-        )
+        planning.report("info", "R30", f"{of_whom}: {what} is ready: all that triggered it is merged and built", key)
     if made.own is None and made.branch == branch_names(made.group, "")[1] + made.target.suffix:
         message = f"{of_whom}: the branch is {made.branch}: git allows no {made.group}/… beside {made.group}"
         planning.report("info", "I5", message, key)

@@ -1,4 +1,4 @@
-"""Which digests a branch shall hold, of all that triggers bring, and which they may replace there."""
+"""Chooses the digests for a branch among those of its triggers, and the digests that they may replace there."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from krm_merge.components.plan.planning import Planning
 def desired_digests(
     planning: Planning, triggers: Sequence[Trigger], last: TrackedPullRequest | None
 ) -> dict[ComponentKey, str]:
-    """The digest of each dependency that the branch shall hold; `last` is the last pull request of the group."""
+    """The digest of each dependency for the branch; `last` is the last pull request of the group."""
     desired: dict[ComponentKey, str] = {}
     for key in sorted({one.component for one in triggers}, key=planning.rank.__getitem__):
         of_key = [one for one in triggers if one.component == key]
         found = _chosen(planning, key, of_key)
         if found is None and last is not None and key.name in last.described.digests:
-            # S7: what a closed pull request brought goes back to what is promoted.
+            # S7: the digest of a closed pull request is replaced by the promoted one.
             found = planning.history.promoted_digest(key)
         if found:
             desired[key] = found
@@ -28,12 +28,12 @@ def desired_digests(
 
 
 def _chosen(planning: Planning, key: ComponentKey, triggers: Sequence[Trigger]) -> str | None:
-    """The digest among those of one dependency; None where only closed pull requests brought one."""
+    """The digest of one dependency; None if all its triggers are closed pull requests."""
     for state in ("open", "waiting", "done"):
         found = [one for one in triggers if one.state == state and one.digest]
         if not found:
             continue
-        # I13: of one group, what was built with the digests of the group before what was not; else the newest.
+        # I13: within one group, prefer builds that hold the digests of the group; then the newest build.
         ours = [one for one in found if one.pull_request and planning.target_of(one.pull_request) is not None]
         return _newest(planning, key, ours or found).digest
     if planning.choices.on_closed == "keep":
@@ -57,7 +57,7 @@ def digest_edit(
     group: str,
     own: OurPullRequests,
 ) -> DigestEdit:
-    """The commit that brings a digest, and what it may replace: what this or another plan brought before."""
+    """The edit that sets a digest, with those it may replace: the digests that this or another plan set before."""
     component, digest, ours = planning.graph.components[key], desired[key], own.of_group(group)
     before = (ours.last, own.holder(key.name))
     known = {component.digest, *(one.described.digests.get(key.name, "") for one in before if one is not None)}
@@ -66,7 +66,7 @@ def digest_edit(
             known.add(build.digest)
     manifests = {one for build in planning.history.by_component.get(key, ()) for one in build.manifests}
     tags, others, other_tags = set(component.tags), set[str](), set[str]()
-    # C5: what is of another Component is left alone, though its image has the same name.
+    # C5: digests of another Component are kept, although its image has the same name.
     sharing = planning.sharing(key)
     for other in sharing:
         is_meant = any(other in planning.graph.dependencies(one.key) for one in target.dependants)
@@ -87,6 +87,6 @@ def digest_edit(
 def _all_digests(
     planning: Planning, key: ComponentKey, desired: Mapping[ComponentKey, str], own: OurPullRequests
 ) -> set[str]:
-    """All digests that are known to be of a Component, of whichever group."""
+    """All digests that are known to be of a Component, of any group."""
     built = {build.digest for build in planning.history.by_component.get(key, ()) if is_usable(build)}
     return (built | own.digests(key.name) | {planning.graph.components[key].digest, desired.get(key, "")}) - {""}

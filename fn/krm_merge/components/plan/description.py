@@ -1,4 +1,4 @@
-"""What a pull request of ours says of itself: for people, and for the next plan to read."""
+"""The description of a pull request that we opened: for people, and for the next plan to parse."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULT
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
 _NAME = re.compile(r"`([^`]+)`")
 NOTHING_LEFT = "nothing is left to update"
-"""The reason, but for the branch, by which one is closed that brings what its target has."""
+"""Why a pull request is closed whose target has its digests; the name of the branch follows."""
 _CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
 _HAD = re.compile(rf"^Closed: {NOTHING_LEFT} in ", re.MULTILINE)
 _SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)
 _WORDS = {
     "open": "not merged yet",
-    "waiting": "merged, its build is awaited",
+    "waiting": "merged, its build is not finished",
     "done": "merged and built",
     "closed": "closed without a merge",
 }
@@ -31,10 +31,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class DescribedState:
-    """What a description tells: digests by name of the dependency, states by trigger, heads by copied pull request.
+    """The state in a description: digests by name of the dependency, states by trigger, heads by copied pull request.
 
-    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that it
-    did because the target had the digests.
+    `built_as` are the dependencies that each trigger was built as; `closed` says that a plan closed it, `had` that the
+    reason was that the target had the digests.
     """
 
     digests: Mapping[str, str]
@@ -46,7 +46,7 @@ class DescribedState:
 
 
 def parse_description(description: str) -> DescribedState | None:
-    """What the block in a description tells; None where there is none, so it is not of ours."""
+    """Parses our block in a description; None if it has none, so that the pull request is not ours."""
     block = _BLOCK.search(_lines(description))
     if block is None:
         return None
@@ -63,7 +63,7 @@ def parse_description(description: str) -> DescribedState | None:
 
 
 def with_block(existing: str, description: str) -> str:
-    """A description with its block exchanged for that of another; what people wrote around it stays."""
+    """`existing` with its block replaced by that of `description`; the text around it is kept."""
     block, existing = _BLOCK.search(description), _lines(existing)
     assert block is not None
     if _BLOCK.search(existing) is None:
@@ -72,12 +72,12 @@ def with_block(existing: str, description: str) -> str:
 
 
 def is_described(existing: str, description: str) -> bool:
-    """Whether a description has the block of another; what people wrote around it does not matter."""
+    """Whether both descriptions have the same block; the text around it does not matter."""
     return with_block(existing, description) == _lines(existing)
 
 
 def _lines(text: str) -> str:
-    """Forges may give line ends of their own."""
+    """Normalises line ends, which forges may change."""
     return text.replace("\r\n", "\n")
 
 
@@ -94,19 +94,19 @@ def description_of(
 ) -> tuple[str, str]:
     """Title and description of a pull request.
 
-    `closed` is why it is closed; `kept` says that it brings digests of what will not be merged.
+    `closed` is why it is closed; `kept` says that it keeps digests of pull requests that will not be merged.
     """
     names = ", ".join(edit.component.name for edit in digests) or "nothing"
     to = ", ".join(one.key.name for one in target.dependants)
     whom = ", ".join(f"`{one.key.name}`" for one in target.dependants)
-    lines = [BEGIN, f"This brings new images to {whom}, for the group `{group}`.", ""]
+    lines = [BEGIN, f"This updates images in {whom}, for the group `{group}`.", ""]
     for edit in digests:
         image = edit.repositories[0] if edit.repositories else edit.component.name
         lines.append(f"- `{edit.component.name}` is `{image}@{edit.digest}`")
     if triggers:
         lines += ["", "It was triggered by:", ""]
     for name, ones in _by_pull_request(triggers).items():
-        # Where it is built as several components, the last of them counts.
+        # If it is built as several components, the last of them counts.
         state = next((one.state for one in ones if one.state == "waiting"), ones[0].state)
         head = ones[0].pull_request.head if ones[0].pull_request is not None else ""
         built_as = ", ".join(f"`{one.component.name}`" for one in ones)
@@ -120,7 +120,7 @@ def description_of(
 
 
 def closed_description(description: str, reason: str) -> str:
-    """A description whose block ends in why it is closed, in place of what it waits for."""
+    """A description whose block ends with why it is closed instead of what it waits for."""
     block = _BLOCK.search(description)
     assert block is not None
     lines = block[1].rstrip("\n").split("\n")[:-1]
@@ -144,13 +144,13 @@ def _closed(reason: str) -> str:
     return f"Closed: {reason}."
 
 
-def _order(waiting: Sequence[Waiting], brings: bool, *, kept: bool) -> str:
+def _order(waiting: Sequence[Waiting], updates: bool, *, kept: bool) -> str:
     if kept:
-        return "Some of what triggered it is closed without a merge; look at the digests before you merge it."
-    if not brings:
-        return "It brings nothing any more: what triggered it will not be merged."
+        return "Some of its triggers were closed without a merge; check the digests before you merge it."
+    if not updates:
+        return "It updates nothing any more: its triggers will not be merged."
     if not waiting:
-        return "It waits for nothing: it can be merged."
+        return "It can be merged."
     names = {one: reference(one.pull_request) for one in waiting if one.pull_request is not None}
     unmerged = dict.fromkeys(name for one, name in names.items() if one.until == "merged")
     if unmerged:

@@ -1,4 +1,4 @@
-"""Whether a pull request is opened where none is open, and whether an open one has an end (I15)."""
+"""Decides whether a pull request is opened if none is open, and whether an open one is closed (I15)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from krm_merge.components.plan.planning import Planning, named
 def unsettled(
     planning: Planning, own: OurPullRequests, ours: GroupHistory, triggers: Sequence[Trigger]
 ) -> list[Trigger]:
-    """What still triggers; what an earlier pull request of the group was about is over with that."""
+    """The triggers that earlier pull requests of the group have not settled."""
     goes_on = ours.open is not None or any(_is_live(one) for one in triggers)
     return [one for one in triggers if not _is_settled(planning, own, ours, one, goes_on)]
 
@@ -22,13 +22,13 @@ def _is_settled(planning: Planning, own: OurPullRequests, ours: GroupHistory, tr
     if _is_live(trigger) or (ours.open is not None and (trigger.pull_request is None or ours.open.names(trigger))):
         return False
     before = [one for one in ours.ended if one.names(trigger) and not (goes_on and one.brought_nothing)]
-    # Of what was closed by hand there is something to tell.
+    # Keep triggers of pull requests that somebody closed by hand: they are reported.
     is_over = goes_on or trigger.state == "closed" or any(_has_settled(one, trigger) for one in before)
-    return bool(before) and is_over and not _needs_mending(planning, own, trigger)
+    return bool(before) and is_over and not _needs_correction(planning, own, trigger)
 
 
 def _has_settled(one: TrackedPullRequest, trigger: Trigger) -> bool:
-    """Whether it was merged in order: what was merged too early is brought again, though others came between."""
+    """Whether it was merged in order. A digest that was merged too early is updated again, even after later merges."""
     return one.pull_request.state == "merged" and not (trigger.state == "done" and one.is_before(trigger))
 
 
@@ -36,8 +36,8 @@ def _is_live(trigger: Trigger) -> bool:
     return trigger.state in ("open", "waiting")
 
 
-def _needs_mending(planning: Planning, own: OurPullRequests, trigger: Trigger) -> bool:
-    """S8: whether the target branch has the image of what triggers, which was not merged or built then."""
+def _needs_correction(planning: Planning, own: OurPullRequests, trigger: Trigger) -> bool:
+    """S8: whether the target branch has an image of the trigger from before its merge was built."""
     holder, promoted = own.holder(trigger.component.name), planning.history.promoted_digest(trigger.component)
     return holder is not None and holder.is_before(trigger) and _digest(holder, trigger.component) != promoted
 
@@ -50,32 +50,32 @@ def is_worth_opening(
     desired: Mapping[ComponentKey, str],
     own: OurPullRequests,
 ) -> bool:
-    """Whether a pull request is to be opened where none is open; if not, why is told."""
+    """Whether to open a pull request if none is open; otherwise the reason is reported."""
     ours = own.of_group(group)
     last, ended = ours.last, list(ours.ended)
-    # A branch may be used again: what came after the last pull request from it says nothing of that.
+    # A branch may be reused: later triggers do not belong to the last pull request from it.
     new = [one for one in triggers if not any(before.names(one) for before in ended)]
     live = [one for one in triggers if _is_live(one)]
-    _tell_early(planning, target, last, [one for one in live if one not in new])
+    _report_early_merge(planning, target, last, [one for one in live if one not in new])
     if not live and not any(_is_newest(planning, target, group, own, one) for one in triggers):
         return False
     if last is not None and last.pull_request.state == "closed" and not last.described.closed and not new:
-        message = f"{target}: {named(last.pull_request)} was closed by hand and stays closed; reopen it to go on"
+        message = f"{target}: {named(last.pull_request)} was closed by hand and is kept closed; reopen it to continue"
         planning.report("info", "R34", message, target.key)
         return False
     return bool(desired) and (last is None or not _has(last, desired) or last.brought_nothing)
 
 
 def closed_as_unneeded(ours: GroupHistory, desired: Mapping[ComponentKey, str]) -> TrackedPullRequest | None:
-    """The last one of a group, where none is open and its target had these digests without it.
+    """The last pull request of a group, if none is open and it was closed because its target had these digests.
 
-    What the target has now only `apply` sees: where that is the same still, it opens nothing.
+    Only `apply` sees the current target: if it still has the digests, `apply` opens nothing.
     """
     last = ours.last
     return last if last is not None and last.brought_nothing and _has(last, desired) else None
 
 
-def _tell_early(
+def _report_early_merge(
     planning: Planning, target: PlanTarget, last: TrackedPullRequest | None, overtaken: Sequence[Trigger]
 ) -> None:
     names = [named(one.pull_request) for one in overtaken if one.pull_request is not None]
@@ -89,8 +89,8 @@ def _tell_early(
 
 
 def _is_newest(planning: Planning, target: PlanTarget, group: str, own: OurPullRequests, trigger: Trigger) -> bool:
-    """Whether what is merged or closed has to be brought still: it is what was promoted, or has to be taken back."""
-    if _needs_mending(planning, own, trigger):
+    """Whether a merged or closed trigger still needs an update: it is the promoted build, or has to be reverted."""
+    if _needs_correction(planning, own, trigger):
         return True
     if trigger.state != "done":
         return False
@@ -99,13 +99,13 @@ def _is_newest(planning: Planning, target: PlanTarget, group: str, own: OurPullR
         return False  # with another group
     if promoted is not None and _brought(planning, trigger, promoted):
         return True
-    message = f"{target}: group {group} is done: newer digests of its dependencies were promoted since"
+    message = f"{target}: group {group} is complete: newer digests of its dependencies were promoted since"
     planning.report("info", "R30", message, target.key)
     return False
 
 
 def _brought(planning: Planning, trigger: Trigger, promoted: Build) -> bool:
-    """Whether a promoted build is of what triggers."""
+    """Whether a promoted build belongs to the trigger."""
     if trigger.pull_request is None:
         return True
     return promoted in planning.history.after_merge(trigger.component, trigger.pull_request)
@@ -118,18 +118,18 @@ def end_of(
     own: OurPullRequests,
     last: TrackedPullRequest,
 ) -> tuple[str, str] | None:
-    """The rule and the reason by which an open pull request is closed; None where it is not."""
+    """The rule and the reason for closing an open pull request; None if it is kept open."""
     if any(_is_live(one) for one in triggers):
         return None
     holders = {key: own.holder(key.name) for key in desired}
     having = [holder for key, holder in holders.items() if holder is not None and _has(holder, {key: desired[key]})]
     if desired and len(having) == len(desired) and not last.pull_request.user_commits:
         names = ", ".join(dict.fromkeys(named(one.pull_request) for one in having))
-        return "R22", f"{names} brought all that it brings"
-    is_correction = any(_needs_mending(planning, own, one) for one in triggers)
+        return "R22", f"{names} has all of its digests"
+    is_correction = any(_needs_correction(planning, own, one) for one in triggers)
     all_closed = all(one.state == "closed" for one in triggers)
     if all_closed and planning.choices.on_closed == "revert" and not is_correction:
-        return "S7", "all that triggered it is closed unmerged"
+        return "S7", "all of its triggers were closed without a merge"
     return None
 
 

@@ -1,4 +1,4 @@
-"""A plan as data: what shall happen to dependants, and what the user chose for all of them."""
+"""A plan as data: pull requests for dependants, and the user's choices for all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PlanChoices:
 
 @dataclass(frozen=True, slots=True)
 class PlanTarget:
-    """Who gets one pull request for each group: a dependant, or several that share a repository and a branch (I17).
+    """One dependant, or several that share a repository and a branch: it gets one pull request for each group (I17).
 
     `suffix` ends the names of its branches.
     """
@@ -35,7 +35,7 @@ class PlanTarget:
     suffix: str
 
     def __str__(self) -> str:
-        """As messages name it."""
+        """Its name in messages."""
         return ", ".join(str(one.key) for one in self.dependants)
 
     @property
@@ -66,7 +66,7 @@ class PlanTarget:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What brings a digest: a build of a Component from a pull request, None for a push without one."""
+    """A build with a new digest: of a Component, from a pull request or from a push (None)."""
 
     component: ComponentKey
     pull_request: PullRequest | None
@@ -76,7 +76,7 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """A commit of what a pull request changes in the directories of dependants (R28)."""
+    """A commit with the changes of a pull request in the directories of dependants (R28)."""
 
     pull_request: PullRequest
     paths: tuple[str, ...]
@@ -86,9 +86,9 @@ class Synthetic:
 class DigestEdit:
     """A commit that replaces digests of a Component. `known` are those that may be replaced (C5).
 
-    Where other Components have images of the same name, `other_digests` are theirs; `tags` are only of the Component,
-    `other_tags` only of these. `manifests` are digests of its images for single architectures: files that name one are
-    told of.
+    Where other Components have images of the same name, `other_digests` are theirs; `tags` belong only to the
+    Component, `other_tags` only to these. `manifests` are digests of its images for single architectures: files that
+    name one are reported.
     """
 
     component: ComponentKey
@@ -103,7 +103,7 @@ class DigestEdit:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What keeps a plan a draft: a pull request to be merged, the build that follows its merge (I10), or its tests."""
+    """Why a plan is a draft: it waits for a merge, for the build of a merge (I10) or for tests."""
 
     component: ComponentKey
     pull_request: PullRequest | None
@@ -112,10 +112,10 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The pull request of one target and group. `own` is it as observed; `closed` says why it shall not be.
+    """The pull request of one target and group. `own` is its observed state; `closed` says why it is closed.
 
-    `is_remembered` says that its target had the digests when the last one was closed: `apply` alone sees whether it
-    still has.
+    `is_remembered` says that its target had the digests when the last one was closed: only `apply` sees whether it
+    still has them.
     """
 
     target: PlanTarget
@@ -136,5 +136,5 @@ class Plan:
 
     @property
     def state(self) -> Literal["open", "closed"]:
-        """What it shall be."""
+        """The desired state of the pull request."""
         return "closed" if self.closed else "open"

@@ -1,4 +1,4 @@
-"""The pull requests that were planned before, and what they say of themselves: the only memory of a plan."""
+"""The pull requests of earlier plans, and the state in their descriptions: the only memory of a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from krm_merge.components.plan.planning import Planning
 
 @dataclass(frozen=True, slots=True)
 class TrackedPullRequest:
-    """A pull request of ours and what its description tells."""
+    """A pull request that we opened, with the state parsed from its description."""
 
     pull_request: PullRequest
     described: DescribedState
@@ -28,70 +28,72 @@ class TrackedPullRequest:
 
     @property
     def brought_nothing(self) -> bool:
-        """Whether it was closed because its target had the digests: nothing says that it has them still."""
+        """Whether it was closed because its target had the digests; the target may have changed since."""
         return self.pull_request.state == "closed" and self.described.had
 
     def names(self, trigger: Trigger) -> bool:
-        """Whether it tells of what triggers; of a push it tells the digest. What was reopened is another matter."""
+        """Whether its description has the trigger (of a push, the digest) and the trigger was not reopened since."""
         if trigger.pull_request is None:
             return self.described.digests.get(trigger.component.name) == trigger.digest
-        told = self.described.triggers.get(reference(trigger.pull_request))
-        return told is not None and (told != "closed" or trigger.state == "closed")
+        state = self.described.triggers.get(reference(trigger.pull_request))
+        return state is not None and (state != "closed" or trigger.state == "closed")
 
     def is_before(self, trigger: Trigger) -> bool:
-        """Whether its last words are that what triggers has yet to be merged and built."""
+        """Whether, when last described, it was still waiting for the trigger to be merged and built."""
         of_whom = trigger.pull_request
         return of_whom is not None and self.described.triggers.get(reference(of_whom)) in ("open", "waiting")
 
 
 @dataclass(frozen=True, slots=True)
 class GroupHistory:
-    """Those of one group, from the oldest to the newest."""
+    """Our pull requests of one group, from the oldest to the newest."""
 
     ones: tuple[TrackedPullRequest, ...] = ()
 
     @property
     def open(self) -> TrackedPullRequest | None:
-        """The open one; of several the newest."""
+        """The open pull request; the newest of several."""
         return next((one for one in reversed(self.ones) if one.is_open), None)
 
     @property
     def last(self) -> TrackedPullRequest | None:
-        """The open one, else the newest."""
+        """The open pull request, otherwise the newest."""
         return self.open or (self.ones[-1] if self.ones else None)
 
     @property
     def ended(self) -> Iterator[TrackedPullRequest]:
-        """Those that were merged or closed."""
+        """The merged and closed pull requests."""
         return (one for one in self.ones if not one.is_open)
 
 
 class OurPullRequests:
-    """Those of one target."""
+    """The pull requests that we opened for one target."""
 
     def __init__(self, planning: Planning, target: PlanTarget) -> None:
-        """Looks for branches that plans write and descriptions that they give (R26)."""
+        """Finds them by the names of their branches and by their descriptions (R26)."""
         found: dict[str, list[TrackedPullRequest]] = {}
         for one in planning.history.of_repository(target.repository):
             if not one.source_branch.endswith(target.suffix):
                 continue
             group = planning.group(one.source_branch)
-            if one.source_branch in branch_names(group, target.suffix) and (told := parse_description(one.description)):
-                found.setdefault(group, []).append(TrackedPullRequest(one, told))
+            if one.source_branch in branch_names(group, target.suffix) and (
+                state := parse_description(one.description)
+            ):
+                found.setdefault(group, []).append(TrackedPullRequest(one, state))
         self.by_group: Mapping[str, GroupHistory] = {group: GroupHistory(tuple(ones)) for group, ones in found.items()}
         self.ids: frozenset[PullRequestId] = frozenset(one.pull_request.id for ones in found.values() for one in ones)
 
     def of_group(self, group: str) -> GroupHistory:
-        """Those of a group."""
+        """The pull requests of a group."""
         return self.by_group.get(group) or GroupHistory()
 
     def digests(self, dependency: str) -> set[str]:
-        """The digests of a dependency that they tell of."""
-        told = (one.described.digests.get(dependency, "") for ours in self.by_group.values() for one in ours.ones)
-        return set(filter(None, told))
+        """The digests of a dependency in their descriptions."""
+        digests = (one.described.digests.get(dependency, "") for ours in self.by_group.values() for one in ours.ones)
+        return set(filter(None, digests))
 
     def holder(self, dependency: str) -> TrackedPullRequest | None:
-        """Whom the target branch has a dependency's digest from: the newest that is merged."""
+        """The newest merged pull request with a digest of a dependency: the target branch has its digest."""
         return self._holders.get(dependency)
 
     @cached_property

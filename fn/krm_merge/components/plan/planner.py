@@ -1,6 +1,6 @@
-"""What shall happen to dependants: a pull request for each of them and each group, as data.
+"""Plans a pull request for each dependant and each group, as data.
 
-All of it follows from what is observed now: nothing is remembered but what pull requests say of themselves.
+A plan follows from the current observation: the descriptions of pull requests are its only memory.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from krm_merge.components.graph.incomplete_components import incomplete_componen
 from krm_merge.components.konflux.contexts import touches
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import ComponentKey, PullRequest
-from krm_merge.components.plan.actions import actions, tell_why
+from krm_merge.components.plan.actions import actions, report_reasons
 from krm_merge.components.plan.chosen_digests import desired_digests, digest_edit
 from krm_merge.components.plan.description import description_of
 from krm_merge.components.plan.lifecycle import closed_as_unneeded, end_of, is_worth_opening, unsettled
@@ -26,7 +26,7 @@ from krm_merge.forges.addresses import same_repository
 
 
 def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Finding]]:
-    """The plans for all dependants, and why there is none where one might be expected (C3).
+    """The plans for all dependants, and findings that explain missing plans (C3).
 
     The graph must have no cycle.
     """
@@ -34,7 +34,7 @@ def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Pla
     planner = _Planner(planning)
     for key in graph.order:
         if graph.dependants(key):
-            _tell_unused(planning, key)
+            _report_unused_builds(planning, key)
     planning.findings += incomplete_components(graph, history)
     for target in planning.targets:
         if target.repository:
@@ -45,21 +45,21 @@ def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Pla
     return plans, planning.findings
 
 
-def _tell_unused(planning: Planning, key: ComponentKey) -> None:
-    """Tells which builds of a dependency bring nothing."""
+def _report_unused_builds(planning: Planning, key: ComponentKey) -> None:
+    """Reports the builds of a dependency that trigger nothing."""
     if numbers := planning.history.unobserved(key):
         shown, remedy = _some([f"#{number}" for number in numbers]), "observe the repository"
-        message = f"{key}: builds of {shown} bring nothing: there is no PullRequest of that number; {remedy}"
+        message = f"{key}: builds of {shown} trigger nothing: there is no PullRequest of that number; {remedy}"
         planning.report("info", "R21", message, key)
     if others := planning.history.other_branches(key):
         branch = planning.graph.components[key].branch
-        doubt = "; if that is a tag, take it out of its revision" if _may_be_tag(planning, key, branch) else ""
-        message = f"{key}: builds for {_some(others)} bring nothing: the Component is built from {branch}{doubt}"
+        doubt = "; if that is a tag, remove it from its revision" if _may_be_tag(planning, key, branch) else ""
+        message = f"{key}: builds for {_some(others)} trigger nothing: the Component is built from {branch}{doubt}"
         planning.report("info", "R15", message, key)
 
 
 def _may_be_tag(planning: Planning, key: ComponentKey, branch: str) -> bool:
-    """Whether what a Component is built from is perhaps no branch: nothing is built or merged there, or lists it."""
+    """Whether the revision of a Component may be a tag: no build, no merge and no list of branches has it."""
     observed = planning.history.of_repository(planning.graph.components[key].repository)
     branches = {"main", "master"}.union(*((one.target_branch, *(one.branches or ())) for one in observed))
     return branch not in branches and not planning.history.by_component.get(key)
@@ -93,7 +93,7 @@ class _Planner:
         self._without_duplicates(target, plans)
 
     def _without_duplicates(self, target: PlanTarget, plans: Sequence[Plan]) -> None:
-        """C12: of plans that wait for nothing, those stay whose digests no other one carries."""
+        """C12: of the plans that are ready, keeps those whose digests no other plan has."""
         kept: list[Plan] = []
         for one in sorted(plans, key=_precedence):
             same = next((other for other in kept if _carries_all(other, one)), None)
@@ -101,7 +101,7 @@ class _Planner:
                 kept.append(one)
                 self.plans.append(one)
                 if one.actions != ("close",) and not one.is_remembered:
-                    tell_why(self._planning, one)
+                    report_reasons(self._planning, one)
                 continue
             name = named(same.own) if same.own is not None else f"the pull request from {same.branch}"
             reason = f"{name} carries the same digests"
@@ -132,13 +132,13 @@ class _Planner:
             self._open(target, group, triggers, desired, own, ours.open)
 
     def _orphan(self, target: PlanTarget, group: str, open_one: TrackedPullRequest) -> None:
-        """A pull request of ours that nothing triggers any more (R6, R5)."""
-        gone = self._planning.graph.gone(target.key.namespace)
-        if open_one.described.digests and open_one.described.digests.keys() <= gone:
+        """Reports a pull request of ours without triggers, or closes it (R6, R5)."""
+        deleted = self._planning.graph.deleted_names(target.key.namespace)
+        if open_one.described.digests and open_one.described.digests.keys() <= deleted:
             self._close(target, group, (), open_one.pull_request, "R5", "its dependencies are deleted")
         else:
             name = named(open_one.pull_request)
-            message = f"{target}: nothing triggers {name} any more; it is left open for you to decide"
+            message = f"{target}: {name} has no triggers any more; it is left open for you to decide"
             self._planning.report("warning", "R6", message, target.key)
 
     def _close(
@@ -172,9 +172,9 @@ class _Planner:
         own: OurPullRequests,
         open_one: TrackedPullRequest | None,
     ) -> None:
-        """What a pull request shall be, one that is open already or not."""
+        """Plans the desired state of a pull request, whether it is open already or not."""
         planning = self._planning
-        # I11: it waits for what triggered it, not for the rest of its group.
+        # I11: it waits for its triggers, not for the rest of its group.
         waiting = tuple(
             Waiting(one.component, one.pull_request, "merged" if one.state == "open" else "mergeBuild")
             for one in triggers
@@ -183,7 +183,7 @@ class _Planner:
         waiting += tuple(self._untested(target, desired, {one.component for one in waiting}))
         synthetic = tuple(self._synthetic(target, triggers))
         digests = tuple(digest_edit(planning, target, key, desired, group, own) for key in desired)
-        # Where it keeps what will not be merged, it names images that expire.
+        # If it keeps digests that will not be merged, it names images that expire.
         expires = planning.choices.on_closed == "keep" and any(
             all(one.state == "closed" for one in triggers if one.component == key) for key in desired
         )
@@ -208,8 +208,8 @@ class _Planner:
         had = closed_as_unneeded(own.of_group(group), desired)
         if had is not None:
             self.plans.append(replace(made, is_remembered=True))
-            message = f"{had.pull_request.target_branch} had what {named(had.pull_request)} brings, which was closed"
-            planning.report("info", "R22", f"{target}: {message}; apply opens another if it was taken back", target.key)
+            message = f"{had.pull_request.target_branch} had the digests of {named(had.pull_request)}, which was closed"
+            planning.report("info", "R22", f"{target}: {message}; apply opens another if it was reverted", target.key)
             return
         self.plans.append(
             replace(made, actions=tuple(actions(made, open_one.described if open_one is not None else None)))
@@ -218,7 +218,7 @@ class _Planner:
     def _untested(
         self, target: PlanTarget, desired: Mapping[ComponentKey, str], waiting: Collection[ComponentKey]
     ) -> Iterator[Waiting]:
-        """C10: the digests along validated edges whose tests have not passed, of what is merged and built."""
+        """C10: the merged and built digests along validated edges whose tests have not passed."""
         graph, history = self._planning.graph, self._planning.history
         for key, digest in desired.items():
             edges = {Edge(one.key, key) for one in target.dependants}
@@ -234,13 +234,13 @@ class _Planner:
                 taken.add(one.source_branch)
         for trigger in triggers:
             source = trigger.pull_request
-            # The branch of a merged one may still be there.
+            # The branch of a merged pull request may still exist.
             if source is not None and same_repository(source.repository) == repository:
                 taken.add(source.source_branch)
         return branch_for(group, target.suffix, taken, self._planning.choices.branches.separators)
 
     def _synthetic(self, target: PlanTarget, triggers: Iterable[Trigger]) -> Iterator[Synthetic]:
-        """R28: what open pull requests in the same repository change in the dependants' directories, each once."""
+        """R28: the open pull requests of the same repository that change the dependants' directories, each once."""
         seen: set[int] = set()
         for one in triggers:
             pull_request = one.pull_request
@@ -271,7 +271,7 @@ class _Planner:
 
 
 def _precedence(one: Plan) -> tuple[bool, bool, int, bool, int, str]:
-    """Which plan is kept of several that bring the same: one with commits of people, the larger, the older."""
+    """Sort key of plans with the same digests: prefer one with commits of people, then the larger, then the older."""
     own = one.own
     return (
         bool(one.closed),
@@ -284,7 +284,7 @@ def _precedence(one: Plan) -> tuple[bool, bool, int, bool, int, str]:
 
 
 def _carries_all(one: Plan, other: Plan) -> bool:
-    """Whether one carries all digests of another one, and neither waits for anything."""
+    """Whether `one` has all digests of `other`, and both are ready."""
     is_ready = all(not plan.closed and not plan.draft and not plan.synthetic and plan.digests for plan in (one, other))
     if not is_ready or (other.own is not None and other.own.user_commits) or one.is_remembered:
         return False

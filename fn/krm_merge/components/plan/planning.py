@@ -1,4 +1,4 @@
-"""What all plans are made from, and what is told on the way."""
+"""The input that all plans share, and the findings of planning."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from krm_merge.forges.addresses import same_repository
 
 
 class Planning:
-    """What is observed, what the user chose, and what was found so far.
+    """The observation, the user's choices, and the findings so far.
 
     `targets` are in the order of the graph, `rank` is that order, `deleted_targets` are those whose Components are
     deleted. `closing` are the pull requests that plans close.
     """
 
     def __init__(self, graph: Graph, history: History, choices: PlanChoices) -> None:
-        """Nothing is found at first, but for what is told of targets."""
+        """Starts with the findings about targets."""
         self.graph = graph
         self.history = history
         self.rank = {key: at for at, key in enumerate(graph.order)}
         self.findings: list[Finding] = []
         self.closing: set[PullRequestId] = set()
         living = self._targets([graph.components[key] for key in graph.order], choices)
-        self.targets = list(_told_apart(living))
+        self.targets = list(_with_distinct_suffixes(living))
         taken = {_place(one) for one in self.targets}
         over = self._targets(graph.deleted.values(), choices)
         self.deleted_targets = [one for one in over if _place(one) not in taken]
@@ -47,7 +47,7 @@ class Planning:
         return self._groups[branch]
 
     def target_of(self, one: PullRequest) -> PlanTarget | None:
-        """To whom a pull request carries digests, None where it was not planned."""
+        """The target whose digests a pull request updates, None if no plan opened it."""
         suffix = one.source_branch[len(self.group(one.source_branch)) + 1 :]
         found = self._by_place.get((same_repository(one.repository), suffix)) if suffix else None
         return found if found is not None and parse_description(one.description) is not None else None
@@ -68,7 +68,7 @@ class Planning:
         return found
 
     def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: ComponentKey) -> None:
-        """Tells of a Component what a rule says."""
+        """Records a finding about a Component."""
         self.findings.append(Finding(severity, rule, message, key))
 
     def _has_branches(self, target: PlanTarget) -> bool:
@@ -95,11 +95,11 @@ class Planning:
                 yield PlanTarget(tuple(dependants), name if branch in ("", "main") else f"{name}-{branch}")
 
     def _has_simple_branch(self, one: Component) -> bool:
-        """Whether what nudges a dependant wants one pull request for a repository (C10)."""
+        """Whether a dependency of this Component asks for one pull request per repository (C10)."""
         return any(self.graph.components[key].simple_branch for key in self.graph.dependencies(one.key))
 
     def _is_chained(self, dependants: Sequence[Component]) -> bool:
-        """Whether what one of them is built to goes to another: one branch cannot be on both sides of a merge."""
+        """Whether one of them depends on another: one branch cannot be on both sides of a merge."""
         keys = {one.key for one in dependants}
         above, level = set[ComponentKey](), keys
         while level:
@@ -108,13 +108,13 @@ class Planning:
         if not above & keys:
             return False
         names = ", ".join(one.key.name for one in dependants)
-        message = f"{names} share a repository, but depend on each other: each has branches of its own"
+        message = f"{names} share a repository, but depend on each other: each gets separate branches"
         self.report("info", "I17", message, dependants[0].key)
         return True
 
 
-def _told_apart(targets: Iterable[PlanTarget]) -> Iterator[PlanTarget]:
-    """With other suffixes where two namespaces build a Component of one name from one repository."""
+def _with_distinct_suffixes(targets: Iterable[PlanTarget]) -> Iterator[PlanTarget]:
+    """Changes the suffixes if two namespaces build Components of the same name from one repository."""
     taken = set[tuple[str, str]]()
     for one in targets:
         if _place(one) in taken:
@@ -128,5 +128,5 @@ def _place(one: PlanTarget) -> tuple[str, str]:
 
 
 def named(one: PullRequest) -> str:
-    """A pull request as findings name it."""
+    """The name of a pull request in findings."""
     return f"{same_repository(one.repository).rpartition('/')[2]}#{one.number}"

@@ -1,6 +1,6 @@
-"""What the specification's integration-service would do: snapshots, tests, candidates, releases (R14 to R18, R24, R25).
+"""Simulates the specification's integration-service: snapshots, tests, candidates, releases (R14 to R18, R24, R25).
 
-Nothing is decided by what came first: only the latest build of each Component counts.
+The order of observation does not matter: only the latest build of each Component counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class BuildFate:
-    """What becomes of a build."""
+    """The consequences of a build."""
 
     tests: bool
     candidate: bool
@@ -35,7 +35,7 @@ class BuildFate:
 
 
 def fate(role: Role, event: BuildEvent, outcome: BuildOutcome) -> BuildFate:
-    """What a build leads to, by the role of its Component (R14 to R18); a dependency is never tested or released."""
+    """The consequences of a build, by its Component's role (R14 to R18); dependencies are not tested or released."""
     built, pushed = outcome == "succeeded", event == "push"
     tested = built and role in ("dependant", "independent")
     return BuildFate(tested, built and pushed, tested and pushed, tested and pushed)
@@ -53,10 +53,10 @@ class SnapshotPart:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Images that belong together. `tests` are the scenarios that run, `reports` the pull requests that are told.
+    """Images that belong together. `tests` are the scenarios that run, `reports` the pull requests that show them.
 
-    `component` is whose build it was made for, '' for a group; `pushed` says that this was a push. `held` is why it is
-    not released, '' where nothing is against it.
+    `component` is the Component of its build, '' for a group; `pushed` says that this was a push. `held` is why it is
+    not released, '' if it is.
     """
 
     namespace: str
@@ -84,7 +84,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What there would be. `candidates` is the global candidate list: images with digests."""
+    """The result of a simulation. `candidates` is the global candidate list: images with digests."""
 
     snapshots: tuple[Snapshot, ...]
     releases: tuple[Release, ...]
@@ -93,10 +93,10 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What there is besides Components: scenarios and automatic release plans by application.
+    """The resources besides Components: scenarios and automatic release plans by application.
 
-    `passed` are the names of snapshots whose tests are known to have passed, `plans` what shall happen next. `made` are
-    the parts of snapshots by namespace and name: they do not change, and tell what was promoted before.
+    `passed` are the names of snapshots whose tests are known to have passed, `plans` the pending plans. `made` are the
+    parts of snapshots by namespace and name: they are immutable, and record earlier promotions.
     """
 
     scenarios: Mapping[tuple[str, str], Sequence[str]]
@@ -107,7 +107,7 @@ class World:
 
 
 def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Finding]]:
-    """Plays the specification on what was observed. The graph must have no cycle."""
+    """Applies the specification to the observation. The graph must have no cycle."""
     player = _Player(planning, world)
     snapshots = sorted(player.snapshots(), key=lambda one: (one.namespace, one.name, one.type))
     releases = sorted(player.releases(snapshots), key=lambda one: (one.namespace, one.name))
@@ -131,7 +131,7 @@ class _Player:
         }
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """One for each latest build, and one for each group of pull requests that are built."""
+        """A snapshot for each latest build, and one for each group of pull requests that are built."""
         applications: dict[tuple[str, str], list[ComponentKey]] = {}
         for key, component in sorted(self._graph.components.items()):
             applications.setdefault((key.namespace, component.application), []).append(key)
@@ -190,19 +190,19 @@ class _Player:
         chosen: dict[ComponentKey, Build] = {}
         for key in keys:
             own = [(build, one) for build, one in built if build.component == key]
-            # I13: what was built with the digests of the group before what was not; else the newest.
+            # I13: prefer builds that hold the digests of the group; then the newest build.
             ours = [(build, one) for build, one in own if self._planning.target_of(one) is not None]
             if own:
                 chosen[key] = max((build for build, _ in ours or own), key=lambda build: (build.started, build.name))
         newest = max(chosen.values(), key=lambda build: (build.started, build.name))
         reports = tuple(dict.fromkeys(reference(one) for _, one in built))
-        # I14: a dependency never starts tests, not those of its group either.
+        # I14: a dependency never starts tests, not even those of its group.
         tested = any(self._graph.is_tested(key) for key in chosen)
         tests = tuple(self._world.scenarios.get(application, ())) if tested else ()
         if tests:
             names = ", ".join(sorted(key.name for key in chosen))
             self._report(
-                "R24", f"group {group}: {names} are tested together, told on {', '.join(reports)}", newest.component
+                "R24", f"group {group}: {names} are tested together, reported on {', '.join(reports)}", newest.component
             )
         else:
             message = f"group {group}: not tested: nothing that depends on its Components is built in it"
@@ -215,7 +215,7 @@ class _Player:
     def _parts(
         self, name: str, keys: Sequence[ComponentKey], built: Mapping[ComponentKey, Build]
     ) -> tuple[SnapshotPart, ...]:
-        """All Components of an application: as built, else as they were promoted when the last of these was built."""
+        """All Components of an application: as built, otherwise as promoted when the last of these was built."""
         at, found = max(build.completed or build.started for build in built.values()), list[SnapshotPart]()
         made = {part.name: part for part in self._world.made.get((keys[0].namespace, name), ())}
         for key in keys:
@@ -234,18 +234,18 @@ class _Player:
         return tuple(found)
 
     def _mixed(self, namespace: str, parts: Iterable[SnapshotPart]) -> str:
-        """Which part was built without another one that it shall name: a plan is still to bring it. '' for none."""
+        """Which part was built without the digest of another part, because a plan is still pending; '' for none."""
         digests = {ComponentKey(namespace, part.name): digest_of(part.image) for part in parts}
         for plan in self._world.plans:
             for edit in plan.digests:
                 lacking = [one.key for one in plan.target.dependants if one.key in digests]
                 if lacking and digests.get(edit.component) == edit.digest:
                     names = ", ".join(key.name for key in lacking)
-                    return f"{names} was built without this {edit.component.name}, which {plan.branch} brings"
+                    return f"{names} was built without this {edit.component.name}, which {plan.branch} updates"
         return ""
 
     def _name(self, application: tuple[str, str], build: Build, *more: str) -> str:
-        """As Konflux names them, with more where that is taken."""
+        """The name that Konflux gives the snapshot, with a suffix if that name is taken."""
         digits = [*_DIGITS.findall(build.started), *["0"] * 7]
         stamp = f"{''.join(digits[:3])}-{''.join(digits[3:6])}-{digits[6][:3].ljust(3, '0')}"
         name = f"{application[1][:_LONGEST_APPLICATION]}-{stamp}"
@@ -257,7 +257,7 @@ class _Player:
         return name
 
     def releases(self, snapshots: Iterable[Snapshot]) -> Iterator[Release]:
-        """Of pushes that passed their tests, by every automatic plan (R16, R17)."""
+        """Releases of pushes that passed their tests, by every automatic plan (R16, R17)."""
         for one in snapshots:
             if not one.pushed or one.held or not self._graph.is_tested(ComponentKey(one.namespace, one.component)):
                 continue

@@ -1,4 +1,4 @@
-"""Who triggers what: which builds bring something to dependants."""
+"""Finds the triggers of pull requests: builds with new digests for dependants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from krm_merge.components.plan.planning import Planning, named
 
 _NOTHING = DescribedState({}, {}, {})
 _OF_PUSHES = "component-update-"
-"""What the group of pushes begins with; the name of a dependency follows."""
+"""Prefix of the group of pushes; the name of a dependency follows."""
 _WHY_UNBUILT: Mapping[BuildOutcome, str] = {
     "failed": "failed",
     "running": "has not finished",
@@ -23,7 +23,7 @@ _WHY_UNBUILT: Mapping[BuildOutcome, str] = {
 
 
 def triggers_by_group(planning: Planning, target: PlanTarget, own: OurPullRequests) -> dict[str, list[Trigger]]:
-    """What triggers pull requests of a target, by group: one for each group, whatever its dependencies (R31, R32)."""
+    """The triggers of a target's pull requests, by group: one for each group, whatever its dependencies (R31, R32)."""
     groups: dict[str, list[Trigger]] = {}
     # R20: a build concerns direct dependants only.
     above = {key for one in target.dependants for key in planning.graph.dependencies(one.key)}
@@ -44,30 +44,30 @@ def _of_pull_requests(
     for observed in history.of_repository(dependency.repository):
         if observed.id in own.ids or not _may_trigger(planning, observed, dependency):
             continue
-        # What the plan of another target closes is as good as closed.
+        # A pull request that the plan of another target closes counts as closed.
         one = replace(observed, state="closed") if observed.id in planning.closing else observed
         group = planning.group(one.source_branch)
         last = own.of_group(group).last
-        told = last.described if last is not None else _NOTHING
+        described = last.described if last is not None else _NOTHING
         built = latest(history.before_merge(key, one))
-        # Builds are not kept for long: then what was told of them counts.
-        recorded = told.digests.get(key.name, "") if key.name in told.built_as.get(reference(one), ()) else ""
+        # Clusters soon delete builds: then the description of the last pull request counts.
+        recorded = described.digests.get(key.name, "") if key.name in described.built_as.get(reference(one), ()) else ""
         digest = built.digest if built is not None else recorded
         is_known = bool(digest) or bool(history.after_merge(key, one))
-        merged = _merged(planning, dependency, one, told) if one.state == "merged" and is_known else ""
+        merged = _merged(planning, dependency, one, described) if one.state == "merged" and is_known else ""
         if merged:
             yield group, Trigger(key, one, "done", merged)
         elif digest:
             state: TriggerState = "waiting" if one.state == "merged" else one.state
             yield group, Trigger(key, one, state, digest)
         else:
-            _tell_unbuilt(planning, target, dependency, one)
+            _report_unbuilt(planning, target, dependency, one)
 
 
 def _may_trigger(planning: Planning, one: PullRequest, dependency: Component) -> bool:
-    """Whether what one builds is news: it is for the branch that the dependency is built from.
+    """Whether builds of a pull request can trigger: its target is the branch that the dependency is built from.
 
-    Beside another's digests the dependency is what it was, unless these are for it.
+    Pull requests of ours with digests for other targets do not trigger.
     """
     if not planning.history.is_built_from(dependency.key, one.target_branch):
         return False
@@ -75,19 +75,19 @@ def _may_trigger(planning: Planning, one: PullRequest, dependency: Component) ->
     return target is None or any(dependant.key == dependency.key for dependant in target.dependants)
 
 
-def _merged(planning: Planning, dependency: Component, one: PullRequest, told: DescribedState) -> str:
+def _merged(planning: Planning, dependency: Component, one: PullRequest, described: DescribedState) -> str:
     """The digest in the candidate list, if the merge of a pull request is in it; else ''."""
     history, key = planning.history, dependency.key
     after, promoted = history.after_merge(key, one), history.promoted(key)
     is_built = (
         latest(after) is not None
-        # What a later push built holds the merge, too.
+        # The build of a later push contains the merge, too.
         or (promoted is not None and bool(after) and promoted.started > after[-1].started)
         or (one.merged_at != "" and _last_promoted(planning, dependency, one) >= one.merged_at)
         or (dependency.commit != "" and dependency.commit == one.merge_commit)
-        or told.triggers.get(reference(one)) == "done"
+        or described.triggers.get(reference(one)) == "done"
     )
-    # The newest push counts, of whichever merge it is.
+    # The newest push counts, whichever merge it belongs to.
     return history.promoted_digest(key) if is_built else ""
 
 
@@ -106,9 +106,9 @@ def _last_promoted(planning: Planning, dependency: Component, one: PullRequest) 
 def _of_pushes(
     planning: Planning, own: OurPullRequests, above: Sequence[ComponentKey]
 ) -> Iterator[tuple[str, Trigger]]:
-    """What pushes without a pull request bring: nobody's branch gives these a name (I12).
+    """The triggers of pushes without a pull request, whose group no branch names (I12).
 
-    All that is new comes in one (C12): with the pull request that is open already, else in one of its own.
+    One pull request gets all new digests (C12): the open one, otherwise a new one.
     """
     is_open = next((group for group, ours in sorted(own.by_group.items()) if _is_of_pushes(group) and ours.open), "")
     found: list[tuple[str, Trigger]] = []
@@ -136,7 +136,7 @@ def _is_of_pushes(group: str) -> bool:
 
 
 def _ended_with(own: OurPullRequests, trigger: Trigger) -> str:
-    """The group of a pull request that brought what was pushed and is merged or closed, '' for none."""
+    """The group of the merged or closed pull request with the digest of the push, '' for none."""
     for group, ours in sorted(own.by_group.items()):
         if _is_of_pushes(group) and any(one.names(trigger) for one in ours.ended):
             return group
@@ -144,18 +144,18 @@ def _ended_with(own: OurPullRequests, trigger: Trigger) -> str:
 
 
 def _is_news(planning: Planning, own: OurPullRequests, build: Build) -> bool:
-    """Whether what was pushed comes with no pull request of the dependency, or not for the first time."""
+    """Whether a push belongs to no pull request of the dependency, or is a later build of its merge."""
     return not _is_of_merge(planning, build) or _is_built_again(planning, own, build)
 
 
 def _is_of_merge(planning: Planning, build: Build) -> bool:
     merge = planning.history.merge_of(build)
-    # What was merged elsewhere, and got to the Component's branch with it, triggered nothing there.
+    # A pull request to another branch, merged into the Component's branch later, triggered nothing.
     return planning.history.is_built_from(build.component, merge.target_branch) if merge else bool(build.pull_request)
 
 
 def _is_built_again(planning: Planning, own: OurPullRequests, build: Build) -> bool:
-    """Whether it is another build of a merge that a pull request of ours has brought."""
+    """Whether it is another build of a merge whose digest one of our pull requests has."""
     merge, name = planning.history.merge_of(build), build.component.name
     return merge is not None and any(
         one.pull_request.state == "merged"
@@ -165,7 +165,7 @@ def _is_built_again(planning: Planning, own: OurPullRequests, build: Build) -> b
     )
 
 
-def _tell_unbuilt(planning: Planning, target: PlanTarget, dependency: Component, one: PullRequest) -> None:
+def _report_unbuilt(planning: Planning, target: PlanTarget, dependency: Component, one: PullRequest) -> None:
     builds = planning.history.before_merge(dependency.key, one)
     if one.state != "open" or not builds:
         return

@@ -1,4 +1,4 @@
-"""What clients of forges share: answers read as they are documented, drafts that are titles, opening only once."""
+"""Shared by the clients of forges: checked answers, drafts marked by titles, opening a pull request only once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IN_THE_WAY = frozenset((HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT, HTTPStatus
 
 @dataclass(frozen=True, slots=True)
 class DraftTitles:
-    """How a forge marks drafts in their titles: with `mark` before it, which it also knows in other spellings."""
+    """How a forge marks drafts in their titles: with the prefix `mark`, or one of its other spellings."""
 
     mark: str
     spellings: re.Pattern[str]
@@ -32,7 +32,7 @@ class DraftTitles:
 
 
 def object_at(found: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    """An object, None for null: what was deleted."""
+    """An object, or None for null, which forges send for deleted objects."""
     value = found.get(name)
     return value if value is None else object_of(value)
 
@@ -65,7 +65,7 @@ def opened_once(
     source_branch: str,
     target_branch: str,
 ) -> ForgePullRequest:
-    """The pull request that `ask` opens, or the one that is open for the two branches: forges refuse a second one.
+    """The pull request that `ask` opens, or the open one for the two branches: forges refuse a second one.
 
     Raises ForgeError, of it RefusedError.
     """

@@ -1,4 +1,4 @@
-"""How a forge is reached: its host and API, the token, how fast and how long."""
+"""How to reach a forge: host and API, token, pace and time limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from krm_merge.forges.tokens import Token
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a client of a forge is made with.
+    """The settings of a client of a forge.
 
     `host` is the one in the addresses of repositories; `api` the address of its REST interface, where that does not
     follow from the host. `clock` gives the seconds since 1970.
@@ -28,6 +28,6 @@ class Connection:
     clock: Callable[[], float] = time.time
 
     def transport(self, dialect: Dialect, usual_api: str) -> Transport:
-        """What sends the requests. Raises ForgeError where the token or the address cannot be one."""
+        """The transport for the requests. Raises ForgeError if the token or the address is invalid."""
         api = (self.api or usual_api).rstrip("/")
         return Transport(dialect, api, self.token, self.patience, self.pace, self.sleep, self.clock)

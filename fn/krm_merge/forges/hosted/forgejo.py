@@ -17,7 +17,7 @@ from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, RefusedRequestError
 
-_PAGE: Final = 50  # what Forgejo gives at most, unless its administrators say otherwise
+_PAGE: Final = 50  # Forgejo's default maximum
 _LATEST: Final = 100
 _DIALECT: Final = Dialect(
     "Forgejo", "X-RateLimit-", "of the scopes write:repository and write:issue", "https://HOST/api/v1"
@@ -31,7 +31,7 @@ class Forgejo:
     """A forge. Everything raises ForgeError."""
 
     def __init__(self, connection: Connection) -> None:
-        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
         self._host = connection.host
         self._transport = connection.transport(_DIALECT, f"https://{connection.host}/api/v1")
         self._api = self._transport.address.geturl()
@@ -43,21 +43,21 @@ class Forgejo:
             return self._listed(name, state="all")
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """Those that are open, by number."""
+        """The open pull requests, by number."""
         with self._asking(repository, "listing the open pull requests") as name:
             return self._listed(name, state="open")
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
-        """Those from one branch of the repository: all that are open, and of those that ended the last ones."""
+        """The pull requests from one branch of the repository: all open ones, and the last of the others."""
         with self._asking(repository, f"listing the pull requests of {branch}") as name:
-            # Only Forgejo 16 has a filter for the branch; others take no notice of it.
+            # Only Forgejo 16 has a filter for the branch; other versions ignore it.
             query = {"state": "closed", "sort": "recentupdate", "head": branch}
             ended = [_shown(one) for one in islice(self._pages(f"{name}/pulls", query), _LATEST)]
             found = [*self._listed(name, state="open", head=branch), *ended]
             return [pull for pull in _by_number(found) if pull.source_branch == branch]
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
-        """The one of a number, None where there is none."""
+        """The pull request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as name:
             try:
                 return self._pull(name, number)
@@ -71,7 +71,7 @@ class Forgejo:
         return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
-        """The token, of a repository of this host alone: any other would learn it."""
+        """The token, only for repositories of this host, so that no other host gets it."""
         try:
             path_on(self._host, repository)
         except ForgeError:
@@ -88,7 +88,7 @@ class Forgejo:
     def create(
         self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
     ) -> ForgePullRequest:
-        """Opens a pull request; gives the open one that there is for the two branches as it is."""
+        """Opens a pull request, or returns the open one for the two branches unchanged."""
         what = f"opening a pull request of {source_branch} into {target_branch}"
         with self._asking(repository, what) as name:
 
@@ -103,13 +103,13 @@ class Forgejo:
             return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
-        """Gives a pull request another title and body; a draft stays one."""
+        """Changes the title and the body of a pull request; a draft is kept a draft."""
         with self._asking(repository, f"editing pull request #{number}") as name:
             draft = self._pull(name, number).draft
             self._change(name, number, title=_DRAFTS.titled(title, draft=draft), body=body)
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
-        """Makes an open pull request a draft, or takes it out of draft."""
+        """Marks an open pull request as a draft or as ready."""
         to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
         with self._asking(repository, to.format(number)) as name:
             pull = self._pull(name, number)
@@ -136,14 +136,14 @@ class Forgejo:
             self._transport.once(lambda: self._ask("POST", path, {"body": text}), done)
 
     def budget(self) -> Budget:
-        """What may still be asked of the forge."""
+        """The remaining requests that the forge allows."""
         return self._transport.budget()
 
     # ---- requests ----------------------------------------------------------------------------------------------
 
     @contextmanager
     def _asking(self, repository: str, what: str) -> Iterator[str]:
-        """The owner and name of a repository; errors say what was asked for."""
+        """The owner and name of a repository; errors name the request."""
         name = path_on(self._host, repository)
         with about(f"{name}: {what}"):
             yield name
@@ -165,7 +165,7 @@ class Forgejo:
                 return
 
     def _listed(self, name: str, **query: str) -> list[ForgePullRequest]:
-        # New ones come last, so that pages do not move while they are read.
+        # Sorted so that new ones are last, and pages do not shift while they are read.
         return _by_number([_shown(one) for one in self._pages(f"{name}/pulls", {**query, "sort": "oldest"})])
 
     def _pull(self, name: str, number: int) -> ForgePullRequest:
@@ -185,7 +185,7 @@ def _shown(found: Mapping[str, Any]) -> ForgePullRequest:
     state: PullRequestState = "merged" if is_merged else "closed" if text_at(found, "state") == "closed" else "open"
     branch, fork = text_at(head, "ref"), object_at(head, "repo")
     if fork is None or fork.get("full_name") != object_of(base.get("repo")).get("full_name"):
-        # No branch of the repository, though it may be called like one.
+        # Not a branch of the repository, even if its name equals one.
         owner = object_at(fork, "owner") if fork is not None else None
         branch = f"{text_at(owner, 'login') if owner is not None else 'unknown'}:{branch}"
     user, title = object_at(found, "user"), text_at(found, "title")

@@ -43,7 +43,7 @@ class GitHub:
     """A forge. Its repositories are named by https, ssh or scp addresses. Everything raises ForgeError."""
 
     def __init__(self, connection: Connection) -> None:
-        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
         self._host = connection.host
         api = connection.api or usual_api(connection.host)
         self._transport = connection.transport(_DIALECT, api)
@@ -55,19 +55,19 @@ class GitHub:
             return _listed(at, state="all")
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """Those that are open, by number."""
+        """The open pull requests, by number."""
         with self._asking(repository, "listing the open pull requests") as (_, at):
             return _listed(at, state="open")
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
-        """Those from one branch of the repository, in whatever state, by number."""
+        """The pull requests from one branch of the repository, in any state, by number."""
         with self._asking(repository, f"listing the pull requests of {branch}") as (owner, at):
             found = _listed(at, state="all", head=f"{owner}:{branch}")
-            # GitHub takes a filter that it does not understand for none.
+            # GitHub ignores an invalid filter.
             return [pull for pull in found if pull.source_branch == branch]
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
-        """The one of a number, None where there is none."""
+        """The pull request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as (_, at):
             try:
                 return _shown(at.get_pull(number))
@@ -81,7 +81,7 @@ class GitHub:
         return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
-        """The token, of a repository of this host alone: any other would learn it."""
+        """The token, only for repositories of this host, so that no other host gets it."""
         try:
             path_on(self._host, repository)
         except ForgeError:
@@ -101,7 +101,7 @@ class GitHub:
     def create(
         self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
     ) -> ForgePullRequest:
-        """Opens a pull request; gives the open one that there is for the two branches as it is."""
+        """Opens a pull request, or returns the open one for the two branches unchanged."""
         what = f"opening a pull request of {source_branch} into {target_branch}"
         with self._asking(repository, what) as (owner, at):
 
@@ -117,12 +117,12 @@ class GitHub:
                 raise _without_drafts(refused) if draft else refused from None
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
-        """Gives a pull request another title and body."""
+        """Changes the title and the body of a pull request."""
         with self._asking(repository, f"editing pull request #{number}") as (_, at):
             at.get_pull(number).edit(title=title, body=body)
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
-        """Makes a pull request a draft, or takes it out of draft."""
+        """Marks a pull request as a draft or as ready."""
         to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
         with self._asking(repository, to.format(number)) as (_, at):
             pull = at.get_pull(number)
@@ -154,12 +154,12 @@ class GitHub:
             self._transport.once(lambda: issue.create_comment(text), done)
 
     def budget(self) -> Budget:
-        """What may still be asked of the forge."""
+        """The remaining requests that the forge allows."""
         return self._transport.budget()
 
     @contextmanager
     def _asking(self, repository: str, what: str) -> Iterator[tuple[str, Repository]]:
-        """The owner of a repository, and the repository; errors say what was asked for."""
+        """The owner of a repository, and the repository; errors name the request."""
         name = path_on(self._host, repository)
         with about(f"{name}: {what}"):
             try:
@@ -172,17 +172,17 @@ class GitHub:
                 TypeError,
                 ValueError,
             ):
-                # PyGithub checks little of an answer, and complains in many ways.
+                # PyGithub checks few answers, and raises many types of errors.
                 raise ForgeError("the answer is not what GitHub documents; correct the address of the API") from None
 
 
 def usual_api(host: str) -> str:
-    """The API of a host: of github.com, of an enterprise in GitHub's cloud, of an enterprise's own."""
+    """The API of a host: of github.com, of an enterprise in GitHub's cloud, of an enterprise's server."""
     return f"https://api.{host}" if host == "github.com" or host.endswith(".ghe.com") else f"https://{host}/api/v3"
 
 
 def _requester(api: str, session: requests.Session) -> Requester:
-    """What sends the requests of PyGithub, by a session of ours; it adds neither a token nor attempts nor pauses."""
+    """Sends the requests of PyGithub through our session; it adds neither tokens nor retries nor pauses."""
 
     class Plain(HTTPRequestsConnectionClass):
         def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -203,18 +203,18 @@ def _requester(api: str, session: requests.Session) -> Requester:
 
 
 def _listed(at: Repository, **query: str) -> list[ForgePullRequest]:
-    # New ones come last, so that pages do not move while they are read.
+    # Sorted so that new ones are last, and pages do not shift while they are read.
     found = [_shown(pull) for pull in at.get_pulls(sort="created", direction="asc", **query)]
     return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
 
 
 def _shown(pull: Any) -> ForgePullRequest:
-    # What was deleted is null, which PyGithub's types do not say.
+    # A deleted repository is null, contrary to PyGithub's types.
     is_merged = pull.merged_at is not None
     state: PullRequestState = "merged" if is_merged else "closed" if pull.state == "closed" else "open"
     branch, head = pull.head.ref, pull.head
     if head.repo is None or head.repo.full_name != pull.base.repo.full_name:
-        # No branch of the repository, though it may be called like one.
+        # Not a branch of the repository, even if its name equals one.
         branch = f"{head.user.login if head.user is not None else 'unknown'}:{branch}"
     return ForgePullRequest(
         number=pull.number,
@@ -232,6 +232,6 @@ def _shown(pull: Any) -> ForgePullRequest:
 
 
 def _without_drafts(refused: RefusedRequestError) -> ForgeError:
-    """The refusal, as that of a repository without drafts where it says so: GitHub has no code for it."""
+    """The refusal as DraftsRefusedError if its text says so: GitHub has no code for it."""
     said = str(refused)
     return DraftsRefusedError(said) if "draft" in said.lower() and "not supported" in said.lower() else refused

@@ -40,7 +40,7 @@ class GitLab:
     """A forge, whose pull requests are merge requests. Everything raises ForgeError."""
 
     def __init__(self, connection: Connection) -> None:
-        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
         self._host = connection.host
         self._transport = connection.transport(_DIALECT, f"https://{connection.host}/api/v4")
         base = self._transport.address.geturl().removesuffix("/api/v4")
@@ -52,18 +52,18 @@ class GitLab:
             return _listed(project, state="all")
 
     def open_pull_requests(self, repository: str) -> list[ForgePullRequest]:
-        """Those that are open, by number."""
+        """The open merge requests, by number."""
         with self._asking(repository, "listing the open pull requests") as project:
             return _listed(project, state="opened")
 
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
-        """Those from one branch of the repository, in whatever state, by number."""
+        """The merge requests from one branch of the repository, in any state, by number."""
         with self._asking(repository, f"listing the pull requests of {branch}") as project:
             found = _listed(project, state="all", source_branch=branch)
             return [pull for pull in found if pull.source_branch == branch]
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
-        """The one of a number, None where there is none."""
+        """The merge request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as project:
             try:
                 return _shown(project.mergerequests.get(number).attributes)
@@ -77,7 +77,7 @@ class GitLab:
         return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
-        """The token, of a repository of this host alone: any other would learn it."""
+        """The token, only for repositories of this host, so that no other host gets it."""
         try:
             path_on(self._host, repository, nested=True)
         except ForgeError:
@@ -87,7 +87,7 @@ class GitLab:
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a merge request changes; of a renamed file both."""
         with self._asking(repository, f"listing the files of pull request #{number}") as project:
-            # python-gitlab has the versions of a difference, and no way to what it is now.
+            # python-gitlab offers the versions of a diff, but not the current one.
             path = f"/projects/{project.encoded_id}/merge_requests/{number}/diffs"
             files = [object_of(file) for file in self._gitlab.http_list(path, iterator=True)]
             return sorted({text_at(file, name) for file in files for name in ("old_path", "new_path")})
@@ -95,7 +95,7 @@ class GitLab:
     def create(
         self, repository: str, source_branch: str, target_branch: str, title: str, body: str, *, draft: bool
     ) -> ForgePullRequest:
-        """Opens a merge request; gives the open one that there is for the two branches as it is."""
+        """Opens a merge request, or returns the open one for the two branches unchanged."""
         what = f"opening a pull request of {source_branch} into {target_branch}"
         with self._asking(repository, what) as project:
 
@@ -110,14 +110,14 @@ class GitLab:
             return opened_once(self._transport, opened, open_ones, source_branch, target_branch)
 
     def edit(self, repository: str, number: int, title: str, body: str) -> None:
-        """Gives a merge request another title and body; a draft stays one."""
+        """Changes the title and the body of a merge request; a draft is kept a draft."""
         with self._asking(repository, f"editing pull request #{number}") as project:
             draft = _shown(project.mergerequests.get(number).attributes).draft
             changes = {"title": _DRAFTS.titled(title, draft=draft), "description": body}
             project.mergerequests.update(number, changes)
 
     def set_draft(self, repository: str, number: int, *, draft: bool) -> None:
-        """Makes an open merge request a draft, or takes it out of draft."""
+        """Marks an open merge request as a draft or as ready."""
         to = "making pull request #{} a draft" if draft else "taking pull request #{} out of draft"
         with self._asking(repository, to.format(number)) as project:
             pull = _shown(project.mergerequests.get(number).attributes)
@@ -145,12 +145,12 @@ class GitLab:
             self._transport.once(lambda: notes.create({"body": text}), done)
 
     def budget(self) -> Budget:
-        """What may still be asked of the forge."""
+        """The remaining requests that the forge allows."""
         return self._transport.budget()
 
     @contextmanager
     def _asking(self, repository: str, what: str) -> Iterator[Project]:
-        """The project of a repository; errors say what was asked for."""
+        """The project of a repository; errors name the request."""
         name = path_on(self._host, repository, nested=True)
         with about(f"{name}: {what}"):
             try:
@@ -160,7 +160,7 @@ class GitLab:
 
 
 def _listed(project: Project, **query: str) -> list[ForgePullRequest]:
-    # New ones come last, so that pages do not move while they are read.
+    # Sorted so that new ones are last, and pages do not shift while they are read.
     listed = project.mergerequests.list(iterator=True, order_by="created_at", sort="asc", **query)
     found = [_shown(one.attributes) for one in listed]
     return [pull for _, pull in sorted({pull.number: pull for pull in found}.items())]
@@ -191,5 +191,5 @@ def _shown(found: Mapping[str, Any]) -> ForgePullRequest:
 
 
 def _in_seconds(time: str) -> str:
-    """A time of GitLab, which has milliseconds, as the others give it."""
+    """A time of GitLab, which has milliseconds, in the format of the other forges."""
     return re.sub(r"\.\d+", "", time)

@@ -1,4 +1,4 @@
-"""How fast a host is asked for changes: forges punish programs that open pull requests as fast as they can."""
+"""Limits the rate of changing requests: forges block programs that open pull requests as fast as they can."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The least time between two changing requests to one host, in seconds, and how many an hour may have."""
+    """The least time between two changing requests to one host, in seconds, and their maximum in an hour."""
 
     seconds_between_changes: float = 1.0
     changes_an_hour: int = 400
@@ -23,7 +23,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to try what may work later. `timeout` is for one answer, `limit` for all attempts, both in seconds."""
+    """Limits for retries. `timeout` is for one answer, `limit` for all attempts, both in seconds."""
 
     attempts: int = 5
     limit: float = 300.0
@@ -31,7 +31,7 @@ class Patience:
 
 
 class Throttle:
-    """The changes that one host was asked for in the last hour. Several threads may share it."""
+    """The changing requests to one host in the last hour. Several threads may share it."""
 
     def __init__(self, pace: Pace, limit: float, sleep: Callable[[float], None], clock: Callable[[], float]) -> None:
         """Waits at most `limit` seconds at a time."""
@@ -43,7 +43,7 @@ class Throttle:
         self._lock = Lock()
 
     def wait(self) -> None:
-        """Returns when the next change may be asked for. Raises UnavailableForgeError where that takes too long."""
+        """Waits until the next changing request is allowed. Raises UnavailableForgeError if that takes too long."""
         with self._lock:
             if self._left() == 0:
                 until = self._changes[0] + _HOUR
@@ -60,7 +60,7 @@ class Throttle:
 
     @property
     def left(self) -> int:
-        """How many changes may be asked for in this hour."""
+        """How many changing requests are left in this hour."""
         with self._lock:
             return self._left()
 

@@ -1,4 +1,4 @@
-"""What came back from a forge, good or not: its status, and what it complains of."""
+"""Replies of forges, successful or not: status and error messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OF_GRAPHQL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ForgeReply:
-    """What came back, whatever it says. `flaw` tells why it is no JSON."""
+    """A reply, successful or not. `flaw` says why its body is not JSON."""
 
     status: int
     headers: Mapping[str, str]
@@ -28,7 +28,7 @@ class ForgeReply:
 
     @classmethod
     def read(cls, status: int, headers: Mapping[str, str], body: bytes) -> ForgeReply:
-        """What a body says."""
+        """Parses a body."""
         try:
             return cls(status, headers, json.loads(body))
         except RecursionError:
@@ -44,16 +44,16 @@ class ForgeReply:
 
     @property
     def meaning(self) -> int:
-        """The status, of an error of GraphQL the one that REST would have."""
+        """The status; for an error of GraphQL the status that REST would have."""
         if self.status != HTTPStatus.OK:
             return self.status
         kinds = [each.get("type") for each in self.errors if isinstance(each, dict)]
         return next((status for kind, status in _OF_GRAPHQL.items() if kind in kinds), self.status)
 
     def seconds(self, header: str) -> float | None:
-        """The number in a header, None where there is none."""
-        told = self.headers.get(header, "")
-        return float(told) if re.fullmatch("[0-9]{1,10}", told) else None
+        """The number in a header, None if it is missing."""
+        given = self.headers.get(header, "")
+        return float(given) if re.fullmatch("[0-9]{1,10}", given) else None
 
 
 def messages_in(value: object) -> Iterator[str]:
@@ -69,7 +69,7 @@ def messages_in(value: object) -> Iterator[str]:
 
 
 def _flat(found: object) -> Iterator[object]:
-    """One or many, in lists, or by the names of fields (`{"base": ["is missing"]}`)."""
+    """One message or many, in lists, or by the names of fields (`{"base": ["is missing"]}`)."""
     if isinstance(found, list):
         yield from found
     elif isinstance(found, dict):

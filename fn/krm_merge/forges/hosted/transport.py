@@ -1,4 +1,4 @@
-"""Requests to a forge, with their repetitions, its limits, our pace, and a token that is sent to one origin alone."""
+"""Requests to a forge, with their repetitions, its limits, our pace, and a token that is sent only to one origin."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from krm_merge.forges.tokens import Token
 
 _SIZE_LIMIT: Final = 32 * 1024 * 1024
 _REDIRECTS: Final = 5
-_LIMITED: Final = 60.0  # what GitHub wants to be waited at least where it does not say how long
+_LIMITED: Final = 60.0  # the least wait that GitHub asks for if a reply names no time
 _SAID: Final = 400
 _LOOPBACK = frozenset(("localhost", "127.0.0.1"))
 _SAME_VERB = frozenset((HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT))
@@ -37,18 +37,18 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """In what forges differ: their names, headers, and the rights that a token needs."""
+    """Differences of forges: their names, headers, and the rights that a token needs."""
 
     name: str
     limits: str
-    """The beginning of the headers about limits."""
+    """Prefix of the headers about limits."""
     rights: str
     api: str
-    """What the address of an API is like."""
+    """An example of an API's address."""
 
 
 class LostAnswerError(UnavailableForgeError):
-    """Nobody knows whether a request was carried out that must not be carried out twice; `wait` seconds, then look."""
+    """A request that must not be repeated may have been carried out; wait `wait` seconds, then check."""
 
     def __init__(self, message: str, wait: float) -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class LostAnswerError(UnavailableForgeError):
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """Why an attempt failed that may succeed after `wait` seconds; `unsure` that nothing was done."""
+    """A failed attempt that may succeed after `wait` seconds; `unsure` if it may have been carried out."""
 
     what: str
     wait: float
@@ -66,11 +66,11 @@ class _Trouble:
 
 
 class _NoAnswerError(Exception):
-    """No whole answer came."""
+    """The answer is missing or incomplete."""
 
 
 class Transport(HTTPAdapter):
-    """What sends the requests of a forge's client. The token is sent to one origin alone, and is in no message."""
+    """Sends the requests of a forge's client. The token is sent only to one origin, and is in no message."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Transport(HTTPAdapter):
         sleep: Callable[[float], None],
         clock: Callable[[], float],
     ) -> None:
-        """Raises ForgeError where the token or the address cannot be one. Without a token only reading may work."""
+        """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
         if not re.fullmatch(r"[!-~]*", token.secret):
             # requests would refuse it with an error that quotes it.
             raise ForgeError(f"the token has characters that no token has; correct {token.source}")
@@ -98,10 +98,10 @@ class Transport(HTTPAdapter):
         super().__init__()
 
     def session(self) -> requests.Session:
-        """A session whose every request is sent by this."""
+        """A session that sends every request through this transport."""
         session = requests.Session()
         session.headers["User-Agent"] = f"krm-merge/{__version__}"
-        # Else requests takes a password of ~/.netrc for the token.
+        # Otherwise requests uses a password of ~/.netrc instead of the token.
         session.auth = _keep_as_it_is
         for scheme in ("https://", "http://"):
             session.mount(scheme, self)
@@ -109,15 +109,15 @@ class Transport(HTTPAdapter):
 
     @property
     def secret(self) -> str:
-        """The token, '' where there is none."""
+        """The token, '' if it is missing."""
         return self._token.secret
 
     def budget(self) -> Budget:
-        """What may still be asked for."""
+        """The remaining requests that the forge allows."""
         return Budget(self._throttle.left, self._budget.requests, self._budget.resets_at)
 
     def once(self, ask: Callable[[], Found], find: Callable[[], Found | None]) -> Found:
-        """What comes of a request that must not be carried out twice; `find` gives it where it was, else None.
+        """The result of a request that must not be repeated; `find` returns it if it was carried out, else None.
 
         Raises ForgeError.
         """
@@ -139,7 +139,7 @@ class Transport(HTTPAdapter):
         super().init_poolmanager(*arguments, ssl_context=ssl.create_default_context(), **settings)
 
     def send(self, request: requests.PreparedRequest, *arguments: Any, **settings: Any) -> requests.Response:
-        """The answer to a request, which is good. Raises ForgeError, of it RefusedError and LostAnswerError."""
+        """The successful answer to a request. Raises ForgeError, including RefusedError and LostAnswerError."""
         end = self._clock() + self._patience.limit
         for attempt in count(1):
             if request.method != "GET":
@@ -166,7 +166,7 @@ class Transport(HTTPAdapter):
     def _exchange(
         self, request: requests.PreparedRequest, settings: Mapping[str, Any]
     ) -> tuple[requests.Response, ForgeReply]:
-        """One request, with the redirects of a repository that has another name now. Raises ForgeError."""
+        """One request, with the redirects of a renamed repository. Raises ForgeError."""
         request = request.copy()
         for _ in range(_REDIRECTS):
             self._check_origin(request.url or "")
@@ -211,7 +211,7 @@ class Transport(HTTPAdapter):
         return _NoAnswerError(f"no answer from {host} ({self._clean(str(cause)) or type(cause).__name__})")
 
     def _trouble(self, reply: ForgeReply, attempt: int) -> _Trouble | None:
-        """What may be over after a while: faults of the server, and limits."""
+        """Temporary failures: faults of the server, and limits."""
         name = self.dialect.name
         wait = reply.seconds("Retry-After")
         if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -231,7 +231,7 @@ class Transport(HTTPAdapter):
         return _Trouble(f"the rate limit of {name} is reached", wait, unsure=False, remedy=remedy)
 
     def _check(self, request: requests.PreparedRequest, reply: ForgeReply) -> None:
-        """Raises ForgeError where an answer is not what was asked for."""
+        """Raises ForgeError if an answer has not the expected form."""
         is_good = reply.status < HTTPStatus.MULTIPLE_CHOICES
         if is_good and reply.flaw:
             raise ForgeError(f"the answer is no JSON ({reply.flaw}); correct the address of the API")
@@ -246,7 +246,7 @@ class Transport(HTTPAdapter):
         )
 
     def _remedy(self, reply: ForgeReply) -> str:
-        """What helps against a refusal of this kind, '' where that depends on what was asked."""
+        """The remedy for a refusal of this kind, '' if it depends on the request."""
         source = self._token.source
         sign_on = self._clean(reply.headers.get("X-GitHub-SSO", "")).partition("url=")[2]
         if reply.meaning == HTTPStatus.NOT_FOUND:
@@ -268,14 +268,14 @@ class Transport(HTTPAdapter):
             self._budget = Budget(None, int(left), reply.seconds(f"{self.dialect.limits}Reset"))
 
     def _clean(self, text: str) -> str:
-        """What somebody else wrote, as part of a line of ours."""
+        """Untrusted text, made safe for a line of a message."""
         line = " ".join(re.sub(r"[\x00-\x20\x7f-\x9f]+", " ", text).split())
         return (line.replace(self.secret, "***") if self.secret else line)[:_SAID].rstrip()
 
 
 @contextmanager
 def about(what: str) -> Iterator[None]:
-    """Says in the errors what was asked for."""
+    """Adds the request to the messages of errors."""
     try:
         yield
     except ForgeError as error:
@@ -288,7 +288,7 @@ def _keep_as_it_is(request: requests.PreparedRequest) -> requests.PreparedReques
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and what led to it, the first cause last; urllib3 keeps it as `reason`, or among the arguments."""
+    """An error and its causes, the first cause last; urllib3 keeps a cause as `reason`, or in the arguments."""
     seen: set[int] = set()
     cause: object = error
     while isinstance(cause, BaseException) and id(cause) not in seen:
@@ -303,7 +303,7 @@ def _backoff(attempt: int) -> float:
 
 
 def _checked_address(api: str, dialect: Dialect) -> SplitResult:
-    """The address of an API. Raises ForgeError where a token must not be sent there."""
+    """The address of an API. Raises ForgeError if a token must not be sent there."""
     try:
         address = urlsplit(api)
         has_port = address.port is None or address.port > 0
@@ -317,7 +317,7 @@ def _checked_address(api: str, dialect: Dialect) -> SplitResult:
 
 
 def _joined(url: str, reference: str) -> str:
-    """The address that an answer refers to; for a malformed one, an address of no origin of ours."""
+    """The address that an answer refers to; if it is malformed, an address of another origin."""
     try:
         return urljoin(url, reference)
     except ValueError:

@@ -1,7 +1,7 @@
 """The functionConfig of MergePackage: the pydantic models are the contract, their errors name the field.
 
 Importing pydantic takes longer than merging a Kptfile. So the plain form (two texts or lists, and the two choices) is
-recognised without it; everything else, and everything wrong, goes to the models.
+recognised without it; the models read everything else, and everything invalid.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CHOICES = {
 
 @frozen
 class MergeSettings:
-    """What the functionConfig says. `original` and `upstream` are nodes of it, None where it lacks them.
+    """The parsed functionConfig. `original` and `upstream` are nodes of it, None if it lacks them.
 
     `is_policy_given` says that it names a policy for conflicts itself.
     """
@@ -40,7 +40,7 @@ class MergeSettings:
 
 
 def read_settings(resource_list: ResourceList) -> MergeSettings:
-    """Reads the functionConfig and reports all its errors to the results; what can be read is there all the same."""
+    """Reads the functionConfig and reports all its errors to the results; returns the valid part in any case."""
     config = resource_list.function_config
     if config is None:
         return MergeSettings()
@@ -112,7 +112,7 @@ def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool
 
 
 def _shallow(name: str, node: Node) -> Value:
-    """The value of a field; packages need no more than their shape to be checked."""
+    """The value of a field; of packages only the shape is checked."""
     if name in _PACKAGES and isinstance(node, Sequence):
         return [{} if isinstance(resolved(item), Mapping) else to_value(item) for item in node.items]
     return to_value(node)

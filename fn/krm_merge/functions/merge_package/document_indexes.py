@@ -1,4 +1,4 @@
-"""Which document of its file an added item becomes, and which those behind it (rules R2, L4)."""
+"""Document indexes of added items, and of the items after them (rules R2, L4)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from krm_merge.merge.values.order import merge_order
 
 
 class DocumentIndexes:
-    """The indexes of the items that a merge adds; items that come to stand behind them get new ones at once."""
+    """Assigns indexes to the items that a merge adds, and new indexes to the items after them."""
 
     def __init__(self, resource_list: ResourceList, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
-        """Looks at the files that something is added to."""
+        """Reads the files that get new items."""
         self._free = FreeIndexes(resource_list, sides.root_package)
         self._sides = sides
         self._placed: dict[int, int] = {}
@@ -58,7 +58,7 @@ class DocumentIndexes:
                 index = self._moved_behind(known[key], index)
 
     def _moved_behind(self, member: Member, index: int) -> int:
-        """The index of a local item, which becomes a greater one where the item before it has taken its own."""
+        """The index of a local item, increased if an added item before it has the same index."""
         if member.index > index:
             return member.index
         resource = self._sides.resource(member)
@@ -76,7 +76,7 @@ def _in_file(documents: Iterable[Document], place: str) -> list[Member]:
 
 
 def _key(member: Member, rows: dict[int, int]) -> Hashable:
-    """What a resource is known by on all sides."""
+    """The identity of a resource on all sides."""
     if (row := rows.get(id(member))) is not None:
         return row
     return member.identity, member.generate_name

@@ -29,7 +29,7 @@ _MERGE_POLICY = b"MergePolicy"
 
 
 def merge_package(resource_list: ResourceList) -> None:
-    """Merges the package; reports every decision worth telling to the results."""
+    """Merges the package and reports its decisions to the results."""
     if _has_nothing_to_do(resource_list):
         return
     settings = read_settings(resource_list)
@@ -56,13 +56,13 @@ def merge_package(resource_list: ResourceList) -> None:
     merged_by_id = dict(zip(map(id, merging), merged_items(sides, merging), strict=True))
     for outcome in outcomes:
         _carry_out(resource_list, sides, outcome, indexes, merged_by_id.get(id(outcome)), refused=refused)
-    _tell_of_idle_rules(resource_list, sides, settings.policy)
+    _report_idle_rules(resource_list, sides, settings.policy)
     if package is not None:
         from krm_merge.functions.policy.merge_policy import stale, stale_message
 
         for resolution in stale(package, [PackageDecisions(outcomes)]):
             resource_list.results.info(stale_message(resolution), file=package.file)
-    _tell_if_declared(resource_list)
+    _report_if_declared(resource_list)
 
 
 def _has_nothing_to_do(resource_list: ResourceList) -> bool:
@@ -83,7 +83,7 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
 
 
 def _policy_of(resource_list: ResourceList, settings: MergeSettings) -> tuple[PackagePolicy | None, Policy | None]:
-    """The package's own MergePolicy, if it has one, and the policy with it (M3); no policy where that is wrong."""
+    """The package's own MergePolicy, if it has one, and the combined policy (M3); None if the package's is invalid."""
     items = [item for item in resource_list.items if _MERGE_POLICY in item.slice.data]
     if not items:
         return None, settings.policy
@@ -105,7 +105,7 @@ def _policy_of(resource_list: ResourceList, settings: MergeSettings) -> tuple[Pa
 
 
 def _inhabited(sides: PackageSides, resources: list[ResourceOutcome]) -> Iterator[str]:
-    """The places of what local still has after the merge."""
+    """The places of the resources that local has after the merge."""
     gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
     members = (document.member() for document in sides.local.others)
     return (m.place for m in members if m is not None and id(m) not in gone)
@@ -120,7 +120,7 @@ def _carry_out(
     *,
     refused: bool,
 ) -> None:
-    """Changes the list as decided, unless something in the package is refused, and reports it."""
+    """Applies the decisions to the list, unless part of the package is refused, and reports them."""
     member = outcome.member
     resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
     if merged is not None:
@@ -139,7 +139,7 @@ def _carry_out(
     report(outcome, resource, resource_list.results, refused=refused)
 
 
-def _tell_of_idle_rules(resource_list: ResourceList, sides: PackageSides, policy: Policy) -> None:
+def _report_idle_rules(resource_list: ResourceList, sides: PackageSides, policy: Policy) -> None:
     members = sides.members if policy.rules else []
     for number, rule in enumerate(policy.rules):
         if not reaches(rule, members):
@@ -149,7 +149,7 @@ def _tell_of_idle_rules(resource_list: ResourceList, sides: PackageSides, policy
             )
 
 
-def _tell_if_declared(resource_list: ResourceList) -> None:
+def _report_if_declared(resource_list: ResourceList) -> None:
     # Only `kpt fn render` gives package paths: the function is declared in a pipeline.
     if any(PACKAGE_PATH.encode() in item.slice.data for item in resource_list.items):
         resource_list.results.info(

@@ -1,4 +1,4 @@
-"""Writes the merged items of a package, on all processors where they are many."""
+"""Writes the merged items of a package, on all processors if there are many."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SEPARATORS = pattern(r"\A(?:---[^\n]*\n|[ \t]*\n)*")
 
 @frozen
 class MergedItem:
-    """The new bytes of an item, None where it stays as it came or cannot be written, and what there is to report."""
+    """The new bytes of an item, None if it is unchanged or cannot be written, and its results."""
 
     data: bytes | None
     results: list[Result]
 
 
 def merged_items(sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> list[MergedItem]:
-    """Carries these outcomes out, each by itself, and gives what comes of each item; the items are changed by none."""
+    """Applies each outcome and returns the written items; the given items are not changed."""
     parts = in_parallel(lambda part: [_merged(sides, outcome) for outcome in part], outcomes)
     return [item for part in parts for item in part]
 
@@ -41,7 +41,7 @@ def _merged(sides: PackageSides, outcome: ResourceOutcome) -> MergedItem:
 
 
 def _fitted(column: int, document: str) -> str:
-    """The text of a document in the lines of an item whose fields stand at a column."""
+    """The text of a document in the lines of an item, indented to the column of the item's fields."""
     text = _SEPARATORS.sub("", document.replace("\r\n", "\n"), count=1)
     lines = (" " * column + line if line.strip() else line for line in text.removesuffix("\n").split("\n"))
     return "\n".join(lines) + "\n"

@@ -40,9 +40,9 @@ FORMS = (
 
 
 class ItemsOfSide:
-    """One version of the package: its Kptfiles, and as `others` all else, read when it is needed.
+    """One version of the package: its Kptfiles, and the `others`, read when they are needed.
 
-    `is_whole` is False where only Kptfiles are merged.
+    `is_whole` is False if only Kptfiles are merged.
     """
 
     def __init__(self) -> None:
@@ -53,14 +53,14 @@ class ItemsOfSide:
 
     @property
     def paths(self) -> None:
-        """None: which files there are is not known."""
+        """None: the list of files is unknown."""
 
     def kptfiles(self) -> list[Member]:
-        """The Kptfiles that make packages."""
+        """The Kptfiles of packages."""
         return self.found
 
     def unreadable_kptfiles(self) -> tuple[str, ...]:
-        """None: what cannot be read is refused."""
+        """None: unreadable items are refused."""
         return ()
 
     def resources(self, folders: Folders) -> list[Document]:
@@ -71,7 +71,7 @@ class ItemsOfSide:
 class PackageSides:
     """The three versions.
 
-    `folder` is where the local package stands among the items, when items of other packages stand beside it.
+    `folder` is the local package's folder, if the items hold other packages, too.
     """
 
     def __init__(self, root_package: str | None) -> None:
@@ -106,7 +106,7 @@ class PackageSides:
 def read_sides(resource_list: ResourceList, settings: MergeSettings) -> PackageSides | None:
     """Reads the Kptfiles of all three sides; tagged items are taken out of the list.
 
-    Reports every error to the results and returns None where there are any, those of the settings included.
+    Reports every error to the results; with errors, including those of the settings, returns None.
     """
     return _Reader(resource_list).read(settings)
 
@@ -141,7 +141,7 @@ class _Reader:
     # ---- items that say which side they come from ----------------------------------------------------------------
 
     def _take_tagged(self) -> set[str]:
-        """Takes the items of other sides out of the list, and the tag off those of ours."""
+        """Removes the items of other sides from the list, and the tags from local's items."""
         found: dict[str, list[Member]] = {}
         kept = []
         for item in self._list.items:
@@ -150,7 +150,7 @@ class _Reader:
                 kept.append(item)
             if side == "local":
                 item.remove(f'metadata.annotations["{MERGE_SOURCE}"]')
-                # Read again without it: nothing of upstream can be put behind what is gone.
+                # Read again without it: upstream's additions cannot refer to removed text.
                 item.settle(item.data())
             if side:
                 found.setdefault(side, [])
@@ -192,7 +192,7 @@ class _Reader:
                     side.found.append(member)
                     continue
             elif not (_API_VERSION.search(data) and _KIND.search(data)):
-                document.member()  # told if it is no object
+                document.member()  # reports an item that is not an object
             side.others.append(document)
         if not documents:
             self._results.error(f"functionConfig: {name} is empty; the Kptfile is expected", path=name)
@@ -217,7 +217,7 @@ class _Reader:
         sides = self._sides
         others: list[Resource] = []
         for item in self._list.items:
-            # Untouched items are never parsed, whatever they hold.
+            # Untouched items are never parsed.
             if not _MAY_BE_KPTFILE.search(item.slice.data) or not self._is_local_kptfile(item, in_any_file):
                 others.append(item)
             elif (member := self._local_member(item)) is not None:
@@ -274,7 +274,7 @@ class _Reader:
                 seen.add(member.place)
         for name, side in (("original", sides.original), ("upstream", sides.upstream)):
             if not side.found and not (sides.original.others and sides.upstream.others):
-                # Where both hold other resources, whole packages are given: K4.
+                # If both hold other resources, they are whole packages: K4.
                 kinds = [member.identity.kind for member in map(Document.member, side.others) if member is not None]
                 has = ", ".join(kinds) or "nothing"
                 results.error(f"functionConfig: {name} holds {has}; a Kptfile (kpt.dev/v1) is expected", path=name)
@@ -292,7 +292,7 @@ class _Reader:
 
 
 def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]:
-    """The text of each document of a package, its column, and what reads it. Raises TextError where it is not YAML."""
+    """The text of each document of a package, its column, and its reader. Raises TextError if it is not YAML."""
     if isinstance(node, Sequence):
         return [(*_lines(item), partial(resolved, item)) for item in node.items]
     assert isinstance(node, Scalar)
@@ -311,7 +311,7 @@ def _read_document(data: bytes) -> Node | None:
 
 
 def _lines(node: Node) -> tuple[bytes, int]:
-    """The lines of an object in a list, and the column that they stand at."""
+    """The lines of an object in a list, and their column."""
     root = resolved(node)
     if not isinstance(root, Mapping) or root.source is None:
         return b"", 0
@@ -325,19 +325,19 @@ def _read_already(member: Member) -> Document:
 
 
 def _is_kptfile(member: Member) -> bool:
-    """Whether a tagged item is a Kptfile, whatever its file is called."""
+    """Whether a tagged item is a Kptfile, independent of its file name."""
     return member.identity.kind == KPTFILE and member.identity.group == KPTFILE_GROUP
 
 
 def _in_folder(member: Member, folder: str) -> Member:
-    """A member placed from the folder that its side stands in."""
+    """A member with its path relative to the folder of its side."""
     if not folder or not member.place.startswith(f"{folder}/"):
         return member
     return replace(member, place=relpath(member.place, folder))
 
 
 def _flaw(root: Node) -> str:
-    """What keeps an object from being an item of the package, or ''."""
+    """Why an object cannot be an item of the package, or ''."""
     if flaw := flaw_of(root):
         return flaw
     assert isinstance(root, Mapping)

@@ -12,7 +12,7 @@ from krm_merge.krm.selector import Targets
 
 
 def patch_resources(resource_list: ResourceList) -> None:
-    """Applies the patches in their order; reports for each what it matched and changed."""
+    """Applies the patches in their order; reports the matches and changes of each."""
     results = resource_list.results
     config = read_jobs(resource_list)
     if results.errors:

@@ -28,7 +28,7 @@ _LOCAL_CONFIG = "config.kubernetes.io/local-config"
 class PatchJob:
     """One patch with its target.
 
-    `label` names it in messages, `field` is where the functionConfig has it, `chosen_by` is what says what it is for.
+    `label` names it in messages, `field` is its place in the functionConfig, `chosen_by` the field with its target.
     """
 
     label: str
@@ -76,7 +76,7 @@ def read_jobs(resource_list: ResourceList) -> Jobs:
 
 
 def _plain(values: Object, jobs: Jobs) -> list[_Entry] | None:
-    """The entries where it is plain to see that all is right; importing pydantic takes longer than many patches."""
+    """The entries if a quick check finds them valid: importing pydantic takes longer than many patches."""
     order, keys = values.get("listOrder", "document"), values.get("mergeKeys", "multi")
     patches = values.get("patches")
     if (
@@ -111,7 +111,7 @@ def _plain_entry(value: Value) -> _Entry | None:
 
 
 def _validated(resource_list: ResourceList, config: Mapping, jobs: Jobs) -> list[_Entry]:
-    """The entries as the models read them; what is wrong is reported."""
+    """The entries as the models read them; reports all problems."""
     from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchModel, PatchResources
     from krm_merge.functions.validation import list_keys_of, validated
 
@@ -146,13 +146,13 @@ def _fields(node: Mapping) -> Object:
 
 
 def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[int]) -> Iterator[PatchJob]:
-    """The patches of one entry, each with its target. What is wrong is reported."""
+    """The patches of one entry, each with its target. Reports all problems."""
     results = resource_list.results
     try:
         patches = _patches(resource_list, entry, sources)
         given = read_target(entry.target) if entry.target is not None else None
         if not patches:
-            # P10: what generates patches may have nothing to say.
+            # P10: a generator of patches may produce none.
             results.info(f"functionConfig: {label} is empty and skipped", path=label, tags={"rule": "P10"})
         if given is not None and len(patches) > 1:
             # P10: with a target, each of them would be for all that it selects, whatever object it names.
@@ -191,7 +191,7 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
     if entry.patch is not None:
         return read_patches(entry.patch, entry.type)
     assert entry.path is not None
-    # In a render, items of subpackages may have the same path: places are told from the root.
+    # In a render, items of subpackages may have the same path: places are relative to the root.
     path, root = normpath(entry.path), root_package(resource_list)
     needle = basename(path).encode()
     candidates = (item for item in resource_list.items if needle in item.slice.data)
@@ -203,7 +203,7 @@ def _patches(resource_list: ResourceList, entry: _Entry, sources: set[int]) -> l
 
 
 def _without_bookkeeping(value: Value) -> Object:
-    """A patch that is an item, without what kpt and the package keep in its annotations."""
+    """A patch that is an item, without the annotations of kpt and of the package."""
     assert isinstance(value, dict)
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
@@ -217,12 +217,12 @@ def _without_bookkeeping(value: Value) -> Object:
 
 
 def read_target(fields: Fields[str, str | None]) -> Target:
-    """The target of a functionConfig. Raises ValueError where a field is no regular expression or no selector."""
+    """The target of a functionConfig. Raises ValueError if a field is not a regular expression or not a selector."""
     patterns: dict[str, Pattern | None] = {}
     for name in ("group", "version", "kind", "name", "namespace"):
         text = fields[name]
         try:
-            # P8: as in kustomize, an empty field is no condition.
+            # P8: as in kustomize, an empty field matches everything.
             patterns[name] = pattern_of(text) if text else None
         except ValueError as error:
             raise ValueError(f"target.{name} is {text!r}, {error}") from None

@@ -1,4 +1,4 @@
-"""What a patch leaves as it was: the identity of the object, and the books of kpt in its annotations."""
+"""Protects the identity of patched objects, and kpt's bookkeeping annotations."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from krm_merge.text.reading.values import Object
 
 
 def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> Object:
-    """The object with the name and kind that it had, unless the patch may change them, and with kpt's annotations.
+    """The object with its original name and kind, unless the patch may change them, and with kpt's annotations.
 
-    Raises PatchError for what is no Kubernetes object any more.
+    Raises PatchError if the result is not a Kubernetes object.
     """
     result = after
     for name in ("apiVersion", "kind"):
@@ -31,7 +31,7 @@ def with_identity(after: Object, before: Object, *, keeps_name: bool, keeps_kind
 
 
 def kept_fields(after: Object, before: Object, *, keeps_name: bool, keeps_kind: bool) -> dict[str, str]:
-    """The fields of the identity that a patch would change and may not, each with the option that would let it (P9)."""
+    """The fields of the identity that a patch would change and may not, each with the option that allows it (P9)."""
     found = {}
     for name in ("apiVersion", "kind") if keeps_kind else ():
         if _changes(after, before, name):
@@ -49,9 +49,9 @@ def _changes(after: Object, before: Object, name: str) -> bool:
 
 
 def _with_books(metadata: Object, had: Object) -> Object:
-    """The metadata with the annotations in which kpt keeps its books as they were.
+    """The metadata with kpt's original bookkeeping annotations.
 
-    P5: without its path kpt would take the object for a new one, with another one it would move its file.
+    P5: without its path kpt would treat the object as new, with another path it would move its file.
     """
     annotations = _map(metadata, "annotations", ("metadata",))
     books = {name: text for name, text in _map(had, "annotations", ("metadata",)).items() if is_bookkeeping(name)}
@@ -64,7 +64,7 @@ def _with_books(metadata: Object, had: Object) -> Object:
 
 
 def _map(value: Object, name: str, path: tuple[str, ...]) -> Object:
-    """A map in a field, empty where there is none. Raises PatchError for anything else."""
+    """A map in a field, empty if it is missing. Raises PatchError for anything else."""
     found = value.get(name)
     if found is None:
         return {}
@@ -79,7 +79,7 @@ def _is_text(metadata: Object, name: str) -> bool:
 
 
 def _set(value: Object, name: str, before: Object) -> Object:
-    """The map with a field as it was before."""
+    """The map with the original value of a field."""
     if name in value and name in before and same(value[name], before[name]):
         return value
     if name not in value and name not in before:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
 from krm_merge.functions.patch_resources.jobs import Jobs, PatchJob
 from krm_merge.functions.patch_resources.patched_identity import kept_fields, with_identity
-from krm_merge.functions.patch_resources.problems import told
+from krm_merge.functions.patch_resources.problems import format_problem
 from krm_merge.functions.renames import Renamed, renamed
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.krm.fieldpath import format_path
@@ -26,10 +26,10 @@ IS_LIST = "patches are not for the objects in a List; make each of its items a d
 
 @dataclass(slots=True)
 class Tally:
-    """What came of one patch.
+    """The result of one patch.
 
     `unstable` says that a second run of it would change more, `fails_again` of the first resource that it would fail;
-    `kept` are fields of the identity that it would change, and the options that would let it; `renamed` those it does.
+    `kept` are the identity fields that it must not change, with the options that allow it; `renamed` are its renames.
     """
 
     matched: int = 0
@@ -44,7 +44,7 @@ class Patcher:
     """Applies the patches of a configuration. `tallies` count by patch, `results` are the resources' own."""
 
     def __init__(self, config: Jobs, definitions: Definitions) -> None:
-        """`definitions` gives the CRDs of the package when one is asked for."""
+        """`definitions` returns the CRDs of the package when one is needed."""
         self.results = Results()
         self.tallies = [Tally() for _ in config.jobs]
         self._config = config
@@ -60,10 +60,10 @@ class Patcher:
         try:
             return item.kind
         except ResourceError:
-            return ""  # told if it has to be read
+            return ""  # reported if it has to be read
 
     def edit(self, item: Resource) -> ItemFate:
-        """Applies the patches that are for a resource, as edits of its text; reports what goes wrong."""
+        """Applies the patches that are for a resource, as edits of its text; reports problems."""
         if id(item) in self._config.sources or not self._targets.may_match_kind(self._kind(item)):
             return SAME
         try:
@@ -75,7 +75,7 @@ class Patcher:
             self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
             return SAME
         if is_list(item):
-            # P4: its objects would stay as they are, and the list would get their fields.
+            # P4: its objects would be unchanged, and the List would get their fields.
             self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, tags={"rule": "P4"})
             return SAME
         before = to_value(root)
@@ -110,7 +110,7 @@ class Patcher:
         return CHANGED
 
     def _refuse(self, item: Resource, job: PatchJob, error: PatchError) -> None:
-        problem = told(error, job.patch, secret=item.kind == "Secret")
+        problem = format_problem(error, job.patch, secret=item.kind == "Secret")
         message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
         self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
 
@@ -124,12 +124,12 @@ class Patcher:
             tally.kept |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
         after = _settled(after, now, job)
         if job.patch.operations is not None and not tally.fails_again:
-            # P6: what is declared in a pipeline runs again.
+            # P6: a function in a pipeline runs again.
             try:
                 again = _settled(job.patch.operations.apply(after), after, job)
                 tally.unstable = tally.unstable or not same(again, after)
             except PatchError as error:
-                tally.fails_again = f"{item.ref}: {told(error, job.patch, secret=item.kind == 'Secret')}"
+                tally.fails_again = f"{item.ref}: {format_problem(error, job.patch, secret=item.kind == 'Secret')}"
         for move in moved:
             path = format_path(move.path)
             why = "what the patch does not name comes first, then the rest in the patch's order"
@@ -153,14 +153,14 @@ def _settled(after: Object, before: Object, job: PatchJob) -> Object:
 
 
 def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = "", where: str = "the package") -> None:
-    """Reports what a patch matched and changed; `tallies` are those of all parts of the package.
+    """Reports the matches and changes of a patch; `tallies` are those of all parts of the package.
 
     Messages begin with the prefix, and say `where` the resources are.
     """
     matched = sum(tally.matched for tally in tallies)
     changed = [name for tally in tallies for name in tally.changed]
     if not matched:
-        # P4: silence would hide a typing error.
+        # P4: report it, since the target may be misspelt.
         message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
         results.warning(message, path=job.field, tags={"rule": "P4"})
         return
@@ -170,7 +170,7 @@ def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = 
     message = f"{prefix}{job.label} matches {resources}, {names}"
     results.info(message, path=job.field, tags={"rule": "P4"})
     for name, option in dict(pair for tally in tallies for pair in tally.kept.items()).items():
-        # P9: kustomize does so in silence.
+        # P9: kustomize does so without a report.
         message = f"{prefix}{job.label} does not change {name}: only options.{option} lets a patch change it"
         results.warning(message, path=job.field, tags={"rule": "P9"})
     fails = next((tally.fails_again for tally in tallies if tally.fails_again), "")

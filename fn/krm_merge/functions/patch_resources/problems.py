@@ -1,4 +1,4 @@
-"""What a patch does wrong, as results tell it: of a Secret no values."""
+"""Messages for errors of patches, without values of Secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from krm_merge.patch.patches import ParsedPatch
 
 _OPERATION = re.compile(r"(operation \d+, .*?(?:\}|\.\.\.)): (.*)", re.DOTALL)
 _OTHER_VALUE = " is not equal to tested value "
-# What the library says about an operation may quote the document; these words name only places.
+# The library's messages may quote the document; these messages name only places.
 _PLACES = re.compile(
     r"can't (?:remove|replace) a non-existent object '.*?'|can't (?:insert|replace) outside of list"
     r"|unable to fully resolve json pointer .*|member '.*?' not found|index '.*?' is out of bounds"
@@ -17,10 +17,10 @@ _PLACES = re.compile(
 )
 
 
-def told(error: PatchError, patch: ParsedPatch, *, secret: bool) -> str:
-    """The message.
+def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> str:
+    """The message of an error.
 
-    Of a `secret` the error was raised while values were hidden: only the words of the JSON patch library may tell any.
+    For a `secret` values were hidden already: only messages of the JSON patch library may quote any.
     """
     match = _OPERATION.fullmatch(error.problem) if secret and patch.operations is not None else None
     if match is None:

@@ -1,4 +1,4 @@
-"""The functionConfig of PlanComponentUpdates, and what it says of plans and digests."""
+"""The functionConfig of PlanComponentUpdates, with its choices for plans and digests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from krm_merge.text.reading.values import to_value
 
 
 def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
-    """The functionConfig; what is wrong with it is reported."""
+    """Reads the functionConfig and reports its problems."""
     values = to_value(resource_list.function_config)
     assert isinstance(values, dict)
     data = values.get("data")
@@ -30,12 +30,12 @@ def config_of(resource_list: ResourceList) -> PlanComponentUpdates | None:
 
 
 def choices_of(config: PlanComponentUpdates) -> PlanChoices:
-    """What the functionConfig says of plans."""
+    """The choices for plans in the functionConfig."""
     branches = BranchNames(tuple(config.separators), tuple(config.ignoredPrefixes))
     return PlanChoices(branches, config.suffix, config.onClosed)
 
 
 def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
-    """What the functionConfig says of digests."""
+    """The policy for digests in the functionConfig."""
     digest = config.digest
     return DigestPolicy(digest.match, digest.multiDigestFile, tuple(digest.files), tuple(digest.exclude))

@@ -1,4 +1,4 @@
-"""`mode: configure`: writes into Konflux resources what makes them obey the graph; their comments stay."""
+"""`mode: configure`: makes Konflux resources follow the graph; their comments are kept."""
 
 from __future__ import annotations
 
@@ -25,21 +25,26 @@ from krm_merge.components.konflux.reading import LABELS, OWN_GROUP, listed
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.plan_component_updates.items import ComponentItems
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
-from krm_merge.functions.plan_component_updates.nudges import take_out_deleted, told, write_nudge_configs, write_nudges
+from krm_merge.functions.plan_component_updates.nudges import (
+    joined_names,
+    take_out_deleted,
+    write_nudge_configs,
+    write_nudges,
+)
 from krm_merge.functions.plan_component_updates.own_items import write_items
 from krm_merge.functions.plan_component_updates.value_edits import ANNOTATIONS, ValueEdits
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
 
 _REPLACED = (*ANNOTATIONS, f"{OWN_GROUP}/replaced")
-"""What a scenario or a ReleasePlan had in place of what is written now, as JSON (R6)."""
+"""The replaced value of a scenario or a ReleasePlan, as JSON (R6)."""
 _NUDGE_FILES = "build.appstudio.openshift.io/build-nudge-files"
 _EXPRESSION = "pipelinesascode.tekton.dev/on-cel-expression"
 _RELEASE = "release.appstudio.openshift.io/auto-release"
 
 
 def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, config: PlanComponentUpdates) -> None:
-    """Edits the items; reports what there is to tell."""
+    """Edits the items and reports the changes."""
     emit, edits = config.emit, ValueEdits(resource_list.results, found.is_listed)
     if emit.nudgeMode == "validated":
         graph = _with_new_edges_validated(found, graph, is_written=emit.nudgeConfig)
@@ -49,7 +54,7 @@ def configure(resource_list: ResourceList, found: ComponentItems, graph: Graph, 
         write_nudges(found, graph, edits)
     new = []
     if emit.buildNudgesRef or emit.nudgeConfig:
-        # C10: where there is a NudgeConfig, Konflux obeys it alone.
+        # C10: with a NudgeConfig, Konflux reads only that.
         new = write_nudge_configs(found, graph, edits, emit.nudgeMode, missing=emit.nudgeConfig)
     if emit.contexts:
         _repositories(found, versions.graph, edits)
@@ -84,9 +89,9 @@ def _repositories(found: ComponentItems, graph: Graph, edits: ValueEdits) -> Non
         context, said = repository_context(ours)
         if (text(edits.value(item), "spec", "context") or ".") != context:
             edits.set(item, ("spec", "context"), context)
-            edits.tell(item, "info", "R13", f"spec.context is now {context}")
+            edits.report(item, "info", "R13", f"spec.context is now {context}")
         if said:
-            edits.tell(item, "info", "I7", said)
+            edits.report(item, "info", "I7", said)
 
 
 def _scenarios(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -106,15 +111,16 @@ def _scenarios(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
             edits.set(item, ("spec", "contexts"), [by_name.get(name, {"name": name}) for name in wanted.names])
         _remember(item, None if wanted.replaced is None else json.dumps(wanted.replaced), edits)
         if wanted.untested:
-            message = f"does not test {told(wanted.untested)}, on which others depend"
+            message = f"does not test {joined_names(wanted.untested)}, on which others depend"
             if wanted.names == [GROUP_TESTS]:
                 message += "; without contexts it would test everything, so it tests groups"
-            edits.tell(item, "info", "R14", message)
+            edits.report(item, "info", "R14", message)
         elif wanted.replaced is not None:
-            message = f"tests {told(application.tested)} and groups; a new Component is untested until this runs again"
-            edits.tell(item, "info", "R14", message)
+            tested = joined_names(application.tested)
+            message = f"tests {tested} and groups; a new Component is untested until this runs again"
+            edits.report(item, "info", "R14", message)
         elif replaced is not None:
-            edits.tell(item, "info", "R6", f"spec.contexts is its own again: {told(wanted.names)}")
+            edits.report(item, "info", "R6", f"spec.contexts is its own again: {joined_names(wanted.names)}")
 
 
 def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -129,12 +135,12 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
         if not application.untested and replaced is None:
             continue
         if application.untested and (now or text(edits.value(item), "metadata", "labels", _RELEASE)) == "false":
-            edits.tell(item, "info", "R16", "releases nothing by itself, and stays so")
+            edits.report(item, "info", "R16", "releases nothing by itself, and stays so")
             continue
         try:
             wanted, theirs = release_expression(now, replaced, application)
         except CelError as error:
-            edits.tell(item, "warning", "R16", f"its expression cannot be read, and stays so: {error}")
+            edits.report(item, "warning", "R16", f"its expression cannot be read, and stays so: {error}")
             continue
         if (wanted, theirs) == (now, replaced):
             continue
@@ -145,9 +151,9 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
         _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
         if application.untested:
             condition = ", where its own expression says so, too" if theirs else ""
-            edits.tell(item, "info", "R16", f"releases only {told(application.tested)}{condition}")
+            edits.report(item, "info", "R16", f"releases only {joined_names(application.tested)}{condition}")
         else:
-            edits.tell(item, "info", "R6", f"its expression is {'its own again' if wanted else 'taken out'}")
+            edits.report(item, "info", "R6", f"its expression is {'its own again' if wanted else 'taken out'}")
 
 
 def _built_by(item: Resource, versions: VersionedGraph) -> ComponentKey:
@@ -171,14 +177,14 @@ def _triggers(found: ComponentItems, versions: VersionedGraph, files: Collection
             continue
         wanted = trigger_expression(now, component, graph, files, theirs)
         for problem in wanted.problems:
-            edits.tell(item, "warning", "R12", problem)
+            edits.report(item, "warning", "R12", problem)
         if wanted.text != now:
             edits.set_text(item, (*ANNOTATIONS, _EXPRESSION), wanted.text)
-            edits.tell(item, "info", "R12", "; ".join(wanted.said))
+            edits.report(item, "info", "R12", "; ".join(wanted.changes))
 
 
 def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: ValueEdits) -> list[str]:
-    """C10: writes what a push makes build-service edit; gives what a person wrote there, where that is kept."""
+    """C10: writes the files that build-service edits after a push; returns a person's own value if that is kept."""
     place = (*ANNOTATIONS, _NUDGE_FILES)
     now = text(edits.value(item), *place)
     event = expression or item.annotations.get("pipelinesascode.tekton.dev/on-event", "")
@@ -200,7 +206,7 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
     _remember(item, json.dumps(before or None, ensure_ascii=False) if wanted else None, edits)
     if written != now:
         message = f"build-service edits {written or 'the files that it edits by default'}"
-        edits.tell(item, "info", "C10" if wanted else "R6", message)
+        edits.report(item, "info", "C10" if wanted else "R6", message)
     return listed(written or "")
 
 
@@ -209,7 +215,7 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
 
 def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterator[tuple[Resource, Application]]:
     """The items of a kind whose application has Components here."""
-    # R16: what is tested only because somebody waits for that is not released.
+    # R16: Components that are tested only for a validated edge are not released.
     is_tested = graph.is_tested if kind == "ReleasePlan" else graph.is_validated
     known = applications(graph, is_tested)
     for item in found.others.get(kind, ()):
@@ -225,7 +231,7 @@ def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterat
 def _of_group(
     namespace: str, name: str, found: ComponentItems, graph: Graph, is_tested: Callable[[ComponentKey], bool]
 ) -> Application | None:
-    """The Components of a ComponentGroup, which need not be of one application; None where it is not in the package."""
+    """The Components of a ComponentGroup, which need not be of one application; None if it is not in the package."""
     for group in found.others.get("ComponentGroup", ()):
         if (group.namespace, group.name) == (namespace, name):
             named = sorted({text(one, "name") for one in items(group.value, "spec", "components")})
@@ -236,7 +242,7 @@ def _of_group(
 
 
 def _replaced_contexts(item: Resource) -> list[str] | None:
-    """What a scenario had before, None where nothing is remembered. Raises ValueError."""
+    """The recorded contexts of a scenario, None if there are none. Raises ValueError."""
     written = text(item.value, *_REPLACED)
     found = json.loads(written) if written else None
     if not isinstance(found, list | None):
@@ -245,7 +251,7 @@ def _replaced_contexts(item: Resource) -> list[str] | None:
 
 
 def _replaced_expression(item: Resource) -> str | None:
-    """What a ReleasePlan had before, '' for nothing, None where nothing is remembered. Raises ValueError."""
+    """The recorded expression of a ReleasePlan, '' if it had none, None if nothing is recorded. Raises ValueError."""
     written = text(item.value, *_REPLACED)
     found = json.loads(written) if written else None
     if not isinstance(found, str | None):
@@ -254,13 +260,13 @@ def _replaced_expression(item: Resource) -> str | None:
 
 
 def _left(item: Resource, edits: ValueEdits) -> None:
-    edits.tell(
+    edits.report(
         item, "warning", "R6", f"{_REPLACED[-1]} cannot be read, and all stays as it is; take it out, or mend it"
     )
 
 
 def _remember(item: Resource, replaced: str | None, edits: ValueEdits) -> None:
-    """Keeps what is replaced, as JSON; None where there is nothing to keep."""
+    """Records the replaced value as JSON; None removes the record."""
     if replaced is None:
         edits.remove(item, _REPLACED)
     elif text(edits.value(item), *_REPLACED) != replaced:

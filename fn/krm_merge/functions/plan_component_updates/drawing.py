@@ -1,4 +1,4 @@
-"""What there is to draw of the components in a package."""
+"""Makes the drawing of the components in a package."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from krm_merge.components.plan.planner import plan
 from krm_merge.components.plan.planning import Planning
 from krm_merge.forges.addresses import same_repository
 from krm_merge.functions.plan_component_updates.config import choices_of, config_of
-from krm_merge.functions.plan_component_updates.function import tell
+from krm_merge.functions.plan_component_updates.function import report_findings
 from krm_merge.functions.plan_component_updates.items import read_items
 from krm_merge.krm.resource_list import ResourceList
 
 
 def drawing_of(resource_list: ResourceList) -> Drawing | None:
-    """The graph with groups and planned pull requests, as its functionConfig says; what is wrong is reported.
+    """The graph with groups and planned pull requests, by its functionConfig; reports all problems.
 
-    A graph with circles is drawn without plans; None where the items or the configuration cannot be read.
+    A graph with circles is drawn without plans; None if the items or the configuration cannot be read.
     """
     results, config = resource_list.results, config_of(resource_list)
     items = read_items(resource_list.items, results)
     if config is None or results.errors:
         return None
     graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
-    tell(findings, items, results)
+    report_findings(findings, items, results)
     if results.errors:
         return Drawing(graph)
     return _with_plans(graph, History(items.builds, items.pull_requests, graph.components), choices_of(config))

@@ -1,4 +1,4 @@
-"""`kind: PlanComponentUpdates`: what shall happen to components that depend on each other."""
+"""`kind: PlanComponentUpdates`: plans updates of components that depend on each other."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     items = read_items(resource_list.items, results)
     if results.errors:
         return
-    _tell_missing(resource_list, items, config)
+    _report_missing(resource_list, items, config)
     graph, findings = build_graph(items.components.values(), items.nudges, config.removed)
-    tell(findings, items, results)
+    report_findings(findings, items, results)
     if results.errors:
         return
     if config.mode != "configure":
-        from krm_merge.functions.plan_component_updates.nudges import tell_ignored_nudges
+        from krm_merge.functions.plan_component_updates.nudges import report_ignored_nudges
 
-        tell_ignored_nudges(items, results)
+        report_ignored_nudges(items, results)
     if config.mode == "validate":
-        tell(incomplete_components(graph, _history(items, graph)), items, results)
+        report_findings(incomplete_components(graph, _history(items, graph)), items, results)
         return
     if config.mode == "configure":
         from krm_merge.functions.plan_component_updates.configure import configure
@@ -54,13 +54,13 @@ def plan_component_updates(resource_list: ResourceList) -> None:
     if config.mode == "simulate":
         from krm_merge.functions.plan_component_updates.simulate import simulate_components
 
-        tell(simulate_components(resource_list, items, graph, config, plans), items, results)
+        report_findings(simulate_components(resource_list, items, graph, config, plans), items, results)
     policy = digest_policy(config)
     write_items(resource_list, items.plans, [plan_resource(one, policy) for one in plans], _FOLDER)
 
 
-def _tell_missing(resource_list: ResourceList, items: ComponentItems, config: PlanComponentUpdates) -> None:
-    """Tells where there is nothing to do, and of names to remove that nothing else knows (C3, C9)."""
+def _report_missing(resource_list: ResourceList, items: ComponentItems, config: PlanComponentUpdates) -> None:
+    """Reports a package without Components, and unknown names in `remove` (C3, C9)."""
     results = resource_list.results
     if not items.components:
         message = (
@@ -80,7 +80,7 @@ def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, 
     builds = versioned.builds(_history(items, graph))
     history = History(builds, items.pull_requests, versioned.graph.components, items.passed)
     plans, findings = plan(versioned.graph, history, choices_of(config))
-    tell([*versioned.findings, *findings], items, results, versioned.of)
+    report_findings([*versioned.findings, *findings], items, results, versioned.of)
     return plans
 
 
@@ -88,7 +88,7 @@ def _history(items: ComponentItems, graph: Graph) -> History:
     return History(items.builds, items.pull_requests, graph.components)
 
 
-def tell(
+def report_findings(
     findings: Iterable[Finding],
     items: ComponentItems,
     results: Results,

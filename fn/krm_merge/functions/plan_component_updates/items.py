@@ -1,4 +1,4 @@
-"""The items of a package that tell of components."""
+"""The items of a package that describe components."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _KINDS = frozenset(
 
 @dataclass(slots=True)
 class ComponentItems:
-    """The items by what they are, with what was read of them. `others` are by kind."""
+    """The items by kind, with the values read from them."""
 
     components: dict[ComponentKey, Component] = field(default_factory=dict)
     resources: dict[ComponentKey, Resource] = field(default_factory=dict)
@@ -64,22 +64,22 @@ class ComponentItems:
 
     @property
     def names(self) -> set[str]:
-        """The names of all Components that something tells of, or refers to."""
+        """The names of all Components that an item describes or references."""
         found = {key.name for key in self.components} | {build.component.name for build in self.builds}
         for key, component in self.components.items():
-            # Also what `configure` wrote, which declares nothing.
+            # Including the nudges of `configure`, which declare nothing.
             written = items(self.resources[key].value, "spec", "build-nudges-ref")
             found |= {*component.depends_on, *map(str, written)}
         for item in self.others.get("NudgeConfig", ()):
             for nudge in items(item.value, "spec", "nudges"):
                 found |= {text(nudge, "from"), text(nudge, "to")}
-        for told in filter(None, (parse_description(one.description) for one in self.pull_requests)):
-            found |= told.digests.keys()
+        for described in filter(None, (parse_description(one.description) for one in self.pull_requests)):
+            found |= described.digests.keys()
         return found
 
 
 def read_items(resources: Iterable[Resource], results: Results) -> ComponentItems:
-    """Reads what tells of components; what cannot be read is reported."""
+    """Reads the items that describe components; reports unreadable ones."""
     found = ComponentItems()
     for item in _unpacked(resources, found):
         try:
@@ -135,7 +135,7 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             if build is not None:
                 found.builds.append(build)
                 if build.outcome == "succeeded" and (path := strange_digest(value)):
-                    message = f"{EXPECTED_DIGEST}; so this build brings nothing"
+                    message = f"{EXPECTED_DIGEST}; so this build is ignored"
                     _warn(item, path, message, "R19", build.component, results)
             else:
                 check_fields(item.kind, value)
@@ -154,7 +154,7 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
 
 
 def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey, results: Results) -> None:
-    """Tells of a field that is there in vain."""
+    """Warns of a field without effect."""
     results.warning(
         f"{item.ref}: {path}: {message}",
         resource=item.ref,
@@ -166,5 +166,5 @@ def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey,
 
 
 def _place(item: Resource) -> str:
-    """Where an item is, as messages name it."""
+    """The place of an item in messages."""
     return f"document {item.index + 1} of {item.file}" if item.index else item.file or "an item"

@@ -26,7 +26,7 @@ class DigestModel(StrictModel):
 
 
 class EmitModel(StrictModel):
-    """What `configure` writes."""
+    """The settings of `configure`."""
 
     buildNudgesRef: bool = Field(True, description="`build-nudges-ref` on dependencies.")
     nudgeConfig: bool = Field(False, description="A NudgeConfig for each namespace; one that is there is kept up.")

@@ -1,4 +1,4 @@
-"""Whom builds nudge: build-nudges-ref of Components and NudgeConfigs, as the graph has them (R1, R5, R6)."""
+"""Which components a build nudges: writes build-nudges-ref and NudgeConfigs by the graph (R1, R5, R6)."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ _MOST_NUDGES = 256
 
 
 def take_out_deleted(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
-    """R5: a deleted Component is taken out of every list; what is merely unknown stays (C9)."""
+    """R5: removes deleted Components from every list; unknown names are kept (C9)."""
     for key, item in found.resources.items():
-        gone = graph.gone(key.namespace)
+        gone = graph.deleted_names(key.namespace)
         for field in (*DEPENDS_ON, _NUDGES):
             names = _names(edits, item, field)
             if set(names) & gone:
                 _set_list(item, field, without(names, gone), edits)
-                edits.tell(item, "info", "R5", f"spec.{field} is now {told(without(names, gone))}")
+                edits.report(item, "info", "R5", f"spec.{field} is now {joined_names(without(names, gone))}")
                 if field == _NUDGES:
                     _annotate(item, DERIVED_NUDGES, without(_annotated(edits, item, DERIVED_NUDGES), gone), edits)
         names = _annotated(edits, item, DEPENDS_ON_ANNOTATION)
         if set(names) & gone:
             _annotate(item, DEPENDS_ON_ANNOTATION, without(names, gone), edits)
-            edits.tell(item, "info", "R5", f"{DEPENDS_ON_ANNOTATION} is now {told(without(names, gone))}")
+            edits.report(item, "info", "R5", f"{DEPENDS_ON_ANNOTATION} is now {joined_names(without(names, gone))}")
     for item in found.others.get("NudgeConfig", ()):
-        gone = graph.gone(item.namespace)
+        gone = graph.deleted_names(item.namespace)
         nudges = items(edits.value(item), "spec", "nudges")
         left = [one for one in nudges if not set(_pair(one)) & gone]
         if len(left) < len(nudges):
             edits.set(item, ("spec", "nudges"), left)
             derived = _annotated(edits, item, DERIVED_NUDGES)
             _annotate(item, DERIVED_NUDGES, [one for one in derived if not set(one.split(">")) & gone], edits)
-            edits.tell(item, "info", "R5", f"spec.nudges is now {told(map(_arrow, map(_pair, left)))}")
+            edits.report(item, "info", "R5", f"spec.nudges is now {joined_names(map(_arrow, map(_pair, left)))}")
 
 
 def write_nudges(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
-    """Makes build-nudges-ref what the graph says, and remembers what nobody else wrote there (R6)."""
+    """Sets build-nudges-ref by the graph, and records the names that only the graph added (R6)."""
     for key, item in found.resources.items():
         now, known = _names(edits, item, _NUDGES), _annotated(edits, item, DERIVED_NUDGES)
         nudges, derived = nudges_of(graph, key, now, known)
@@ -56,7 +56,7 @@ def write_nudges(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None
         _annotate(item, DERIVED_NUDGES, derived, edits)
         is_over = "R6" if key in graph.components else "R5"
         rule = "R1" if set(now) <= set(nudges) else is_over
-        edits.tell(item, "info", rule, f"spec.{_NUDGES} is now {told(nudges)}")
+        edits.report(item, "info", rule, f"spec.{_NUDGES} is now {joined_names(nudges)}")
 
 
 def write_nudge_configs(
@@ -64,7 +64,7 @@ def write_nudge_configs(
 ) -> list[dict[str, Value]]:
     """Makes the edges those of the NudgeConfigs; with `missing` also new ones, for namespaces without one.
 
-    What was chosen for an edge stays; `mode` is for new ones.
+    The mode of an existing edge is kept; `mode` is for new ones.
     """
     edges: dict[str, list[tuple[str, str]]] = {}
     for edge in sorted(graph.edges, key=lambda edge: (edge.dependency, edge.dependant)):
@@ -84,7 +84,7 @@ def write_nudge_configs(
         kind: dict[str, Value] = {"apiVersion": "appstudio.redhat.com/v1beta2", "kind": "NudgeConfig"}
         new.append({**kind, "metadata": about, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
         ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace or None)
-        edits.results.info(f"{ref}: made for {told(map(_arrow, pairs))}", resource=ref, tags={"rule": "R1"})
+        edits.results.info(f"{ref}: made for {joined_names(map(_arrow, pairs))}", resource=ref, tags={"rule": "R1"})
     return new
 
 
@@ -99,12 +99,12 @@ def _change_nudge_config(item: Resource, edges: Sequence[tuple[str, str]], mode:
     if (len(left), len(wanted), derived) == (len(nudges), len(nudges), known):
         return
     if len(wanted) > _MOST_NUDGES:
-        edits.tell(item, "warning", "C10", f"stays as it is: {_too_many(len(wanted))}")
+        edits.report(item, "warning", "C10", f"stays as it is: {_too_many(len(wanted))}")
         return
     edits.set(item, ("spec", "nudges"), wanted)
     _annotate(item, DERIVED_NUDGES, derived, edits)
     rule = "R1" if len(left) == len(nudges) else "R6"
-    edits.tell(item, "info", rule, f"spec.nudges is now {told(map(_arrow, map(_pair, wanted)))}")
+    edits.report(item, "info", rule, f"spec.nudges is now {joined_names(map(_arrow, map(_pair, wanted)))}")
 
 
 def _too_many(count: int) -> str:
@@ -115,8 +115,8 @@ def _nudge(pair: tuple[str, str], mode: str) -> dict[str, Value]:
     return {"from": pair[0], "to": pair[1], "mode": mode}
 
 
-def tell_ignored_nudges(found: ComponentItems, results: Results) -> None:
-    """C10: where a NudgeConfig is, Konflux does not read build-nudges-ref, and does not say so."""
+def report_ignored_nudges(found: ComponentItems, results: Results) -> None:
+    """C10: with a NudgeConfig, Konflux silently ignores build-nudges-ref."""
     obeyed: dict[str, set[tuple[str, str]]] = {}
     for item in found.others.get("NudgeConfig", ()):
         obeyed.setdefault(item.namespace, set()).update(map(_pair, items(item.value, "spec", "nudges")))
@@ -124,7 +124,8 @@ def tell_ignored_nudges(found: ComponentItems, results: Results) -> None:
         names = [str(name) for name in items(item.value, "spec", _NUDGES)] if key.namespace in obeyed else []
         ignored = [name for name in names if (key.name, name) not in obeyed[key.namespace]]
         if ignored:
-            message = f"{item.ref}: Konflux ignores that it nudges {told(ignored)}: a NudgeConfig is there without that"
+            nudged = joined_names(ignored)
+            message = f"{item.ref}: Konflux ignores that it nudges {nudged}: a NudgeConfig exists without it"
             about = {"rule": "C10", "component": str(key)}
             remedy = "; add it there, as mode configure does"
             results.warning(f"{message}{remedy}", resource=item.ref, file=item.file, file_index=item.index, tags=about)
@@ -138,8 +139,8 @@ def _arrow(pair: tuple[str, str]) -> str:
     return ">".join(pair)
 
 
-def told(names: Iterable[str]) -> str:
-    """Names as messages tell them."""
+def joined_names(names: Iterable[str]) -> str:
+    """Names in messages."""
     return ", ".join(names) or "empty"
 
 
@@ -148,7 +149,7 @@ def _names(edits: ValueEdits, item: Resource, field: str) -> list[str]:
 
 
 def _set_list(item: Resource, field: str, names: list[str], edits: ValueEdits) -> None:
-    """Sets a list of spec where it differs, and takes an empty one out."""
+    """Sets a list of spec if it differs, and removes an empty one."""
     now = at(edits.value(item), "spec", field)
     if names:
         if now != names:
@@ -162,7 +163,7 @@ def _annotated(edits: ValueEdits, item: Resource, name: str) -> list[str]:
 
 
 def _annotate(item: Resource, name: str, names: list[str], edits: ValueEdits) -> None:
-    """Sets an annotation to names with commas between them where it differs, and takes an empty one out."""
+    """Sets an annotation to names separated by commas if it differs, and removes an empty one."""
     if not names:
         edits.remove(item, (*ANNOTATIONS, name))
     elif _annotated(edits, item, name) != names:

@@ -1,4 +1,4 @@
-"""Items that a function writes anew at every run: changed where they are, added, and taken out when they are over."""
+"""Items that a function generates in every run: existing ones are updated, new ones added, stale ones removed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _new(value: Object, path: str, index: int) -> Resource:
 
 
 def _annotated(value: Object, more: Object) -> Object:
-    """A value with these annotations besides its own."""
+    """A value with additional annotations."""
     metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     own = metadata.get("annotations")
@@ -57,11 +57,11 @@ def _annotated(value: Object, more: Object) -> Object:
 
 
 def _change(item: Resource, value: Object) -> None:
-    """Makes an item this value; what the host keeps in its annotations stays."""
+    """Sets the value of an item; the host's annotations are kept."""
     before = item.value
     assert isinstance(before, dict)
     if "status" in before:
-        # Others write that.
+        # The status belongs to controllers.
         value = {**value, "status": before["status"]}
     if same(without_bookkeeping(before), value):
         return

@@ -1,4 +1,4 @@
-"""`mode: simulate`: what the specification's services would make of the observations, as resources."""
+"""`mode: simulate`: the resources that the specification's services would make from the observations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def simulate_components(
     config: PlanComponentUpdates,
     plans: Sequence[Plan],
 ) -> list[Finding]:
-    """Writes Snapshots and Releases, and what is promoted into the Components; gives what there is to tell."""
+    """Writes Snapshots and Releases, and the promoted digests into the Components; returns the findings."""
     history = History(found.builds, found.pull_requests, graph.components)
     planning = Planning(graph, history, choices_of(config))
     simulation, findings = simulate(planning, _world(found, plans))
@@ -58,8 +58,8 @@ def _world(found: ComponentItems, planned: Sequence[Plan]) -> World:
     plans: dict[tuple[str, str], list[str]] = {}
     for item in found.others.get("ReleasePlan", ()):
         label = text(item.value, "metadata", "labels", f"{_RELEASE}/auto-release")
-        told = text(item.value, "metadata", "annotations", f"{_RELEASE}/auto-release")
-        if "false" not in (label, told):
+        annotation = text(item.value, "metadata", "annotations", f"{_RELEASE}/auto-release")
+        if "false" not in (label, annotation):
             plans.setdefault(_application(item), []).append(item.name)
     snapshots = found.others.get("Snapshot", ())
     return World(
@@ -96,7 +96,7 @@ def _promote(found: ComponentItems, simulation: Simulation, history: History) ->
     """R15: the global candidate list is kept in the Components."""
     for key, image in simulation.candidates.items():
         item = found.resources[key]
-        # Else only the Component itself says what is promoted.
+        # Otherwise only the Component itself names the promoted digest.
         is_built = history.promoted(key) is not None
         if at(item.value, "status", "lastPromotedImage") != image and is_built and not found.is_listed(item):
             item.set("status.lastPromotedImage", image)

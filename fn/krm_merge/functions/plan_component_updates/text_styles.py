@@ -1,4 +1,4 @@
-"""Expressions written as others were: in their style, and on their lines as far as these are the same."""
+"""Writes expressions in the style of the expressions that they replace, and on the same lines where possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from krm_merge.text.reading.scalars import quoted
 def in_style_of(before: Node, text: str) -> Scalar | None:
     """A text in the style of another value, so that it means just this text; None where it is left to others.
 
-    In place of a value that stands in no text, one with double quotes in it is written in single ones. A block ends
+    Without a previous text, a value with double quotes in it is written in single ones. A block ends
     with a newline where it did before.
     """
     for spelling in _spellings(before, text) if isinstance(before, Scalar) else ():

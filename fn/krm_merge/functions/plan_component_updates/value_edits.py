@@ -1,4 +1,4 @@
-"""Edits of items as values, made in their texts at once (C8): what stays the same keeps its comments and style."""
+"""Edits of items as values, made in their texts at once (C8): unchanged values keep their comments and style."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from krm_merge.text.reading.values import Value, key_text
 
 Object = dict[str, Value]
 
-# What tells the elements of lists apart that no schema knows.
+# Merge keys of lists that no schema knows.
 _KEYS: dict[tuple[str, ...], tuple[str, ...]] = {("spec", "contexts"): ("name",), ("spec", "nudges"): ("from", "to")}
 ANNOTATIONS = ("metadata", "annotations")
 
 
 class ValueEdits:
-    """The values of items with the edits made so far, and what there is to tell of them."""
+    """The values of items with the edits made so far, and the reports about them."""
 
     def __init__(self, results: Results, is_read_only: Callable[[Resource], bool] = lambda item: False) -> None:
-        """Nothing is edited yet. What is read only is reported in place of an edit."""
+        """Starts without edits. An edit of a read-only item is reported instead."""
         self.results = results
         self._is_read_only = is_read_only
         self._edited: dict[int, tuple[Resource, Object, Object]] = {}
@@ -32,17 +32,17 @@ class ValueEdits:
         return self._of(item)[2]
 
     def set(self, item: Resource, path: tuple[str, ...], value: Value) -> None:
-        """Gives a field a value; maps on the way are made where they are missing."""
+        """Sets a field; missing maps on the way are created."""
         _, before, now = self._of(item)
         self._edited[id(item)] = item, before, _with(now, path, value)
 
     def set_text(self, item: Resource, path: tuple[str, ...], value: str) -> None:
-        """Gives a field a text, written as the one before was; a new one with double quotes in it in single ones."""
+        """Sets a text in the style of the previous one; a new text with double quotes is written in single ones."""
         self.set(item, path, value)
         self._texts[id(item), path] = value
 
     def remove(self, item: Resource, path: tuple[str, ...]) -> None:
-        """Takes a field out, and with the last annotation all of them."""
+        """Removes a field; with the last annotation, removes the empty map, too."""
         holder: Value = self.value(item)
         for name in path[:-1]:
             holder = holder.get(name) if isinstance(holder, dict) else None
@@ -53,7 +53,7 @@ class ValueEdits:
             else:
                 self.remove(item, ANNOTATIONS)
 
-    def tell(self, item: Resource, severity: Severity, rule: str, message: str) -> None:
+    def report(self, item: Resource, severity: Severity, rule: str, message: str) -> None:
         """Reports something about an item."""
         self.results.add(
             Result(severity, f"{item.ref}: {message}", item.ref, item.file, item.index, tags={"rule": rule})
@@ -63,7 +63,7 @@ class ValueEdits:
         """Edits the texts."""
         for item, before, now in self._edited.values():
             if now is not before and self._is_read_only(item):
-                self.tell(item, "warning", "C10", "it is in a List, which is not edited; write it as a document")
+                self.report(item, "warning", "C10", "it is in a List, which is not edited; write it as a document")
             elif now is not before:
                 item.change(before, now, lambda path: _KEYS.get(path, ()))
         for (of, path), text in self._texts.items():

@@ -1,1 +1,1 @@
-"""`kind: MergePolicy` and files of rules: how a package wants its conflicts settled."""
+"""`kind: MergePolicy` and files of rules: how conflicts of a package are settled."""

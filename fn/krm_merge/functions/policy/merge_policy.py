@@ -1,4 +1,4 @@
-"""`kind: MergePolicy`: how a package wants its conflicts settled, kept in the package itself (rules M1-M3)."""
+"""`kind: MergePolicy`: how conflicts of a package are settled, kept in the package itself (rules M1-M3)."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from krm_merge.text.reading.values import Value, to_value
 
 KIND = MERGE_POLICY[1]
 FILE = "merge-policy.yaml"
-"""Where a package has it, by default."""
+"""Its default path in a package."""
 
 _MAY_BE_POLICY = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?MergePolicy\b""")
 
 
 class PolicyError(KrmMergeError):
-    """What is wrong with a MergePolicy."""
+    """An invalid MergePolicy; the message names all problems."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackagePolicy:
-    """What a MergePolicy says. `file` is where it is, `root` its document."""
+    """A parsed MergePolicy. `file` is its path, `root` its document."""
 
     on_conflict: OnConflict | None = None
     rules: tuple[Rule, ...] = ()
@@ -42,21 +42,21 @@ NO_POLICY = PackagePolicy()
 
 
 def combined(on_conflict: OnConflict | None, rules: tuple[Rule, ...], package: PackagePolicy) -> Policy:
-    """M3: resolutions, then what was asked for now, then what the package says, then the default.
+    """M3: resolutions, then the settings of this run, then those of the package, then the default.
 
-    `on_conflict` None says that nothing was asked for.
+    `on_conflict` is None if this run sets nothing.
     """
     asked = () if on_conflict is None else (Rule(on_conflict=on_conflict, place=ASKED),)
     return Policy(package.on_conflict or "upstream", (*rules, *asked, *package.rules), resolutions=package.resolutions)
 
 
 def may_be_policy(data: bytes) -> bool:
-    """Whether a text may hold a MergePolicy; what cannot is never read."""
+    """Whether a text may hold a MergePolicy; other texts are never parsed."""
     return _MAY_BE_POLICY.search(data) is not None
 
 
 def policy_in(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
-    """The MergePolicy among files of a package's own folder. Raises PolicyError naming all that is wrong."""
+    """The MergePolicy among files of a package's own folder. Raises PolicyError with all problems."""
     found = [(file, root) for file, data in files if may_be_policy(data) for root in _policies(file, data)]
     if len(found) > 1:
         raise PolicyError(f"{found[1][0]}: a second {KIND}; the package has one in {found[0][0]}, keep one of them")
@@ -74,12 +74,12 @@ def _policies(file: str, data: bytes) -> list[nodes.Mapping]:
 
 
 def is_policy(root: nodes.Mapping) -> bool:
-    """Whether a resource is a MergePolicy of ours."""
+    """Whether a resource is of our kind MergePolicy."""
     return identity_of(root).group_kind == MERGE_POLICY
 
 
 def read_policy(file: str, root: nodes.Mapping) -> PackagePolicy:
-    """Reads a MergePolicy. Raises PolicyError naming every field that is wrong."""
+    """Reads a MergePolicy. Raises PolicyError naming every invalid field."""
     value = to_value(root)
     assert isinstance(value, dict)
     policy = policy_of(value, file)
@@ -112,7 +112,7 @@ def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
 
 
 def stale(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:
-    """The resolutions that fitted nowhere in a merge (M5)."""
+    """The resolutions that matched no conflict of a merge (M5)."""
     used: set[int] = set()
     for part in decided:
         for outcome in part.outcomes:
@@ -122,7 +122,7 @@ def stale(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Re
 
 
 def stale_message(resolution: Resolution) -> str:
-    """What is said of a resolution that fitted nowhere."""
+    """The message for a resolution that matched no conflict."""
     return (
         f"{resolution.place}: fits nowhere: its conflict is another one now, or none; `krm-merge policy prune` drops it"
     )

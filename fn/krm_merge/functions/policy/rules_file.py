@@ -1,4 +1,4 @@
-"""Rules and merge keys in a file of their own: what a functionConfig has as `rules` and `listKeys`."""
+"""Rules and merge keys in a separate file: the fields `rules` and `listKeys` of a functionConfig."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from krm_merge.text.reading.values import to_value
 
 
 class RulesError(KrmMergeError, ValueError):
-    """A file of rules that cannot be used; the message names every field that is wrong."""
+    """A file of rules that cannot be used; the message names every invalid field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class RulesFile:
 def read_rules(text: str, file: str = "") -> RulesFile:
     """Reads `rules` and `listKeys`; a whole MergePackage may hold them, too. Raises RulesError.
 
-    `file` is what rules are named by where they settle a conflict.
+    `file` names the rules in reports.
     """
     from krm_merge.functions.policy.models import MergeRules
     from krm_merge.functions.validation import check, list_keys_of, rules_of
@@ -42,8 +42,8 @@ def read_rules(text: str, file: str = "") -> RulesFile:
     known = {"rules", "listKeys"}
     unknown = sorted(value.keys() - known) if value.get("kind") is None else []
     model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in known})
-    told = [f"{path}{problem}" for path, problem in problems]
-    told += [f"{name} is not a field of it; known are rules and listKeys" for name in unknown]
-    if model is None or told:
-        raise RulesError("; ".join(told))
+    flaws = [f"{path}{problem}" for path, problem in problems]
+    flaws += [f"{name} is not a field of it; known are rules and listKeys" for name in unknown]
+    if model is None or flaws:
+        raise RulesError("; ".join(flaws))
     return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys))

@@ -1,4 +1,4 @@
-"""What kpt keeps in annotations: plugins neither see nor change it (rule T1)."""
+"""kpt's bookkeeping annotations, which plugins neither see nor change (rule T1)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _ANNOTATIONS: Final = ("metadata", "annotations")
 
 
 @dataclass(frozen=True, slots=True)
-class Meddling:
-    """What an operation would do to an annotation that is kpt's. If it is not the `whole` of it, the rest stands."""
+class ProtectedChange:
+    """An ignored change of an annotation that belongs to kpt. If not the `whole` operation, the rest is accepted."""
 
     operation: PluginOperation
     annotation: str
@@ -24,7 +24,7 @@ class Meddling:
 
 
 def without_bookkeeping(value: Object) -> Object:
-    """A resource as plugins see it: without what kpt keeps in its annotations (T1)."""
+    """A resource as plugins see it: without kpt's annotations (T1)."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(annotations, dict) or not any(map(is_bookkeeping, annotations)):
@@ -37,9 +37,9 @@ def without_bookkeeping(value: Object) -> Object:
 
 
 def with_bookkeeping(after: Object, before: Object) -> Object:
-    """The transformed resource with what kpt keeps in the annotations of the one that came, at its place."""
+    """The transformed resource with kpt's annotations of the original, at their old positions."""
     had, hidden = annotations_of(before), hidden_in(before)
-    # A plugin cannot know what belongs there.
+    # A plugin cannot know kpt's annotations.
     now = annotations_of(without_bookkeeping(after))
     if not hidden:
         return without_bookkeeping(after)
@@ -62,35 +62,37 @@ def annotations_of(value: Object) -> dict[str, Value]:
     return annotations if isinstance(annotations, dict) else {}
 
 
-def set_apart(settlement: Settlement, shown: Object) -> list[Meddling]:
-    """Takes out of a settlement what plugins did to kpt's annotations, and gives it. `shown` is what they saw."""
+def take_protected_changes(settlement: Settlement, shown: Object) -> list[ProtectedChange]:
+    """Removes changes of kpt's annotations from a settlement and returns them. `shown` is what the plugins saw."""
     if not settlement.operations and not settlement.agreed:
         return []
     agreed = (one.operation for one in settlement.agreed)
-    found = [meddling for one in (*settlement.operations, *agreed) for meddling in _meddling(one, settlement.value)]
+    found = [
+        change for one in (*settlement.operations, *agreed) for change in _protected_changes(one, settlement.value)
+    ]
     if found:
-        settlement.operations = [one for one in settlement.operations if not _is_meddling(one.operation)]
-        settlement.agreed = [one for one in settlement.agreed if not _is_meddling(one.operation.operation)]
+        settlement.operations = [one for one in settlement.operations if not _is_protected_change(one.operation)]
+        settlement.agreed = [one for one in settlement.agreed if not _is_protected_change(one.operation.operation)]
         settlement.value = without_bookkeeping(settlement.value)
         settlement.patch = _with_annotations(settlement.patch, annotations_of(shown), annotations_of(settlement.value))
     return found
 
 
-def _meddling(one: PluginOperation, after: Object) -> list[Meddling]:
+def _protected_changes(one: PluginOperation, after: Object) -> list[ProtectedChange]:
     operation = one.operation
-    if _is_meddling(operation):
-        return [Meddling(one, operation.path[2], whole=True)]
+    if _is_protected_change(operation):
+        return [ProtectedChange(one, operation.path[2], whole=True)]
     if not _is_around(operation) or operation.kind == "remove":
         return []
-    # What was moved or copied there, the operation does not tell.
+    # The operation does not hold a moved or copied value.
     holder: Value = operation.value if operation.kind in ("add", "replace") else _at(after, operation.path)
     for name in reversed(operation.path):
         holder = {name: holder}
-    return [Meddling(one, name, whole=False) for name in hidden_in(holder if isinstance(holder, dict) else {})]
+    return [ProtectedChange(one, name, whole=False) for name in hidden_in(holder if isinstance(holder, dict) else {})]
 
 
 def patch_of(settlement: Settlement, before: Object) -> list[Operation]:
-    """What stands as a JSON patch for the resource with the annotations that no plugin saw."""
+    """The accepted operations as a JSON patch of the resource with the annotations that no plugin saw."""
     patch = settlement.patch
     if hidden_in(before) and any(_is_around(one.operation) for one in patch):
         after = with_bookkeeping(settlement.value, before)
@@ -99,7 +101,7 @@ def patch_of(settlement: Settlement, before: Object) -> list[Operation]:
 
 
 def _with_annotations(patch: Sequence[PluginOperation], had: Object, wanted: Object) -> list[PluginOperation]:
-    """The patch of a resource that had some annotations, so that it leads to those that are wanted."""
+    """The patch that turns the original annotations into the wanted ones."""
     own = [one for one in patch if one.operation.path[:2] == _ANNOTATIONS]
     others = [
         replace(one, operation=_holding(one.operation, wanted))
@@ -117,7 +119,7 @@ def _with_annotations(patch: Sequence[PluginOperation], had: Object, wanted: Obj
 
 
 def _holding(operation: Operation, annotations: Object) -> Operation:
-    """An operation that gives the resource other metadata, with these annotations."""
+    """An operation that replaces the metadata, with these annotations."""
     value = operation.value
     if operation.path == () and isinstance(value, dict) and isinstance(value.get("metadata"), dict):
         inner = _holding(replace(operation, path=("metadata",), value=value["metadata"]), annotations)
@@ -128,13 +130,13 @@ def _holding(operation: Operation, annotations: Object) -> Operation:
     return replace(operation, value={**others, "annotations": annotations} if annotations else others)
 
 
-def _is_meddling(operation: Operation) -> bool:
-    """Whether an operation is about an annotation of kpt's and nothing else."""
+def _is_protected_change(operation: Operation) -> bool:
+    """Whether an operation changes only an annotation of kpt."""
     return len(operation.path) > 2 and operation.path[:2] == _ANNOTATIONS and is_bookkeeping(operation.path[2])
 
 
 def _is_around(operation: Operation) -> bool:
-    """Whether an operation is about all annotations, or what holds them."""
+    """Whether an operation changes all annotations, or a parent of them."""
     return operation.path == _ANNOTATIONS[: len(operation.path)]
 
 

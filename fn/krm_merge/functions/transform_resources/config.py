@@ -1,4 +1,4 @@
-"""What a TransformResources functionConfig says: which plugins run, and how their conflicts are settled."""
+"""The functionConfig of TransformResources: which plugins run, and how their conflicts are settled."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from krm_merge.transform.protocol.plugin import Plugin, PluginError, WithOptions
 from krm_merge.transform.runner import Detect, Runner
 
 WhiteoutAction: TypeAlias = Literal["annotate", "drop", "error"]
-"""What becomes of a resource that a plugin wants gone: marked as local-config, removed, or refused."""
+"""The effect of a whiteout: the resource is marked as local-config, removed, or refused."""
 
 _OPTIONS = 'a JSON map of texts is expected, e.g. \'{"strip-default-rbac": "false"}\''
 
 
 @dataclass(frozen=True, slots=True)
 class TransformSettings:
-    """What the user chose, the plugins aside. `on_conflict` is the severity of what is ignored."""
+    """The user's choices except the plugins. `on_conflict` is the severity of ignored changes."""
 
     priorities: Sequence[str] = ()
     skipped: Sequence[str] = ()
@@ -49,7 +49,7 @@ class Transformation:
 
 
 def read_transformation(resource_list: ResourceList, directory: PluginDirectory) -> Transformation | None:
-    """Reads the functionConfig; reports all its errors to the results and gives None then."""
+    """Reads the functionConfig; reports all its errors to the results and then returns None."""
     config = resource_list.function_config
     assert config is not None
     results = resource_list.results
@@ -100,7 +100,7 @@ def _of_config_map(resource_list: ResourceList, data: Node, directory: PluginDir
 def transformation(
     plugins: Sequence[Plugin], choices: TransformSettings, results: Results, words: tuple[str, str, str]
 ) -> Transformation | None:
-    """The run of these plugins; None where a choice names none of them, which is reported.
+    """The run of these plugins; None if a choice names an unknown plugin, which is reported.
 
     `words` begin the messages and name the fields of the priorities and of the plugins to skip.
     """
@@ -109,11 +109,11 @@ def transformation(
     for field_, names in ((priorities, choices.priorities), (skipped, choices.skipped)):
         for name in names:
             if name not in known:
-                # T11: a misspelt name would have no effect, and nobody would know.
+                # T11: a misspelt name would silently have no effect.
                 message = f"{prefix}{field_} names {name}, but no plugin has that name; known are {', '.join(known)}"
                 results.error(message, path=field_)
     running = [plugin for plugin in plugins if plugin.name not in choices.skipped]
-    _tell_of_unknown_options(choices.options, running, results, prefix)
+    _report_unknown_options(choices.options, running, results, prefix)
     if results.errors:
         return None
     numbers = {name: at for at, name in reversed(list(enumerate(choices.priorities)))}
@@ -122,11 +122,11 @@ def transformation(
 
 
 class _Pairs(list[tuple[str, Value]]):
-    """The fields of a JSON map, also those that stand twice."""
+    """The fields of a JSON map, including duplicates."""
 
 
 def options_of_crane(text: str) -> dict[str, str]:
-    """The options in a JSON map of texts, names in lower case as crane has them. Raises ValueError."""
+    """The options in a JSON map of texts, names in lower case as in crane. Raises ValueError."""
     try:
         pairs = json.loads(text, object_pairs_hook=_Pairs) if text.strip() else _Pairs()
     except json.JSONDecodeError as error:
@@ -144,7 +144,7 @@ def options_of_crane(text: str) -> dict[str, str]:
 
 
 def names_in(text: str) -> list[str]:
-    """The names in a list with commas."""
+    """The names in a list separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -154,7 +154,7 @@ def _fields(node: Node) -> Mapping[str, Value]:
     return values
 
 
-def _tell_of_unknown_options(
+def _report_unknown_options(
     options: Mapping[str, str], plugins: Sequence[Plugin], results: Results, prefix: str
 ) -> None:
     """An option that no plugin knows is likely misspelt; a plugin that declares none may know any."""

@@ -31,7 +31,7 @@ def transform_resources(resource_list: ResourceList) -> None:
         summaries = edit_items(resource_list, lambda: Transformer(transformation, definitions))
     finally:
         runner.close()
-    tell_failures(summaries, results)
+    report_failures(summaries, results)
     created = [one for summary in summaries for one in summary.created]
     if created and not results.errors:
         whited_out = set().union(*(summary.whited_out for summary in summaries))
@@ -40,7 +40,7 @@ def transform_resources(resource_list: ResourceList) -> None:
         renames = (one for summary in summaries for one in summary.renamed)
         report_renames(resource_list.items, renames, results)
     if not results.errors:
-        tell_idle(runner, summaries, results)
+        report_idle(runner, summaries, results)
 
 
 def check_targets(runner: Runner, resources: int) -> None:
@@ -50,7 +50,7 @@ def check_targets(runner: Runner, resources: int) -> None:
             plugin.targets.check(resources)
 
 
-def tell_failures(summaries: Iterable[TransformSummary], results: Results) -> None:
+def report_failures(summaries: Iterable[TransformSummary], results: Results) -> None:
     """One error for each way in which a plugin failed, whatever the number of resources."""
     failed: dict[tuple[str, str], list[str]] = {}
     for summary in summaries:
@@ -62,8 +62,8 @@ def tell_failures(summaries: Iterable[TransformSummary], results: Results) -> No
         results.error(message, tags={"rule": "T6", "event": "plugin-error", "plugin": plugin})
 
 
-def tell_idle(runner: Runner, summaries: Iterable[TransformSummary], results: Results) -> None:
-    """Of a plugin that did nothing at all the target may be misspelt."""
+def report_idle(runner: Runner, summaries: Iterable[TransformSummary], results: Results) -> None:
+    """Warns of a plugin that did nothing: its target may be misspelt."""
     busy = {name for summary in summaries for name in summary.busy}
     for plugin in runner.plugins:
         if plugin.name not in busy:

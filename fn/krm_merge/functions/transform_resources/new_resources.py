@@ -1,4 +1,4 @@
-"""Adds the resources that plugins want added (rule T7)."""
+"""Adds the new resources of plugins (rule T7)."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class New:
 
     @property
     def plugin(self) -> str:
-        """The plugin that wants it."""
+        """The plugin that proposed it."""
         return self.created.plugin
 
     @property
     def identity(self) -> Identity:
-        """Which resource it is."""
+        """Its identity."""
         return identity_of(self.tree)
 
     @property
     def ref(self) -> ResourceRef:
-        """How results name it."""
+        """Its name in results."""
         return Resource.from_tree(self.tree).ref
 
     def path_beside(self, place: str | None) -> str:
-        """The file that kpt would give it, in the folder of another one."""
+        """The file that kpt would give it, in the folder of another resource."""
         return join(dirname(place or ""), basename(default_place(self.identity)))
 
 
@@ -54,7 +54,7 @@ def add_new(
     runner: Runner,
     on_conflict: Severity,
 ) -> None:
-    """Adds new resources, each once, beside the ones that they were made for; what the package has stands."""
+    """Adds new resources, each once, beside those that they were made for; existing resources are kept."""
     results = resource_list.results
     strongest = strongest_of(created, runner, on_conflict, results)
     existing = existing_in(resource_list.items, {new.identity.kind for new in strongest}, whited_out)
@@ -62,16 +62,16 @@ def add_new(
     free = FreeIndexes(resource_list, root)
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:
-            tell_existing(new, item, results)
+            report_existing(new, item, results)
             continue
         path = new.path_beside(place_of(new.created.annotations, root))
         resource_list.items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
-        tell_added(new, path, runner, results)
+        report_added(new, path, runner, results)
     runner.close()
 
 
 def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results) -> list[New]:
-    """The new resources, each once; where plugins want one otherwise, the strongest's, and the others are reported."""
+    """The new resources, each once; of different versions the strongest plugin's, and the others are reported."""
     unlisted = max(runner.priorities.values(), default=0) + 1
     found: dict[Identity, New] = {}
     # T11: names may repeat, declarations do not.
@@ -87,8 +87,8 @@ def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severi
     return list(found.values())
 
 
-def tell_added(new: New, path: str, runner: Runner, results: Results) -> None:
-    """Reports a resource that is added, and what the plugins would do to it when they see it; close the runner."""
+def report_added(new: New, path: str, runner: Runner, results: Results) -> None:
+    """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
     tags = {"rule": "T7", "event": "created", "plugin": new.plugin}
     message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
     results.info(message, resource=new.ref, file=path, tags=tags)
@@ -98,8 +98,8 @@ def tell_added(new: New, path: str, runner: Runner, results: Results) -> None:
         results.warning(message, resource=new.ref, file=path, tags=tags)
 
 
-def tell_existing(new: New, item: Resource, results: Results) -> None:
-    """Reports a resource that the package has already, from an earlier run or of its own, where it has it otherwise."""
+def report_existing(new: New, item: Resource, results: Results) -> None:
+    """Reports a resource that the package already has with other contents."""
     value = item.value
     assert isinstance(value, dict)
     if not equal(without_bookkeeping(value), new.created.resource):
@@ -111,12 +111,12 @@ def tell_existing(new: New, item: Resource, results: Results) -> None:
 def existing_in(
     items: Iterable[Resource], kinds: Container[str], whited_out: Container[ItemKey]
 ) -> dict[Identity, Resource]:
-    """The resources of these kinds; one that was whited out makes room for what replaces it."""
+    """The resources of these kinds; a whited-out one may be replaced."""
     found: dict[Identity, Resource] = {}
     for item in items:
         try:
             if item.kind in kinds and key_of(item) not in whited_out:
                 found[item.identity] = item
         except ResourceError:
-            continue  # told when it was to be transformed
+            continue  # reported when it was transformed
     return found

@@ -20,12 +20,12 @@ from krm_merge.transform.protocol.plugin import Patch, Plugin, PluginError, With
 
 
 def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, results: Results) -> Iterator[Plugin]:
-    """The plugins, in order; what is wrong is reported."""
+    """The plugins, in order; reports all problems."""
     for at, model in enumerate(models):
         path = f"plugins[{at}]"
         try:
             plugin = _plugin(model, directory)
-            # Asking a program what it is is the first time that it runs.
+            # Reading the metadata of a program runs it for the first time.
             metadata_of(plugin)
         except (PluginError, ValueError) as error:
             results.error(f"functionConfig: {path}: {error}", path=path)
@@ -53,10 +53,10 @@ def _named(name: str, directory: PluginDirectory) -> Plugin:
 
 
 def _program(file: Path) -> Plugin:
-    # T11: nobody gave it a name, so its metadata do.
+    # T11: without a configured name, the metadata name it.
     plugin = Executable(file)
     try:
-        metadata_of(plugin)  # one that does not answer shall not be used
+        metadata_of(plugin)  # refuses a plugin that does not answer
     except PluginError as error:
         raise PluginError(f"{file}: {error}") from None
     return plugin

@@ -1,4 +1,4 @@
-"""What plugins did to a resource, as results."""
+"""Reports the effects of plugins on resources as results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from krm_merge.functions.transform_resources.bookkeeping import Meddling
+from krm_merge.functions.transform_resources.bookkeeping import ProtectedChange
 from krm_merge.functions.transform_resources.config import WhiteoutAction
 from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import format_path
@@ -33,8 +33,8 @@ _WHITEOUT: dict[str, tuple[Severity, str]] = {
 }
 
 
-class Teller:
-    """Reports on one resource. Values of Secrets are not told."""
+class TransformReporter:
+    """Reports on one resource, without values of Secrets."""
 
     def __init__(self, results: Results, item: Resource, on_conflict: Severity) -> None:
         """`on_conflict` is the severity of a change that is ignored."""
@@ -77,9 +77,9 @@ class Teller:
             proposed=self._text(one.proposed),
         )
 
-    def bookkeeping(self, meddling: Sequence[Meddling], annotations: Object) -> None:
-        """Reports what plugins would do to kpt's annotations, which stay as they are (T1, T5)."""
-        for one in meddling:
+    def bookkeeping(self, protected_changes: Sequence[ProtectedChange], annotations: Object) -> None:
+        """Reports ignored changes of kpt's annotations (T1, T5)."""
+        for one in protected_changes:
             plugin, operation = one.operation.plugin, one.operation.operation
             part = "" if one.whole else f" for {one.annotation}"
             tags = {
@@ -90,18 +90,18 @@ class Teller:
                 "op": operation.kind,
                 "pointer": pointer_text(operation.path),
             }
-            stands = self._text(annotations.get(one.annotation, ABSENT))
+            existing = self._text(annotations.get(one.annotation, ABSENT))
             self._add(
                 self._on_conflict,
                 f"{self._ref}: {plugin}'s {operation} is ignored{part}: in this annotation kpt keeps its books",
                 tags,
                 path=format_path(("metadata", "annotations", one.annotation)),
-                current=stands,
-                proposed=stands,
+                current=existing,
+                proposed=existing,
             )
 
     def whiteouts(self, whiteouts: Sequence[Whiteout], action: WhiteoutAction | Literal["exclude"]) -> None:
-        """Reports who wants the resource gone, and what becomes of it."""
+        """Reports the plugins that white the resource out, and the effect."""
         severity, fate = _WHITEOUT[action]
         for one in whiteouts:
             reason = f" ({one.reason})" if one.reason else ""
@@ -109,7 +109,7 @@ class Teller:
             self._add(severity, f"{self._ref}: {one.plugin} whites it out{reason}; {fate}", tags)
 
     def applied(self, settlement: Settlement) -> None:
-        """Reports how much each plugin changed, and who agreed."""
+        """Reports the number of changes of each plugin, and agreements."""
         counts = Counter(done.plugin for done in settlement.operations)
         parts = [f"{count} of {plugin}" for plugin, count in counts.items()]
         changes = "1 change" if counts.total() == 1 else f"{counts.total()} changes"
@@ -121,7 +121,7 @@ class Teller:
         self._add("info", f"{self._ref}: {changes}: {', '.join(parts)}{also}", tags)
 
     def unstable(self, plugin: str, problem: str) -> None:
-        """Warns of a plugin that would not leave the result alone (T8)."""
+        """Warns of a plugin that would change its own result again (T8)."""
         tags = {"rule": "T8", "event": "not-idempotent", "plugin": plugin}
         message = f"{self._ref}: run again on its own result, {plugin} {problem}; in a pipeline it runs at every render"
         self._add("warning", message, tags)

@@ -10,14 +10,14 @@ from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
 from krm_merge.functions.renames import Renamed, renamed
 from krm_merge.functions.shapes import Definitions, Shapes
 from krm_merge.functions.transform_resources.bookkeeping import (
-    Meddling,
+    ProtectedChange,
     annotations_of,
-    set_apart,
+    take_protected_changes,
     with_bookkeeping,
     without_bookkeeping,
 )
 from krm_merge.functions.transform_resources.config import Transformation
-from krm_merge.functions.transform_resources.results import Teller
+from krm_merge.functions.transform_resources.results import TransformReporter
 from krm_merge.krm.identity import KPTFILE, flaw_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import ResourceRef, Results
@@ -30,7 +30,7 @@ LOCAL_CONFIG = "config.kubernetes.io/local-config"
 
 
 ItemKey: TypeAlias = "tuple[ResourceRef, str | None, int]"
-"""Which of a package's resources it is: its names, and its place."""
+"""Identity of a resource in the package: its names, and its place."""
 
 
 def key_of(item: Resource) -> ItemKey:
@@ -55,7 +55,7 @@ class Created:
 
 @dataclass(slots=True)
 class TransformSummary:
-    """What there is to tell of many resources.
+    """The summary of many resources.
 
     New ones, the keys of those that were whited out, what plugins failed at with the resources, who was `busy`, and
     who got another identity.
@@ -70,20 +70,20 @@ class TransformSummary:
 
 @dataclass(frozen=True, slots=True)
 class DecidedTransform:
-    """What was decided about a resource whose value was `before`. `meddling` is with kpt's annotations, and ignored."""
+    """The decision about a resource with the value `before`; `protected_changes` are ignored."""
 
     before: Object
     outcome: RunOutcome
-    meddling: list[Meddling]
+    protected_changes: list[ProtectedChange]
     keys_of: KeysOf
-    tell: Teller
+    reporter: TransformReporter
 
 
 class Transformer:
-    """Runs plugins on resources and edits these as is settled."""
+    """Runs plugins on resources and applies their settled operations."""
 
     def __init__(self, transformation: Transformation, definitions: Definitions) -> None:
-        """`definitions` gives the CRDs of the package when one is asked for."""
+        """`definitions` returns the CRDs of the package when one is needed."""
         self.results = Results()
         self._choices = transformation.choices
         self._runner = transformation.runner
@@ -101,7 +101,7 @@ class Transformer:
         return self._summary
 
     def decide(self, item: Resource) -> DecidedTransform | None:
-        """Runs the plugins on a resource; None where there is nothing to decide. What went wrong is reported."""
+        """Runs the plugins on a resource; None if there is nothing to decide. Reports failures."""
         try:
             if item.kind == KPTFILE:
                 return None
@@ -113,7 +113,7 @@ class Transformer:
             self.results.error(f"{item.file or 'an item'}: {flaw}", file=item.file)
             return None
         if annotations.get(LOCAL_CONFIG) == "true":
-            # Not applied to a cluster: a functionConfig, say, or what was whited out before.
+            # Not applied to a cluster, such as a functionConfig or a whited-out resource.
             return None
         before = to_value(root)
         assert isinstance(before, dict)
@@ -125,9 +125,9 @@ class Transformer:
         if outcome.failures:
             return None
         self._summary.busy |= _busy(outcome)
-        tell = Teller(self.results, item, self._choices.on_conflict)
-        meddling = set_apart(outcome.settlement, shown)
-        tell.bookkeeping(meddling, annotations_of(before))
+        reporter = TransformReporter(self.results, item, self._choices.on_conflict)
+        protected_changes = take_protected_changes(outcome.settlement, shown)
+        reporter.bookkeeping(protected_changes, annotations_of(before))
         plugins = ", ".join(dict.fromkeys(done.plugin for done in outcome.settlement.patch))
         if problem := _flaw(outcome.settlement.value, shown):
             self._fail(plugins, problem, item)
@@ -139,17 +139,17 @@ class Transformer:
             self._summary.whited_out.add(key_of(item))
         elif change := renamed(str(item.ref), before, outcome.settlement.value, plugins):
             self._summary.renamed.append(change)
-        return DecidedTransform(before, outcome, meddling, keys_at, tell)
+        return DecidedTransform(before, outcome, protected_changes, keys_at, reporter)
 
     def edit(self, item: Resource) -> ItemFate:
         """Transforms a resource as edits of its text."""
         decided = self.decide(item)
         if decided is None:
             return SAME
-        before, outcome, tell = decided.before, decided.outcome, decided.tell
+        before, outcome, reporter = decided.before, decided.outcome, decided.reporter
         if outcome.whiteouts:
-            tell.whiteouts(outcome.whiteouts, self._choices.whiteout)
-        tell.losses(outcome.settlement)
+            reporter.whiteouts(outcome.whiteouts, self._choices.whiteout)
+        reporter.losses(outcome.settlement)
         if outcome.whiteouts:
             return self._whited_out(item, before)
         after = outcome.settlement.value
@@ -157,7 +157,7 @@ class Transformer:
             return SAME
         self._check_second_run(after, decided)
         item.change(before, with_bookkeeping(after, before), decided.keys_of)
-        tell.applied(outcome.settlement)
+        reporter.applied(outcome.settlement)
         return CHANGED
 
     def _fail(self, plugin: str, problem: str, item: Resource) -> None:
@@ -175,13 +175,13 @@ class Transformer:
 
     def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
         for plugin, problem in second_run(self._runner, after, decided.keys_of):
-            decided.tell.unstable(plugin, problem)
+            decided.reporter.unstable(plugin, problem)
 
 
 def second_run(runner: Runner, after: Object, keys_of: KeysOf = lambda _: ()) -> Iterator[tuple[str, str]]:
-    """What plugins would do to a resource that they made (T8): each with what it would do."""
+    """The further changes that plugins would make to their own result, by plugin (T8)."""
     again = runner.run(after, keys_of)
-    set_apart(again.settlement, after)
+    take_protected_changes(again.settlement, after)
     if again.failures:
         failure = again.failures[0]
         yield failure.plugin, f"fails: {failure.problem}"
@@ -190,13 +190,13 @@ def second_run(runner: Runner, after: Object, keys_of: KeysOf = lambda _: ()) ->
     elif not same(again.settlement.value, after):
         changes = dict.fromkeys((done.plugin, done.operation.path) for done in again.settlement.patch)
         for plugin, path in changes:
-            # What is made only to hold something else says nothing.
+            # Skip containers created only to hold another reported path.
             if not any(other != path and other[: len(path)] == path for _, other in changes):
                 yield plugin, f"would change {pointer_text(path)} again"
 
 
 def _busy(outcome: RunOutcome) -> set[str]:
-    """The plugins that want anything."""
+    """The plugins that propose changes."""
     settlement = outcome.settlement
     ignored = (one.operation for one in settlement.ignored)
     agreed = (one.operation for one in settlement.agreed)
@@ -212,7 +212,7 @@ def _annotated(before: Object) -> Object:
 
 
 def _flaw(value: Object, before: Object) -> str:
-    """What keeps a transformed object from being a resource, or ''."""
+    """Why a transformed object is not a resource, or ''."""
     if value is before:
         return ""
     for name in ("apiVersion", "kind"):

@@ -18,14 +18,14 @@ Reads: TypeAlias = tuple[tuple[Location, Value], ...]
 class TestFailedError(OperationError):
     """A `test` operation that found another value."""
 
-    __test__ = False  # for pytest, which takes the name for a test
+    __test__ = False  # pytest takes the name for a test
 
 
 def carry_out(tracked: Tracked, operation: Operation) -> Effect:
-    """Carries an operation out (RFC 6902) and tells what it did.
+    """Carries an operation out (RFC 6902) and returns its effects.
 
-    As crane's users know it, an add makes the maps on its way that are missing, and a remove of what is not there
-    does nothing. Raises OperationError where the operation cannot be carried out, TestFailed for a failed test.
+    As in crane, an add creates missing maps on its way, and a remove of a missing value does nothing. Raises
+    OperationError if the operation cannot be carried out, TestFailedError for a failed test.
     """
     path = operation.path
     match operation.kind:
@@ -82,14 +82,14 @@ def _take(location: Location) -> Take:
 
 
 def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart], Reads]:
-    """What an add changes and what it relies on."""
+    """The changes of an add and the values that it relies on."""
     if not path:
         return [Put((), value)], ()
     parents: list[EffectPart] = []
     location, rest = tracked.follow(path[:-1])
     holder = tracked.at(location)
     if holder is None and location:
-        # `labels:` without anything below it is as good as missing.
+        # `labels:` with an empty value counts as missing.
         holder = _empty_for((*rest, path[-1])[0])
         parents.append(Put(location, holder, parent=True))
     for at, token in enumerate(rest):
@@ -108,7 +108,7 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
         raise OperationError(f"{pointer_text(path[:-1])} has {len(holder)} elements; {token} is no place among them")
     known = tuple(tracked.elements(location)) if not rest and holder else ()
     name = _name(value, tracked.keys_at(location))
-    # Who adds an element that is there already relies on the other one to be as it is.
+    # Adding a duplicate depends on the existing element staying unchanged.
     like = next((at for at, other in enumerate(holder) if name and _name(other, tuple(name)) == name), None)
     reads = () if like is None else (((*location, known[like]), holder[like]),)
     return [*parents, InsertedElement(location, _new(known, name or value), value, known[index:])], reads
@@ -120,12 +120,12 @@ def _name(value: Value, keys: tuple[str, ...]) -> dict[str, Value]:
 
 
 def _new(known: tuple[Element, ...], name: Value) -> Added:
-    """A new element, with a number that none of its like has."""
+    """A new element, with a number that no equal element has."""
     key = json.dumps(name, sort_keys=True)
     taken = {other.number for other in known if isinstance(other, Added) and other.key == key}
     return Added(key, next(number for number in count() if number not in taken))
 
 
 def _empty_for(token: str) -> Value:
-    """What holds this token: a list only where nothing else makes sense."""
+    """An empty container for this token: a list only if the token cannot be a key."""
     return [] if token in ("-", "0") else {}

@@ -1,7 +1,7 @@
 """Settles conflicts as crane did, by the text of the paths alone (`detect: path`).
 
 Source: the specification of plugin priorities. Beyond it, operations keep their order, those of one plugin do not
-conflict with each other (T2), and what another operation writes over is told (T5).
+conflict with each other (T2), and overwritten values are reported (T5).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from krm_merge.transform.protocol.operation import Operation, OperationError, Pl
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """An operation that a plugin asks for, with what it does to the resource as it came."""
+    """An operation of a plugin, with its effects on the original resource."""
 
     plugin: str
     rank: tuple[int, int]
@@ -49,7 +49,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Loss:
-    """An operation that does not stand for another one; `at` is where, in the object as it came."""
+    """An accepted operation that is not a copy of another; `at` is its location in the original object."""
 
     loser: _Asked
     winner: _Asked
@@ -57,9 +57,9 @@ class _Loss:
 
 
 def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf) -> Settlement:
-    """Puts together what all plugins want; each saw the original (T1). Raises Refused.
+    """Combines the operations of all plugins, which all saw the original (T1). Raises Refused.
 
-    The operations of the strongest plugin on a path stand; an equal one of another plugin agrees.
+    The operations of the strongest plugin on a path are accepted; an equal one of another plugin agrees.
     """
     settlement = Settlement(original)
     asked: list[_Asked] = []
@@ -92,20 +92,20 @@ def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: Key
 
 
 def _ignored(loss: _Loss) -> Ignored:
-    # What writes over another path does so by its place alone.
+    # An operation overwrites another path only by its location.
     by_priority = loss.winner.operation.path == loss.loser.operation.path and loss.winner.rank[0] != loss.loser.rank[0]
     reason: Reason = "priority" if by_priority else "order"
     return Ignored(loss.loser.provenance, loss.winner.plugin, reason, loss.winner.operation)
 
 
 def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) -> list[_Loss]:
-    """Carries out what stands, one after the other. Tells what is written over by another plugin."""
+    """Carries out the accepted operations in order. Reports values that another plugin overwrites."""
     working, merged = Tracked(settlement.value, keys_of), Tracked(settlement.value, keys_of)
     written: list[tuple[_Asked, Location, Value | Absent]] = []
     for one in standing:
         try:
             if one.effect.room and isinstance(working.at(working.whereabouts(one.operation.path)), dict | list):
-                continue  # another plugin made the room, and may have put something there
+                continue  # another plugin created the parents, and may have put a value there
             effect = carry_out(working, one.operation)
         except OperationError as error:
             raise RefusedOperationsError(one.plugin, f"with the operations of other plugins, {error}") from None
@@ -119,14 +119,14 @@ def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) 
 
 
 def _overwritten(written: Sequence[tuple[_Asked, Location, Value | Absent]], merged: Tracked) -> Iterator[_Loss]:
-    """The operations whose outcome is not there any more, since another plugin wrote to the same place or above."""
+    """The operations whose outcome was lost because another plugin wrote to the same location or above it."""
     last = {location: at for at, (_, location, _) in enumerate(written)}
-    told: set[int] = set()
+    reported: set[int] = set()
     for at, (one, location, value) in enumerate(written):
-        if id(one) in told or is_same(merged.at(location), value):
+        if id(one) in reported or is_same(merged.at(location), value):
             continue
         above = (last.get(location[:depth], -1) for depth in range(len(location), -1, -1))
         winner = next((written[later][0] for later in above if later > at), one)
         if winner.rank != one.rank:
-            told.add(id(one))
+            reported.add(id(one))
             yield _Loss(one, winner, location)

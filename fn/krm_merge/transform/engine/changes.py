@@ -1,4 +1,4 @@
-"""What operations do to an object, told by locations."""
+"""The changes of operations to an object, by location."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from krm_merge.transform.protocol.operation import Operation
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A value at a location. A `parent` is only there to hold others: it is made where it is missing."""
+    """Sets a value at a location. A `parent` only holds others: it is created if it is missing."""
 
     location: Location
     value: Value
@@ -21,7 +21,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class InsertedElement:
-    """A new element of the list at a location, in front of the first of its `followers` that is there."""
+    """Inserts an element into the list at a location, before the first of its `followers` that exists."""
 
     location: Location
     element: Added
@@ -31,7 +31,7 @@ class InsertedElement:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """What stands at a location goes."""
+    """Removes the value at a location."""
 
     location: Location
 
@@ -41,7 +41,7 @@ EffectPart: TypeAlias = Put | InsertedElement | Take
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What one operation did: its changes, the locations that it wrote, and the values that it relied on.
+    """The effects of one operation: its changes, the locations that it wrote, and the values that it relied on.
 
     A write counts even where it changed nothing: who sets a field to what it is wants it to be that. `room` are
     locations that it made for what its plugin puts there.
@@ -55,13 +55,13 @@ class Effect:
 
     @property
     def taken(self) -> Location | None:
-        """Where a move takes its value away."""
+        """The location from which a move removes its value."""
         first = self.changes[0] if self.operation.kind == "move" and self.changes else None
         return first.location if isinstance(first, Take) else None
 
     @property
     def places(self) -> tuple[Location, ...]:
-        """Where it wrote or made room."""
+        """The locations that it wrote, and the parents that it created."""
         return (*self.writes, *self.room)
 
 

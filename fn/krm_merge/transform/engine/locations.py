@@ -1,7 +1,7 @@
 """Places in an object: pointers count the elements of lists, locations know which they are.
 
 Two plugins that change one object each count indices in their own copy. What they write is compared, and put together,
-by locations: an element of the object as it came is known by its index there, a new one by what it is.
+by locations: an element of the original object is identified by its index there, a new one by its contents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from krm_merge.text.reading.values import Value
 
 
 class Absent(Enum):
-    """What stands where nothing is."""
+    """Marks a missing value."""
 
     ABSENT = "absent"
 
@@ -24,7 +24,7 @@ ABSENT: Final = Absent.ABSENT
 
 
 class Added(NamedTuple):
-    """A list element that an operation added: its key fields or else its value, and which of its like it is."""
+    """A list element that an operation added: its key fields or else its value, and its number among equal ones."""
 
     key: Hashable
     number: int
@@ -43,17 +43,17 @@ def overlap(first: Location, second: Location) -> bool:
 Holder = TypeVar("Holder")
 
 
-class Firsts(Generic[Holder]):
-    """Who came first to a location, to one below it, or to one above it."""
+class FirstClaims(Generic[Holder]):
+    """Index of the first claimant of each location, with the locations above and below it."""
 
     def __init__(self) -> None:
-        """Nobody came yet."""
+        """Starts empty."""
         self._count = 0
         self._at: dict[Location, tuple[int, Holder]] = {}
         self._under: dict[Location, tuple[int, Holder]] = {}
 
     def add(self, location: Location, holder: Holder) -> None:
-        """Somebody comes to a location."""
+        """Records a claimant of a location, unless it has one."""
         self._count += 1
         first = (self._count, holder)
         self._at.setdefault(location, first)
@@ -61,7 +61,7 @@ class Firsts(Generic[Holder]):
             self._under.setdefault(location[:depth], first)
 
     def overlapping(self, locations: Iterable[Location]) -> tuple[Holder, Location] | None:
-        """The first one whose location overlaps any of these, and which."""
+        """The first claimant whose location overlaps one of these, and that location."""
         found: tuple[int, Holder] | None = None
         place: Location = ()
         for location in locations:
@@ -72,7 +72,7 @@ class Firsts(Generic[Holder]):
         return None if found is None else (found[1], place)
 
     def has_around(self, location: Location) -> bool:
-        """Whether somebody came to a location or to one above it."""
+        """Whether a location or one above it has a claimant."""
         return any(location[:depth] in self._at for depth in range(len(location) + 1))
 
 
@@ -86,7 +86,7 @@ def index_of(token: str, items: list[Value]) -> int | None:
         return None
     if not token.isascii() or not token.isdigit() or (token[0] == "0" and token != "0"):
         return None
-    # Python reads no number of some thousand digits.
+    # int() refuses strings of more than 4300 digits.
     index = int(token) if len(token) <= len(str(len(items))) else len(items)
     return index if index < len(items) else None
 

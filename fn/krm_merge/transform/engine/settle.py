@@ -12,7 +12,7 @@ from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.apply import TestFailedError, carry_out
 from krm_merge.transform.engine.changes import Effect, InsertedElement, Put, Take, written
-from krm_merge.transform.engine.locations import ABSENT, Absent, Firsts, Location, overlap
+from krm_merge.transform.engine.locations import ABSENT, Absent, FirstClaims, Location, overlap
 from krm_merge.transform.engine.tracked import Tracked
 from krm_merge.transform.engine.units import EffectOfOperation, Keep, units
 from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation, equal
@@ -24,7 +24,7 @@ Reason: TypeAlias = Literal["priority", "order", "dependency", "whiteout"]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What one plugin wants of a resource. `priority` is its number, None where it is not listed."""
+    """The proposal of one plugin for a resource. `priority` is its number, None if it is not listed."""
 
     plugin: str
     priority: int | None
@@ -33,10 +33,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """An operation that lost. `winner` is the plugin that stands against it, `against` its operation.
+    """An operation that lost. `winner` is the plugin that won, `against` its operation.
 
-    `unit` tells the units of one plugin apart. `path` is the field, `current` what the resource had there, `proposed`
-    what stands there now.
+    `unit` numbers the units of one plugin. `path` is the field, `current` what the resource had there, `proposed`
+    the value there now.
     """
 
     operation: PluginOperation
@@ -51,7 +51,7 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Agreed:
-    """An operation that wants what another plugin did already."""
+    """An operation with the same outcome as another plugin's operation."""
 
     operation: PluginOperation
     other: str
@@ -59,7 +59,7 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A patch that was left out, since its test failed."""
+    """A patch that was skipped because its test failed."""
 
     plugin: str
     test: Operation
@@ -67,9 +67,9 @@ class Skipped:
 
 @dataclass(slots=True)
 class Settlement:
-    """What came of all proposals for one resource.
+    """The result of all proposals for one resource.
 
-    `operations` are those that stand, `patch` does the same to the resource as plain RFC 6902, in this order.
+    `operations` are the accepted ones, `patch` does the same to the resource as plain RFC 6902, in this order.
     """
 
     value: Object
@@ -84,14 +84,14 @@ class RefusedOperationsError(KrmMergeError):
     """Operations of a plugin that cannot be carried out on the resource."""
 
     def __init__(self, plugin: str, problem: str) -> None:
-        """`plugin` is to blame."""
+        """`plugin` is the cause."""
         super().__init__(problem)
         self.plugin = plugin
 
 
 @dataclass(frozen=True, slots=True)
 class _Accepted:
-    """An operation that stands. `rank` is its plugin's."""
+    """An accepted operation. `rank` is that of its plugin."""
 
     plugin: str
     rank: tuple[int, int]
@@ -100,7 +100,7 @@ class _Accepted:
 
 @dataclass(frozen=True, slots=True)
 class _Clash:
-    """An accepted operation that a unit cannot stand beside, and the location."""
+    """An accepted operation that conflicts with a unit, and the location."""
 
     other: _Accepted
     at: Location
@@ -113,9 +113,9 @@ def ranks(proposals: Sequence[Proposal]) -> list[tuple[int, int]]:
 
 
 def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of: KeysOf) -> Settlement:
-    """Puts together what all plugins want; each saw the original (T1). Raises Refused.
+    """Combines the operations of all plugins, which all saw the original (T1). Raises Refused.
 
-    A change stands if, for all that stronger plugins change, it touches something else or has the same outcome.
+    A change is accepted if it touches no location that a stronger plugin changes, or has the same outcome there.
     """
     settlement = _Settling(original, keep, keys_of)
     for rank, proposal in sorted(zip(ranks(proposals), proposals, strict=True), key=lambda pair: pair[0]):
@@ -157,7 +157,7 @@ def carried_out(
 
 
 def _adds_emptiness(operation: Operation, tracked: Tracked) -> bool:
-    """Whether an operation adds an empty map or list where nothing is."""
+    """Whether an operation adds an empty map or list at a missing location."""
     value = operation.value
     if operation.kind != "add" or value or not isinstance(value, dict | list):
         return False
@@ -165,7 +165,7 @@ def _adds_emptiness(operation: Operation, tracked: Tracked) -> bool:
 
 
 def _as_room(effect: Effect, before: Tracked, after: Tracked) -> Effect:
-    """An empty map or list that was added only to put something into it is as good as one made on the way there."""
+    """Treats an empty map or list that was added only to hold other values as an implicitly created parent."""
     match effect.changes:
         case (Put(location=location, value=value),) if before.at(location) in (None, ABSENT):
             filled = after.at(location)
@@ -180,29 +180,29 @@ def is_same(one: Value | Absent, other: Value | Absent) -> bool:
 
 
 def placed(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
-    """The same with its field, and with what the resource had there and has now."""
+    """Copy of `ignored` with field path, original value and merged value filled in."""
     where = (original.field_path(at), original.at(at), merged.at(at))
-    # There are many, and `replace` takes five times as long.
+    # There are many, and `replace` is five times slower.
     return Ignored(ignored.operation, ignored.winner, ignored.reason, ignored.against, ignored.unit, *where)
 
 
 class _Settling:
-    """The object as the plugins that were added so far leave it."""
+    """The object with the changes of the plugins added so far."""
 
     def __init__(self, original: Object, keep: Keep, keys_of: KeysOf) -> None:
         self._original = Tracked(original, keys_of)
         self._merged = Tracked(original, keys_of)
         self._keep: Keep = keep
         self._keys_of = keys_of
-        # The operations that stand, by what they wrote, by where they made room as well, and by what they relied on.
-        self._writers: Firsts[_Accepted] = Firsts()
-        self._makers: Firsts[_Accepted] = Firsts()
-        self._readers: Firsts[_Accepted] = Firsts()
+        # The accepted operations by the locations that they wrote, created or relied on.
+        self._writers: FirstClaims[_Accepted] = FirstClaims()
+        self._makers: FirstClaims[_Accepted] = FirstClaims()
+        self._readers: FirstClaims[_Accepted] = FirstClaims()
         self._settlement = Settlement(original)
         self._lost: list[tuple[Ignored, Location]] = []
 
     def add(self, rank: tuple[int, int], proposal: Proposal) -> None:
-        """Takes what can stand beside what stands already."""
+        """Accepts the operations of a plugin that do not conflict with accepted ones."""
         assert isinstance(self._original.value, dict)
         steps, own, skipped = carried_out(proposal, self._original.value, self._keys_of)
         self._settlement.skipped += skipped
@@ -216,7 +216,7 @@ class _Settling:
                 standing |= dict.fromkeys(unit, settled)
             else:
                 self._lose(proposal.plugin, rank, effects, clash, number)
-        # T2: a plugin never conflicts with itself; its operations come to stand together, in their order.
+        # T2: a plugin never conflicts with itself; its operations are carried out together, in their order.
         accepted = [
             _Accepted(proposal.plugin, rank, steps[at].effect)
             for at in sorted(standing)
@@ -231,21 +231,21 @@ class _Settling:
                 self._readers.add(location, one)
 
     def _outcome(self, effect: Effect, location: Location, own: Tracked) -> Value | Absent:
-        """What a plugin wants a location to be: in the end, or where operations fall alone, after this one."""
+        """The value that a plugin wants at a location: at last, or after this operation if each is lost alone."""
         if self._keep != "operation":
             return own.at(location)
         for change in effect.changes:
             if written(change) == location:
                 return ABSENT if isinstance(change, Take) else change.value
-        # A removal of nothing, or a move to where it is.
+        # A removal of a missing value, or a move to the same location.
         return next((value for at, value in effect.reads if at == location), ABSENT)
 
     def _is_settled(self, location: Location, wanted: Value | Absent) -> bool:
-        """Whether others made a location what it is wanted to be."""
+        """Whether other plugins set a location to the wanted value."""
         return self._writers.overlapping((location,)) is not None and self._is_same(location, wanted)
 
     def result(self) -> Settlement:
-        """What came of it."""
+        """The result."""
         assert isinstance(self._merged.value, dict)
         self._settlement.value = self._merged.value
         self._settlement.ignored = [placed(ignored, at, self._original, self._merged) for ignored, at in self._lost]
@@ -254,9 +254,9 @@ class _Settling:
     def _clash(
         self, effects: list[Effect], outcomes: dict[Location, Value | Absent], settled: frozenset[Location]
     ) -> _Clash | None:
-        """The first accepted operation that a unit cannot stand beside (T3)."""
+        """The first accepted operation that conflicts with a unit (T3)."""
         if outcomes and len(settled) == len(outcomes):
-            # Others did all of it, whatever it was meant to rely on.
+            # Other plugins did all of it already, so the values that it relies on do not matter.
             return None
         changed = [location for location, wanted in outcomes.items() if not self._is_same(location, wanted)]
         reads = (read for effect in effects for read in effect.reads)
@@ -266,13 +266,13 @@ class _Settling:
         return None if clash is None else _Clash(*clash)
 
     def _unfit(self, effect: Effect) -> list[Location]:
-        """Where others left what cannot hold what an operation puts into it: a list for a map, or nothing."""
+        """The location where other plugins left no suitable parent for an operation: a list for a map, or none."""
         found: list[Location] = []
         for change in effect.changes:
             if isinstance(change, Put) and change.parent:
                 now = self._merged.at(change.location)
                 if now is None or now is ABSENT:
-                    # Who took it away shall not find it again, even if nothing comes into it.
+                    # Do not create a parent again that another plugin removed.
                     unfit = bool(effect.room) and self._writers.has_around(change.location)
                 else:
                     unfit = type(now) is not type(change.value)
@@ -282,7 +282,7 @@ class _Settling:
         return found
 
     def _is_moved_from_elsewhere(self, effect: Effect, change: InsertedElement) -> bool:
-        """Whether another plugin moved an element here that is like this one: both would be taken for one."""
+        """Whether another plugin moved an equal element here: both would count as one."""
         first = self._writers.overlapping((written(change),)) if effect.operation.kind == "move" else None
         return first is not None and first[0].effect.taken not in (None, effect.taken)
 
@@ -294,13 +294,13 @@ class _Settling:
         reason: Reason = "priority" if clash.other.rank[0] != rank[0] else "order"
         for effect in effects:
             if effect.operation.kind == "test":
-                continue  # it changes nothing
+                continue  # no effect
             operation = PluginOperation(plugin, effect.operation)
             at = next((place for place in effect.places if overlap(place, clash.at)), effect.places[0])
             self._lost.append((Ignored(operation, clash.other.plugin, reason, clash.other.effect.operation, unit), at))
 
     def _stand(self, plugin: str, effect: Effect, step: int, settled: frozenset[Location]) -> bool:
-        """Makes the changes of an operation, but for what others did already; whether it could be."""
+        """Makes the changes of an operation except those that others made already. Returns whether that succeeded."""
         operation = PluginOperation(plugin, effect.operation)
         before = self._merged.copy()
         other = self._agrees(effect, settled)
@@ -308,7 +308,7 @@ class _Settling:
         try:
             made = [done for change in changes for done in self._merged.apply(change)]
         except OperationError:
-            # Only where operations are lost one by one can that be missing which this one builds on.
+            # Only if operations are lost one by one, the value that this one needs may be missing.
             self._merged = before
             self._lost.append((Ignored(operation, plugin, "dependency", unit=step), effect.places[0]))
             return False
@@ -321,7 +321,7 @@ class _Settling:
         return True
 
     def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str:
-        """The plugin that did already what an operation wants, if one did."""
+        """The plugin that already made the change of an operation, if any."""
         if not settled.issuperset(effect.writes) or not all(map(self._holds_something, effect.room)):
             return ""
         first = self._makers.overlapping(effect.places)

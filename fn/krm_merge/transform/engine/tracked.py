@@ -1,4 +1,4 @@
-"""An object that changes, whose list elements keep their identity whatever index they come to have."""
+"""A mutable object whose list elements keep their identity when their indices change."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Tracked:
     """A plain value with the identities of its list elements. Values are never changed in place."""
 
     def __init__(self, value: Value, keys_of: KeysOf) -> None:
-        """All elements are known by their indices at first."""
+        """Identifies all elements by their first indices."""
         self.value = value
         self._keys_of = keys_of
         # Lists whose elements are no longer 0, 1, 2 and so on.
         self._elements: dict[Location, tuple[Element, ...]] = {}
 
     def copy(self) -> Tracked:
-        """Another one that changes by itself."""
+        """An independent copy."""
         copy = Tracked(self.value, self._keys_of)
         copy._elements = dict(self._elements)
         return copy
@@ -31,10 +31,10 @@ class Tracked:
     # ---- looking -----------------------------------------------------------------------------------------------
 
     def at(self, location: Location) -> Value | Absent:
-        """What stands at a location."""
+        """The value at a location."""
         node: Value = self.value
         for depth, step in enumerate(location):
-            # Asked for more often than anything else here.
+            # The most frequent call of this class.
             if type(node) is dict:
                 if step not in node:
                     return ABSENT
@@ -46,7 +46,7 @@ class Tracked:
         return node
 
     def locate(self, pointer: Pointer) -> Location:
-        """The location that a pointer names. Raises OperationError where nothing stands there."""
+        """The location that a pointer names. Raises OperationError if it is missing."""
         location, rest = self.follow(pointer)
         if rest:
             missing = pointer_text(pointer[: len(pointer) - len(rest) + 1])
@@ -54,12 +54,12 @@ class Tracked:
         return location
 
     def whereabouts(self, pointer: Pointer) -> Location:
-        """The location that a pointer names, with its tokens as they are from where nothing stands."""
+        """The location that a pointer names; from the first missing value on, its tokens are kept as they are."""
         location, rest = self.follow(pointer)
         return (*location, *rest)
 
     def follow(self, pointer: Pointer) -> tuple[Location, Pointer]:
-        """The location of what a pointer names as far as it exists, and the tokens that are left over."""
+        """The location of the existing part of a pointer, and the remaining tokens."""
         location: Location = ()
         node: Value = self.value
         for depth, token in enumerate(pointer):
@@ -72,7 +72,7 @@ class Tracked:
         return location, ()
 
     def pointer(self, location: Location) -> Pointer:
-        """The pointer that names a location now, or would if something stood there."""
+        """The pointer that names a location now, even if the value is missing."""
         tokens: list[str] = []
         node: Value | Absent = self.value
         for depth, step in enumerate(location):
@@ -86,7 +86,7 @@ class Tracked:
         return tuple(tokens)
 
     def field_path(self, location: Location) -> FieldPath:
-        """A location as results name it: elements by their keys where they have some."""
+        """A location for messages: elements are named by their keys if they have some."""
         path: list[str | int | tuple[tuple[str, str], ...]] = []
         for depth, step in enumerate(location):
             if isinstance(step, str):
@@ -101,7 +101,7 @@ class Tracked:
         return tuple(path)
 
     def elements(self, location: Location) -> Sequence[Element]:
-        """What the elements of the list at a location are known by, in their order."""
+        """The identities of the elements of the list at a location, in their order."""
         found = self._elements.get(location)
         if found is not None:
             return found
@@ -109,7 +109,7 @@ class Tracked:
         return range(len(holder)) if isinstance(holder, list) else ()
 
     def keys_at(self, location: Location) -> tuple[str, ...]:
-        """The fields that identify the elements of the list at a location, () where none do."""
+        """The fields that identify the elements of the list at a location, () if there are none."""
         return self._keys_of(tuple(step for step in location if isinstance(step, str)))
 
     def _index(self, location: Location, items: list[Value], step: str | Element) -> int | None:
@@ -121,9 +121,9 @@ class Tracked:
     # ---- applying changes --------------------------------------------------------------------------------------
 
     def apply(self, change: EffectPart) -> list[Operation]:
-        """Makes a change; gives the operations that make it on the value as it was, none where nothing changes.
+        """Makes a change; returns the operations that make it on the previous value, empty if nothing changes.
 
-        Raises OperationError where what it builds on is not there.
+        Raises OperationError if a value that it needs is missing.
         """
         location = change.location
         now = self.at(location)
@@ -181,7 +181,7 @@ class Tracked:
         self._forget(location)
 
     def _forget(self, location: Location) -> None:
-        """Below a new value there are no elements of the old one."""
+        """Forgets the identities of elements below a replaced value."""
         for known in [known for known in self._elements if known[: len(location)] == location]:
             del self._elements[known]
 

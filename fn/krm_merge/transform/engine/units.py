@@ -1,4 +1,4 @@
-"""Which operations of one plugin stand or fall together (rule T4)."""
+"""Groups the operations of one plugin that are accepted or lost together (rule T4)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from krm_merge.transform.engine.changes import Effect
 from krm_merge.transform.engine.locations import Location
 
 Keep: TypeAlias = Literal["unit", "operation", "plugin"]
-"""What a plugin loses with an operation: its unit, the operation alone, or all that it wants of the resource."""
+"""How much a plugin loses with an operation: its unit, only the operation, or its whole proposal for the resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectOfOperation:
-    """An operation of a plugin with what it did. `patch` is the number of the patch that it belongs to."""
+    """An operation of a plugin with its effects. `patch` is the number of the patch that it belongs to."""
 
     effect: Effect
     patch: int
@@ -25,7 +25,7 @@ class EffectOfOperation:
 def units(steps: Sequence[EffectOfOperation], keep: Keep) -> list[list[int]]:
     """The numbers of the steps that belong together, each list in order, the lists by their first step.
 
-    They do if they share a `test`, or if one reads, writes or makes room where the other writes or makes room.
+    They do if they share a `test`, or if one reads, writes or creates a location that the other writes or creates.
     """
     if keep == "plugin" or len(steps) < 2:
         return [list(range(len(steps)))] if steps else []
@@ -53,7 +53,7 @@ def units(steps: Sequence[EffectOfOperation], keep: Keep) -> list[list[int]]:
 
 
 class _United:
-    """Numbers that form groups; the lowest one leads."""
+    """Disjoint sets of numbers; the lowest number represents its set."""
 
     def __init__(self, count: int) -> None:
         self._leaders = list(range(count))
@@ -69,7 +69,7 @@ class _United:
 
 
 class _Places:
-    """The steps that came to locations."""
+    """The steps by the locations that they claim."""
 
     def __init__(self, united: _United) -> None:
         self._united = united
@@ -82,11 +82,11 @@ class _Places:
             self._under.setdefault(location[:depth], []).append(step)
 
     def unite(self, location: Location, step: int) -> None:
-        """Makes one of a step and all that came to a location, to one below it, or to one above it."""
+        """Joins a step with all steps at a location, below it, or above it."""
         above = [self._at.get(location[:depth]) for depth in range(len(location))]
         for others in (self._under.get(location), *above):
             if others is not None:
                 for other in others:
                     self._united.unite(other, step)
-                # One of them is enough for all that come later: else many at one place would take quadratic time.
+                # One step represents all: otherwise many steps at one location would take quadratic time.
                 others[:] = [step]

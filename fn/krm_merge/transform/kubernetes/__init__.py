@@ -1,1 +1,1 @@
-"""The built-in plugin: removes from a resource what belongs to the cluster that it came from."""
+"""The built-in plugin: removes the fields of a resource that belong to its old cluster."""

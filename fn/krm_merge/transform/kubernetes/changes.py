@@ -1,4 +1,4 @@
-"""What the built-in plugin changes in resources that stay: what belongs to their old cluster, and what it is told."""
+"""Changes of the built-in plugin to kept resources: removes fields of the old cluster, and applies the options."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _POD_OF: dict[str, Pointer] = {
 
 
 def operations(resource: Object, settings: KubernetesSettings) -> Iterator[Operation]:
-    """What is to change in a resource. Raises PluginError where it cannot be read."""
+    """The operations for a resource. Raises PluginError if it cannot be read."""
     kind = kind_of(resource)
     for path in _STRIPPED:
         if has(resource, *path):
@@ -88,7 +88,7 @@ def _renamed_claims(resource: Object, kind: str, claims: Mapping[str, str]) -> I
 def _job(job: Object) -> Iterator[Operation]:
     if value_at(job, "spec", "manualSelector") is not True:
         if isinstance(value_at(job, "spec", "selector"), dict):
-            # The cluster makes another one.
+            # The new cluster creates another one.
             yield Operation("remove", ("spec", "selector"))
     else:
         yield from _without_uids(job, "spec", "selector", "matchLabels")
@@ -99,7 +99,7 @@ def _job(job: Object) -> Iterator[Operation]:
         and not value_at(job, "metadata", "ownerReferences")
         and value_at(job, "spec", "suspend") is not True
     ):
-        # A job that already ran must not run again by itself.
+        # A finished job must not start again.
         yield Operation("add", ("spec", "suspend"), value=True)
 
 
@@ -136,7 +136,7 @@ def _service(service: Object) -> Iterator[Operation]:
 
 
 def _node_ports_asked_for(service: Object) -> tuple[set[str], set[int]]:
-    """Names, or without a name the numbers, of the node ports that a user chose rather than the cluster."""
+    """Names (without a name, numbers) of the node ports that a user chose, not the cluster."""
     text = value_at(service, "metadata", "annotations", _LAST_APPLIED)
     names: set[str] = set()
     numbers: set[int] = set()
@@ -179,7 +179,7 @@ def _images(resource: Object, kind: str, registries: Mapping[str, str]) -> Itera
 
 
 def _moved(image: str, registries: Mapping[str, str]) -> str | None:
-    """The image in its new registry; the longest path that it begins with counts."""
+    """The image in its new registry; the longest matching prefix counts."""
     found = [old for old in registries if image.startswith(f"{old}/")]
     longest = max(found, key=len, default=None)
     return None if longest is None else registries[longest] + image[len(longest) :]

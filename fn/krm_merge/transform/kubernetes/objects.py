@@ -1,4 +1,4 @@
-"""What stands where in objects of Kubernetes, whatever else they hold."""
+"""Reads fields of Kubernetes objects of any shape."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from krm_merge.text.reading.values import Object, Value
 
 
 def kind_of(resource: Object) -> str:
-    """A kind as options name it: `Deployment.apps`."""
+    """A kind in the notation of options: `Deployment.apps`."""
     group = str(resource.get("apiVersion", "")).rpartition("/")[0]
     return f"{resource.get('kind', '')}.{group}" if group else str(resource.get("kind", ""))
 
 
 def is_pod_specable(resource: Object) -> bool:
-    """Whether the resource has a template of pods, whatever its kind."""
+    """Whether the resource has a template of pods, for any kind."""
     template = value_at(resource, "spec", "template")
     return isinstance(template, dict) and isinstance(template.get("spec", {}), dict)
 
@@ -23,13 +23,13 @@ def has_status(resource: Object) -> bool:
 
 
 def has(value: Value, *path: str) -> bool:
-    """Whether something stands at a path, null too."""
+    """Whether a path has a value, including null."""
     holder = value_at(value, *path[:-1])
     return isinstance(holder, dict) and path[-1] in holder
 
 
 def value_at(value: Value, *path: str) -> Value:
-    """What stands at a path, None for nothing."""
+    """The value at a path, None if it is missing."""
     for name in path:
         if not isinstance(value, dict):
             return None

@@ -1,4 +1,4 @@
-"""The options of the built-in plugin, as they are told and as they are read."""
+"""The options of the built-in plugin: their declarations and their parsed values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST_NAME = 253
 
 @dataclass(frozen=True, slots=True)
 class KubernetesSettings:
-    """The options, read. Kinds are written as `Deployment.apps`."""
+    """The parsed options. Kinds are written as `Deployment.apps`."""
 
     added: Mapping[str, str]
     removed: tuple[str, ...]
@@ -48,7 +48,7 @@ class KubernetesSettings:
 
 @lru_cache(maxsize=16)
 def settings_of(pairs: tuple[tuple[str, str], ...]) -> KubernetesSettings:
-    """Options, read. Raises PluginError for a broken one."""
+    """Parses options. Raises PluginError for an invalid one."""
     options = dict(pairs)
     claims = map_option(options, "pvc-rename-map", ":")
     for name in (*claims, *claims.values()):

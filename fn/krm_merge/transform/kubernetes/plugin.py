@@ -1,7 +1,7 @@
-"""The built-in plugin: takes out of a resource what belongs to the cluster that it came from.
+"""The built-in plugin: removes the fields of a resource that belong to its old cluster.
 
 Source: crane-lib's KubernetesPlugin, transform/kubernetes/kubernetes.go, as of 2026-08-07. Differences: names in paths
-are escaped, a broken option is an error, and `disable-whiteout-owned` keeps what has an owner, nothing else.
+are escaped, an invalid option is an error, and `disable-whiteout-owned` keeps only resources with an owner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SERVICE_ACCOUNT = "kubernetes.io/service-account.name"
 
 @dataclass(frozen=True, slots=True)
 class KubernetesPlugin:
-    """Strips what only the old cluster knows, whites out what the new one makes itself, rewrites what it is told."""
+    """Removes fields of the old cluster, whites out resources that the new one creates, and rewrites by its options."""
 
     only_reads: ClassVar = True
 
@@ -41,7 +41,7 @@ class KubernetesPlugin:
         return Metadata(NAME, "v1", FIELDS)
 
     def run(self, resource: Object, options: Options) -> Response:
-        """What is to change, or why the resource is to go. Raises PluginError for a broken option."""
+        """The changes, or why the resource is removed. Raises PluginError for an invalid option."""
         settings = settings_of(tuple(sorted(options.items())))
         if reason := _whiteout(resource, settings):
             return Response(is_whiteout=True, reason=reason)
@@ -49,7 +49,7 @@ class KubernetesPlugin:
 
 
 def _whiteout(resource: Object, settings: KubernetesSettings) -> str:
-    """Why the resource is to go, '' if it stays."""
+    """Why the resource is removed, '' if it is kept."""
     kind, annotations = kind_of(resource), map_at(resource, "metadata", "annotations")
     name = value_at(resource, "metadata", "name")
     if settings.only:

@@ -1,4 +1,4 @@
-"""What programs answer: JSON, and errors in crane's form."""
+"""Parses the answers of programs: JSON, and errors in crane's format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from krm_merge.text.reading.values import Value
 from krm_merge.transform.protocol.plugin import PluginError
 
-# Half a character, written as an escape.
+# An escaped lone surrogate.
 _SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
@@ -20,7 +20,7 @@ def read_answer(answer: bytes) -> Value:
         if _SURROGATE.search(answer):
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        # What it says may hold what it was asked about, a Secret for one.
+        # The answer may quote the resource, which may be a Secret.
         raise PluginError(f"answered with {'what is no JSON' if answer.strip() else 'nothing at all'}") from None
     return value
 
@@ -34,8 +34,8 @@ def _finite(text: str) -> float:
     return number if math.isfinite(number) else float(_no_json(text))  # type: ignore[arg-type]
 
 
-def error_told(value: Value) -> PluginError | None:
-    """The error that a plugin tells in crane's form."""
+def reported_error(value: Value) -> PluginError | None:
+    """The error of a plugin in crane's format."""
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return None
     type_, message, detail = (str(value.get(name) or "") for name in ("type", "message", "error"))

@@ -18,9 +18,9 @@ VARIABLE: Final = "KRM_MERGE_PLUGIN_DIR"
 
 @dataclass(frozen=True, slots=True)
 class PluginDirectory:
-    """Where executable plugins are; None where nobody allowed any.
+    """The directory of executable plugins; None if plugins are not allowed.
 
-    It is `trusted` where the user named it; otherwise it must be safe from whoever runs the function.
+    It is `trusted` if the user named it; otherwise the user who runs the function must not be able to write to it.
     """
 
     path: Path | None = None
@@ -33,9 +33,9 @@ class PluginDirectory:
         return cls(Path(path) if path else None)
 
     def all(self) -> list[Path]:
-        """All executable files below it, as crane finds its plugins, in the order of their names.
+        """All executable files below it, as crane finds its plugins, sorted by name.
 
-        Raises PluginError for one that is not to be trusted.
+        Raises PluginError for an untrusted one.
         """
         files = self._files()
         for file in files:
@@ -46,13 +46,13 @@ class PluginDirectory:
         return list(_executables(self.path)) if self.path is not None else []
 
     def holds(self, name: str) -> bool:
-        """Whether it has a file of this base name."""
+        """Whether it has a file with this base name."""
         return self.path is not None and name == os.path.basename(name) and (self.path / name).is_file()
 
     def executable(self, name: str) -> Path:
-        """The plugin of this base name. Raises PluginError where it is not there or not to be trusted.
+        """The plugin with this base name. Raises PluginError if it is missing or untrusted.
 
-        The configuration comes with the package, so it may only choose among what the builder of the image put there.
+        The configuration is part of the package, so it may only choose among the plugins in the image.
         """
         if self.path is None:
             raise PluginError(
@@ -66,12 +66,12 @@ class PluginDirectory:
         return self._check(self.path / name)
 
     def _check(self, file: Path) -> Path:
-        """The file without links, if it may be run."""
+        """The resolved path of an executable file."""
         assert self.path is not None
         try:
             real, status = file.resolve(strict=True), file.stat()
         except (OSError, RuntimeError):
-            # Not there, or a link that leads to itself: a RuntimeError before Python 3.13.
+            # Missing, or a circular link: a RuntimeError before Python 3.13.
             found = ", ".join(path.name for path in self._files()) or "nothing"
             raise PluginError(f"{self.path} has no plugin {file.name}; it holds {found}") from None
         if not real.is_relative_to(self.path.resolve()):

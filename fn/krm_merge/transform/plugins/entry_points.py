@@ -1,4 +1,4 @@
-"""Plugins that Python packages bring along. The edge to installed packages."""
+"""Plugins of installed Python packages. The edge to these packages."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Installed:
     _broken: LimitError | None = None
 
     def run(self, resource: Object, options: Options) -> Response:
-        """Runs it; what it answers may be a Response or its JSON form. Raises PluginError.
+        """Runs it; it may answer a Response or its JSON form. Raises PluginError.
 
-        After it once exceeded a limit it is not asked again.
+        After it exceeds a limit once, it is not called again.
         """
         if self._broken is not None:
             raise self._broken
-        # On stdout it would stand before the ResourceList.
+        # Output to stdout would precede the ResourceList.
         try:
             with redirect_stdout(sys.stderr), limited():
                 answer = self.run_function(resource, options)
@@ -48,7 +48,7 @@ class Installed:
 def installed(entry_point: str, name: str = "") -> Plugin:
     """The plugin of an entry point: a function, a class without parameters, or an object with `run`.
 
-    Raises PluginError where there is none, or it cannot be loaded.
+    Raises PluginError if it is missing or cannot be loaded.
     """
     found = {point.name: point for point in entry_points(group=GROUP)}
     if entry_point not in found:

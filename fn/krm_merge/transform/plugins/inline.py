@@ -12,7 +12,7 @@ from krm_merge.transform.protocol.plugin import Options, Patch, Response
 
 @dataclass(frozen=True, slots=True)
 class TargetedPatch:
-    """A patch and what it is for."""
+    """A patch and its target."""
 
     target: Target
     patch: Patch
@@ -20,7 +20,7 @@ class TargetedPatch:
 
 @dataclass(frozen=True, slots=True)
 class InlinePlugin:
-    """Patches under a name of their own."""
+    """Named patches."""
 
     only_reads: ClassVar = True
 

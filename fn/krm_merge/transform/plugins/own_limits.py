@@ -1,4 +1,4 @@
-"""Limits for plugins that run in our own process: time, memory, and what they start (T6). The edge to the system."""
+"""Limits for plugins that run in our own process: time, memory and child processes (T6). The edge to the system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from krm_merge.transform.protocol.plugin import PluginError
 
 TIME_LIMIT = 10.0
 _LOOK_EVERY = 0.1
-"""Seconds between two looks at what a plugin uses."""
+"""Seconds between two measurements of a plugin's usage."""
 
 
 class LimitError(PluginError):
@@ -24,16 +24,16 @@ class LimitError(PluginError):
 
 
 class _Exceeded(BaseException):
-    """A limit was exceeded. No error of the plugin's: what it handles itself lets this pass."""
+    """A limit was exceeded. Not an Exception, so that the plugin's own handlers do not catch it."""
 
 
 @contextmanager
 def limited(
     time_limit: float = TIME_LIMIT, memory_limit: int = MEMORY_LIMIT, process_limit: int = PROCESS_LIMIT
 ) -> Iterator[None]:
-    """Ends what runs meanwhile when it exceeds a limit: seconds, bytes more than now, processes. Raises LimitError.
+    """Ends the block when it exceeds a limit: seconds, additional bytes, processes. Raises LimitError.
 
-    Only the main thread can be interrupted, between two steps of Python; in another one only memory has a limit.
+    Only the main thread can be interrupted, between two steps of Python; in other threads only memory is limited.
     """
     others = children() | sessions
     deadline = time.monotonic() + time_limit
@@ -75,7 +75,7 @@ def _regularly(look: signal._HANDLER) -> Iterator[None]:
 
 @contextmanager
 def _less_memory(limit: int) -> Iterator[None]:
-    """Meanwhile we and our new children can each have only so much more memory of our own."""
+    """Limits the additional memory of this process and of each new child during the block."""
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)

@@ -1,7 +1,7 @@
 """Plugins that are programs: crane's protocol, and a faster one of lines.
 
-A plugin is not trusted: its time, output, memory and processes have limits, and it is killed with all that it
-started (T6).
+A plugin is not trusted: its time, output, memory and processes have limits, and it is killed with all its
+processes (T6).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from krm_merge.text.reading.values import Object
-from krm_merge.transform.plugins.answers import error_told, read_answer
+from krm_merge.transform.plugins.answers import read_answer, reported_error
 from krm_merge.transform.plugins.running import Running
 from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT
 from krm_merge.transform.protocol.plugin import Metadata, Options, PluginError, Response
@@ -30,7 +30,7 @@ class Executable:
 
     `time_limit` is in seconds, for one request; the other limits are bytes and processes.
 
-    What is not given, the plugin's metadata tell. Close it after use: it may keep a process.
+    Missing values are read from the plugin's metadata. Close it after use: it may keep a process.
     """
 
     file: Path
@@ -47,39 +47,39 @@ class Executable:
 
     @property
     def name(self) -> str:
-        """The name given, else that of its metadata, else that of its file (T11). Raises PluginError."""
+        """The configured name, else the name in its metadata, else that of its file (T11). Raises PluginError."""
         return self.given_name or self.metadata.name or self.file.name
 
     @property
     def metadata(self) -> Metadata:
-        """What the plugin tells of itself. Raises PluginError."""
+        """The metadata that the plugin reports. Raises PluginError."""
         if self._metadata is None:
             self._metadata = Metadata.read(read_answer(self._once(b"{}")))
         return self._metadata
 
     @property
     def protocol(self) -> Protocol:
-        """How to talk to it. Raises PluginError."""
+        """The protocol of the plugin. Raises PluginError."""
         if self.given_protocol is not None:
             return self.given_protocol
         return "jsonl/v1" if "jsonl/v1" in self.metadata.protocols else "crane/v1"
 
     def run(self, resource: Object, options: Options) -> Response:
-        """Asks the plugin. Raises PluginError.
+        """Sends a request to the plugin. Raises PluginError.
 
-        After it once missed its time limit or flooded us, it is not asked again: the rest of the package would cost
-        the limit for each resource.
+        After it exceeds its limit of time or output once, it is not called again: every further resource would cost
+        the limit again.
         """
         if self._broken is not None:
             raise self._broken
         request = json.dumps({**resource, "extras": dict(options) or None}).encode()
         answer = read_answer(self._ask(request) if self.protocol == "jsonl/v1" else self._once(request))
         if self.protocol == "jsonl/v1" and isinstance(answer, dict) and "error" in answer:
-            raise error_told(answer["error"]) or PluginError("answered with an error that cannot be read")
+            raise reported_error(answer["error"]) or PluginError("answered with an error that cannot be read")
         return Response.read(answer)
 
     def close(self) -> None:
-        """Ends the process that may still be there."""
+        """Ends the process if it is still running."""
         if self._conversation is not None:
             self._conversation.end()
             self._conversation = None
@@ -103,7 +103,7 @@ class Executable:
         return answer
 
     def _ask(self, request: bytes) -> bytes:
-        """A request to the process that stays."""
+        """Sends a request to the lasting process."""
         if self._conversation is None:
             self._conversation = self._started()
         process = self._conversation
@@ -111,7 +111,7 @@ class Executable:
             answer = process.exchange(request + b"\n", self.output_limit, line=True)
             if answer.endswith(b"\n"):
                 return answer
-            # It ended: what it wrote to stderr is the better message.
+            # It ended: its stderr is the better message.
             self._broken = process.failure(process.wait())
         except PluginError as error:
             self._broken = error

@@ -1,4 +1,4 @@
-"""A plugin that runs: a process without a shell and our environment, within limits (T6). The edge to processes."""
+"""Runs a plugin as a process without a shell and our environment, within limits (T6). The edge to processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from krm_merge.transform.plugins.answers import error_told
+from krm_merge.transform.plugins.answers import reported_error
 from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, limit_memory, usage_of
 from krm_merge.transform.plugins.watch import children, end_strays, kill_group, sessions, watch
 from krm_merge.transform.protocol.plugin import PluginError
@@ -19,13 +19,13 @@ from krm_merge.transform.protocol.plugin import PluginError
 _STDERR_KEPT = 2000
 _CHUNK = 1 << 16
 _LOOK_EVERY = 0.1
-"""Seconds between two looks at what a plugin uses."""
+"""Seconds between two measurements of a plugin's usage."""
 
 
 class Running:
-    """A running plugin in a session of its own. `time_limit` is in seconds, for one request and all that follows it.
+    """A running plugin in its own session. `time_limit` is in seconds, for one request until its end.
 
-    `memory_limit`, in bytes, and `process_limit` are for it together with all that it starts.
+    `memory_limit`, in bytes, and `process_limit` are for the plugin and all its processes together.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Running:
         return [pipe for pipe in (self._process.stdin, self._process.stdout, self._process.stderr) if pipe is not None]
 
     def exchange(self, request: bytes, output_limit: int, *, line: bool) -> bytes:
-        """Sends a request; gives the answer: the next line, or all that comes. Raises PluginError at the limits.
+        """Sends a request and returns the answer: the next line, or all output. Raises PluginError at the limits.
 
         A line that ends without its newline says that the plugin ended.
         """
@@ -82,7 +82,7 @@ class Running:
             if line and any(key.fileobj is stdout for key, _ in selector.select(0)):
                 if not os.read(stdout.fileno(), 1):
                     return b""
-                # Answers and questions would get out of step.
+                # Later answers would not match their requests.
                 raise PluginError("wrote without being asked and was killed")
             if not stderr.closed:
                 selector.register(stderr, selectors.EVENT_READ)
@@ -125,11 +125,11 @@ class Running:
         try:
             return waiting[os.write(stdin.fileno(), waiting[:_CHUNK]) :]
         except BrokenPipeError:
-            # It need not read all; what it answers counts.
+            # It may end without reading all; only its answer counts.
             return memoryview(b"")
 
     def wait(self) -> int:
-        """The exit code. Raises PluginError where the plugin does not end in time although it closed its output."""
+        """The exit code. Raises PluginError if the plugin closed its output but does not end in time."""
         while True:
             remaining = self._remaining
             with suppress(subprocess.TimeoutExpired):
@@ -139,7 +139,7 @@ class Running:
             self._look()
 
     def _look(self) -> None:
-        """Looks from time to time what the plugin uses. Raises PluginError where it is too much."""
+        """Measures the plugin's usage regularly. Raises PluginError if it exceeds a limit."""
         now = time.monotonic()
         if now - self._looked < _LOOK_EVERY:
             return
@@ -159,31 +159,31 @@ class Running:
         return PluginError(f"did not finish within {self._time_limit:g} s and was killed")
 
     def _read_stderr(self) -> None:
-        """What it wrote there before it ended, and nobody read."""
+        """The unread rest of its output."""
         stderr = self._pipes[2]
         with suppress(BlockingIOError, ValueError):
             while data := os.read(stderr.fileno(), _CHUNK):
                 self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
 
     def failure(self, code: int) -> PluginError:
-        """What is told of a plugin that ended with this code."""
+        """The message for a plugin that ended with this code."""
         self._read_stderr()
         stderr = self._stderr.decode("utf-8", "replace").strip()
         with suppress(ValueError):
-            if (told := error_told(json.loads(stderr))) is not None:
-                return told
+            if (error := reported_error(json.loads(stderr))) is not None:
+                return error
         how = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
         return PluginError(how, detail=stderr)
 
     def end(self) -> bool:
-        """Ends the plugin and all that it started; whether anything was left of it when it had ended itself."""
+        """Ends the plugin and its processes. Returns whether any of them outlived the plugin."""
         ended = self._process.poll() is not None
         kill_group(self._process.pid)
         self._process.wait()
         for pipe in self._pipes:
             pipe.close()
         sessions.discard(self._process.pid)
-        # Whoever left the group came to us when its parent died.
+        # A process that left the group is re-parented to us when its parent dies (subreaper).
         had_strays = end_strays(self._others)
         watch.end()
         return had_strays and ended

@@ -1,4 +1,4 @@
-"""The values of Secrets that plugins were given: what plugins write must not spread them."""
+"""The values of Secrets that plugins received: messages of plugins must not disclose them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from krm_merge.harmless import REDACTED
 from krm_merge.text.reading.values import Object
 
 _SHORTEST: Final = 4
-"""Characters below which a value is found in words that have nothing to do with it."""
+"""Least length of a hidden value: shorter ones also occur in unrelated words."""
 _SHORTEST_END: Final = 7
 
 
 class Secrets:
-    """Values of Secrets, as they stand there and decoded."""
+    """Values of Secrets, encoded and decoded."""
 
     def __init__(self) -> None:
-        """None is known yet."""
+        """Starts empty."""
         self._values: set[str] = set()
 
     def add(self, resource: Object) -> None:
-        """Notes the values of a Secret; of other resources nothing."""
+        """Records the values of a Secret; ignores other resources."""
         if resource.get("kind") != "Secret":
             return
         for field in ("data", "stringData"):
@@ -33,7 +33,7 @@ class Secrets:
                     self._values |= {part for text in _forms(value) for part in (text, *text.splitlines())}
 
     def hidden_in(self, text: str) -> str:
-        """The text without these values, and without the end of one whose beginning was cut off."""
+        """The text without these values, including the end of a value whose beginning was cut off."""
         for value in sorted(self._values, key=len, reverse=True):
             if len(value) >= _SHORTEST:
                 text = text.replace(value, REDACTED)

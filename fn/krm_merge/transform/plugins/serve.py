@@ -14,7 +14,7 @@ FaultType: TypeAlias = Literal["PluginInvalidIOError", "PluginInvalidInputError"
 
 
 class PluginFaultError(KrmMergeError):
-    """What went wrong, in crane's form."""
+    """An error in crane's format."""
 
     def __init__(self, type_: FaultType, message: str, error: str = "") -> None:
         """`error` is the cause."""
@@ -38,10 +38,10 @@ def serve(
     stdout: BinaryIO | None = None,
     stderr: BinaryIO | None = None,
 ) -> int:
-    """Answers requests until stdin ends; gives the exit code.
+    """Answers requests until stdin ends; returns the exit code.
 
     A request that ends with a newline is one of many (`jsonl/v1`): its errors are answers. One that ends with stdin is
-    crane's (`crane/v1`): an error goes to stderr, and the exit code is 1.
+    crane's (`crane/v1`): an error is written to stderr, and the exit code is 1.
     """
     source, sink = stdin or sys.stdin.buffer, stdout or sys.stdout.buffer
     try:
@@ -65,7 +65,7 @@ def serve(
 def _next(source: BinaryIO) -> bytes:
     try:
         line = source.readline()
-        # A request of crane may be written on many lines.
+        # A request of crane may have several lines.
         return line if not line or _is_whole(line) else line + source.read()
     except OSError as error:
         raise PluginFaultError("PluginInvalidIOError", "stdin cannot be read", str(error)) from None
@@ -92,14 +92,14 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
     except PluginFaultError:
         raise
     except Exception as error:
-        # Whatever it raises, or answers, the caller shall be told.
+        # Report every exception and every invalid answer to the caller.
         raise PluginFaultError("PluginRunError", "the plugin failed", str(error)) from error
 
 
 def _told(plugin: Plugin) -> Object:
     """The metadata."""
-    told = metadata_of(plugin)
-    return Metadata(told.name, told.version, told.fields, ("crane/v1", "jsonl/v1")).to_value()
+    metadata = metadata_of(plugin)
+    return Metadata(metadata.name, metadata.version, metadata.fields, ("crane/v1", "jsonl/v1")).to_value()
 
 
 def _resource(value: Object) -> tuple[Object, dict[str, str]]:

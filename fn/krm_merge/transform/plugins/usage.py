@@ -1,4 +1,4 @@
-"""What a plugin uses, with all that it started (T6). The edge to the processes of the system, Linux only."""
+"""Measures a plugin with all its processes (T6). The edge to the processes of the system, Linux only."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import Final
 
 MEMORY_LIMIT: Final = 1 << 30
-"""Bytes that a plugin may use, with all that it started."""
+"""Bytes that a plugin may use, with all its processes."""
 
 PROCESS_LIMIT: Final = 64
-"""Processes that it may be, itself counted."""
+"""Processes that it may have, including itself."""
 
 _PROCESSES = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How many processes there are, and the bytes of memory that they hold together."""
+    """The number of processes, and their bytes of memory in total."""
 
     processes: int
     memory: int
 
 
 def usage_of(process: int, others: Set[int]) -> Usage:
-    """What a child of ours uses, with all below it; our other children, but `others`, are orphans of it."""
+    """The usage of a child and its descendants; our other children, except `others`, are its orphans."""
     below: dict[int, list[int]] = {}
     memory: dict[int, int] = {}
     for number, parent, held in _all():
@@ -44,11 +44,11 @@ def usage_of(process: int, others: Set[int]) -> Usage:
 
 
 def limit_memory(process: int, limit: int) -> None:
-    """Lets a process, and each that it starts, have no more memory of its own than this."""
+    """Limits the memory of a process, and of each process that it starts."""
     import resource
 
     if hasattr(resource, "prlimit"):
-        # What is only reserved does not count: programs in Go reserve much.
+        # Reserved memory does not count: programs in Go reserve much.
         with suppress(OSError):
             resource.prlimit(process, resource.RLIMIT_DATA, (limit, limit))
 
@@ -63,6 +63,6 @@ def _all() -> Iterator[tuple[int, int, int]]:
     for name in names:
         if name.isdecimal():
             with suppress(OSError, ValueError, IndexError):
-                # The name of the program is in brackets and may hold anything.
+                # The name of the program is in brackets and may hold any character.
                 fields = (_PROCESSES / name / "stat").read_text(errors="replace").rpartition(")")[2].split()
                 yield int(name), int(fields[1]), int(fields[21]) * page

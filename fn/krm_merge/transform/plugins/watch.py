@@ -1,4 +1,4 @@
-"""Nothing is left of plugins: whatever they start, and whatever ends us (T6). The edge to signals and orphans."""
+"""Kills every process that a plugin started, even if a signal ends krm-merge (T6). The edge to signals and orphans."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _PR_GET_CHILD_SUBREAPER = 37
 _ENDS_US = (signal.SIGTERM, signal.SIGHUP)
 
 sessions: Final[set[int]] = set()
-"""The sessions of plugins that run; each leads its own."""
+"""The sessions of running plugins; each plugin leads one."""
 
 
 def _ours() -> set[int]:
-    """The sessions that are none of a plugin's strays: ours, with all that we start otherwise, and other plugins'."""
+    """Sessions that do not belong to a stray plugin process: ours, those of our other children, and other plugins'."""
     return {os.getsid(0), *sessions}
 
 
 def _session(process: int) -> int:
-    """The session of a process; 0, which is nobody's, where it is gone."""
+    """The session of a process; 0, which no process has, if it ended."""
     try:
         return os.getsid(process)
     except ProcessLookupError:
@@ -33,13 +33,13 @@ def _session(process: int) -> int:
 
 
 def kill_group(leader: int) -> None:
-    """Kills a plugin with all that stayed in its group."""
+    """Kills a plugin and the processes in its group."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 
 
 def end_strays(others: set[int]) -> bool:
-    """Kills who left a plugin's session: our children, but others, in a session that is neither ours nor a plugin's."""
+    """Kills processes that left a plugin's session: our children, except `others`, in no known session."""
     found = False
     while strays := {child for child in children() - others if _session(child) not in _ours()}:
         for stray in strays:
@@ -52,28 +52,28 @@ def end_strays(others: set[int]) -> bool:
 
 
 class Watch:
-    """While plugins run, nothing of them is left behind: we adopt their orphans, and no signal ends us without them."""
+    """While plugins run, adopts their orphans and kills them before a signal ends this process."""
 
     def __init__(self) -> None:
-        """Nothing runs yet."""
+        """No plugin runs yet."""
         self._was_so = 0
         self._others: set[int] = set()
         self._signals: list[signal.Signals] = []
 
     def begin(self) -> None:
-        """For the first plugin that runs."""
+        """Called for the first running plugin."""
         if not sessions:
             was_so = ctypes.c_int(0)
             self._call(_PR_GET_CHILD_SUBREAPER, ctypes.byref(was_so))
             self._was_so = was_so.value
             self._call(_PR_SET_CHILD_SUBREAPER, 1)
             self._others = children()
-            # Whoever handles or ignores one knows what to do. Only the main thread may handle any.
+            # Keep signals that are handled or ignored already. Only the main thread may set handlers.
             self._signals = [number for number in _ENDS_US if signal.getsignal(number) == signal.SIG_DFL]
             self._on_signals(self._end_all)
 
     def end(self) -> None:
-        """For the last one. Orphans of other programs are none of ours."""
+        """Called after the last plugin. Orphans of other programs are left alone."""
         if not sessions:
             self._on_signals(signal.SIG_DFL)
             self._call(_PR_SET_CHILD_SUBREAPER, self._was_so)
@@ -84,7 +84,7 @@ class Watch:
                 signal.signal(number, action)
 
     def _end_all(self, number: int, _: FrameType | None) -> None:
-        """Plugins have sessions of their own: what ends us does not reach them (T6)."""
+        """Kills the plugins: they have separate sessions, which signals to us do not reach (T6)."""
         for leader in sessions:
             kill_group(leader)
             with suppress(ChildProcessError):
@@ -93,7 +93,7 @@ class Watch:
         end_strays(self._others)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-        # The first process of a container lives on.
+        # The first process of a container survives.
         os._exit(128 + number)
 
     @staticmethod
@@ -103,11 +103,11 @@ class Watch:
 
 
 watch = Watch()
-"""There is one for the process, as signals and orphans are."""
+"""The single instance: signals and orphans belong to the whole process."""
 
 
 def children() -> set[int]:
-    """The processes whose parent we are; none where the system does not tell."""
+    """Our child processes; empty if the system does not list them."""
     try:
         listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text()
     except OSError:

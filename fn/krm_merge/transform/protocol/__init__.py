@@ -1,1 +1,1 @@
-"""What a plugin is asked and what it answers: requests, responses, options, JSON patch operations."""
+"""The protocol of plugins: requests, responses, options, JSON patch operations."""

@@ -1,4 +1,4 @@
-"""What plugins may write: JSON, nested no deeper than it can be read again."""
+"""Checks values of plugins: JSON, nested no deeper than the readers' limit."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import math
 from typing import Final
 
 DEPTH_LIMIT: Final = 126
-"""Maps and lists in each other. YAML is read to 128 levels; two of them stand around an item of a ResourceList."""
+"""Maps and lists in each other. YAML is read to 128 levels; two of them surround an item of a ResourceList."""
 
 
-# Not types made from them: what compares and writes values goes by the type.
+# No subclasses: comparing and writing values depends on the exact type.
 _TYPES: Final = frozenset((dict, list, str, int, float, bool, type(None)))
 
 
 def flaw_of_value(value: object, depth: int = 0) -> str:
-    """What keeps a value from being written, or ''. So many maps and lists stand around it."""
+    """Why a value cannot be written, or ''. `depth` maps and lists surround it."""
     if type(value) not in _TYPES:
         return f"holds a {type(value).__name__}; JSON knows dict, list, str, int, float, bool and None"
     if isinstance(value, str):
@@ -32,7 +32,7 @@ def flaw_of_value(value: object, depth: int = 0) -> str:
 
 
 def is_text(value: object) -> bool:
-    """Whether it is a text that UTF-8 can hold."""
+    """Whether it is a text that UTF-8 can encode."""
     if type(value) is not str:
         return False
     try:

@@ -22,7 +22,7 @@ _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
 class OperationError(KrmMergeError, ValueError):
-    """What is no operation, or cannot be carried out."""
+    """An invalid operation, or one that cannot be carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Operation:
 
     @classmethod
     def read(cls, value: Value) -> Operation:
-        """Reads an operation in its JSON form; fields that it has no use for are ignored. Raises OperationError."""
+        """Reads an operation in its JSON form; unknown fields are ignored. Raises OperationError."""
         if not isinstance(value, dict):
             raise OperationError("an operation is a map with op and path")
         kind = next((known for known in KINDS if known == value.get("op")), None)
@@ -49,7 +49,7 @@ class Operation:
 
     @property
     def flaw(self) -> str:
-        """What makes it no operation, whatever it is for, or ''. Types are no proof: plugins make operations."""
+        """Why it is invalid, or ''. Types prove nothing: plugins make operations."""
         if self.kind not in KINDS:
             return f"op is {self.kind!r}; known are {', '.join(KINDS)}"
         for name, pointer in (("path", self.path), ("source", self.source)):
@@ -70,21 +70,21 @@ class Operation:
         return value
 
     def __str__(self) -> str:
-        """As messages name it: without the value, which may be secret."""
+        """Its text for messages: without the value, which may be secret."""
         source = f" from {pointer_text(self.source)}" if self.kind in _WITH_SOURCE else ""
         return f"{self.kind} {pointer_text(self.path) or 'the whole object'}{source}"
 
 
 @dataclass(frozen=True, slots=True)
 class PluginOperation:
-    """An operation with its provenance: the plugin that gave it."""
+    """An operation and the plugin that proposed it."""
 
     plugin: str
     operation: Operation
 
 
 def agree(first: Operation, second: Operation) -> bool:
-    """Whether two operations say the same. Source: crane-lib's comparison of operations."""
+    """Whether two operations are equal. Source: crane-lib's comparison of operations."""
     return (first.kind, first.path, first.source) == (second.kind, second.path, second.source) and equal(
         first.value, second.value
     )

@@ -1,4 +1,4 @@
-"""Options of plugins: texts, some of which hold lists, maps and switches. Source: crane-lib's option helpers."""
+"""Parses options of plugins: texts, some of which hold lists, maps and booleans. Source: crane-lib's option helpers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def list_option(options: Options, name: str) -> list[str]:
 
 
 def map_option(options: Options, name: str, sign: str = "=") -> dict[str, str]:
-    """The pairs of `a=b,c=d`. Raises PluginError for a part without the sign."""
+    """The pairs of `a=b,c=d`. Raises PluginError for a part without `=`."""
     pairs: dict[str, str] = {}
     for part in list_option(options, name):
         key, found, value = part.partition(sign)
@@ -27,7 +27,7 @@ def map_option(options: Options, name: str, sign: str = "=") -> dict[str, str]:
 
 
 def switch(options: Options, name: str, *, default: bool) -> bool:
-    """A switch, by the words that Go knows. Raises PluginError for another one."""
+    """A boolean in Go's spellings. Raises PluginError for any other text."""
     text = options.get(name, "")
     if text and text not in _TRUE | _FALSE:
         raise PluginError(f"option {name} is {quoted(text)!r}; true or false is expected")

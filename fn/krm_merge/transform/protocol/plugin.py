@@ -1,4 +1,4 @@
-"""What a plugin is, and what it answers."""
+"""The interface of plugins, and their responses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PluginError(KrmMergeError):
     """A plugin that cannot be used, or failed. `type` and `detail` are those of crane's error, if it gave one."""
 
     def __init__(self, problem: str, type_: str = "", detail: str = "") -> None:
-        """The message holds all that is known."""
+        """Makes a message of all details."""
         parts = [part for part in (type_, problem, detail) if part]
         super().__init__(": ".join(parts))
         self.type = type_
@@ -36,16 +36,16 @@ class PluginError(KrmMergeError):
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Operations that are carried out one after the other (RFC 6902). With a `test` in it, it is one unit (T4).
+    """Operations that are carried out in order (RFC 6902). A patch with a `test` is one unit (T4).
 
-    `skips` says that the patch is left out where a test fails; otherwise that is an error.
+    `skips` says that the patch is skipped if a test fails; otherwise that is an error.
     """
 
     operations: tuple[Operation, ...]
     skips: bool = False
 
     def __post_init__(self) -> None:
-        """Raises PluginError for operations that are none. Patches without code are made once, and looked at once."""
+        """Validates the operations once, at construction. Raises PluginError."""
         _check_items("operations of a patch", self.operations, Operation)
         if flaw := next(filter(None, (operation.flaw for operation in self.operations)), ""):
             raise PluginError(flaw)
@@ -58,7 +58,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a plugin wants done with a resource. `reason` says why it is whited out."""
+    """The response of a plugin for a resource. `reason` says why the resource is whited out."""
 
     patches: tuple[Patch, ...] = ()
     is_whiteout: bool = False
@@ -66,7 +66,7 @@ class Response:
     new_resources: tuple[Object, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises PluginError where it is none: what makes responses are other people's plugins (T6)."""
+        """Validates third-party input (T6). Raises PluginError."""
         _check_items("patches of the response", self.patches, Patch)
         _check_items("new_resources of the response", self.new_resources, dict)
         _check_type("is_whiteout of the response", self.is_whiteout, bool)
@@ -76,7 +76,7 @@ class Response:
 
     @classmethod
     def of(cls, *operations: Operation) -> Response:
-        """A response that is one patch, which is left out where a test in it fails (T4)."""
+        """A response that is one patch, which is skipped if a test in it fails (T4)."""
         return cls((Patch(operations, skips=True),)) if operations else cls()
 
     @classmethod
@@ -110,7 +110,7 @@ class Response:
         return cls(cls.of(*operations).patches, bool(whiteout), new_resources=tuple(resources))
 
     def to_value(self) -> Object:
-        """The JSON form; what is empty is left out."""
+        """The JSON form, without empty fields."""
         value: Object = {"version": VERSION}
         if self.is_whiteout:
             value["isWhiteOut"] = True
@@ -122,21 +122,21 @@ class Response:
 
 
 class Plugin(Protocol):
-    """Decides for each resource what shall become of it."""
+    """Proposes changes for each resource."""
 
     @property
     def name(self) -> str:
-        """How priorities and results name it."""
+        """Its name in priorities and results."""
         ...
 
     def run(self, resource: Object, options: Options) -> Response:
-        """What to do with a resource, which is the plugin's own copy. Raises PluginError."""
+        """The proposal for a resource, which is a private copy. Raises PluginError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WithOptions:
-    """A plugin with options of its own, which count more than those for all."""
+    """A plugin with its own options, which override those for all plugins."""
 
     plugin: Plugin
     options: Options
@@ -167,7 +167,7 @@ class WithOptions:
 
 @dataclass(frozen=True, slots=True)
 class OptionalField:
-    """An option that a plugin knows."""
+    """An option of a plugin."""
 
     name: str
     help: str = ""
@@ -176,7 +176,7 @@ class OptionalField:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a plugin tells of itself. `protocols` are the ways to talk to it, if it names them."""
+    """The metadata of a plugin. `protocols` are those that it supports, if it names them."""
 
     name: str = ""
     version: str = ""
@@ -185,7 +185,7 @@ class Metadata:
 
     @classmethod
     def read(cls, value: Value) -> Metadata:
-        """Reads the JSON form. Raises PluginError where it is none, or for another version of the protocol."""
+        """Reads the JSON form. Raises PluginError if it is invalid or of another version of the protocol."""
         if not isinstance(value, dict):
             raise PluginError("the metadata is no JSON object")
         for field in ("requestVersion", "responseVersion"):
@@ -203,7 +203,7 @@ class Metadata:
         )
 
     def to_value(self) -> Object:
-        """The JSON form; what is empty is left out."""
+        """The JSON form, without empty fields."""
         value: Object = {
             "name": self.name,
             "version": self.version,
@@ -220,18 +220,18 @@ class Metadata:
 
 
 def metadata_of(plugin: Plugin) -> Metadata:
-    """What a plugin tells of itself; of one that tells nothing its name."""
+    """The metadata of a plugin; for one without metadata only its name."""
     found = getattr(plugin, "metadata", None)
     return found if isinstance(found, Metadata) else Metadata(getattr(plugin, "name", ""))
 
 
 def only_reads(plugin: Plugin) -> bool:
-    """Whether a plugin promises, by `only_reads = True`, never to change its resource: it needs no copy then."""
+    """Whether a plugin promises, by `only_reads = True`, never to change its resource: then it needs no copy."""
     return getattr(plugin, "only_reads", False) is True
 
 
 def close(plugin: Plugin) -> None:
-    """Lets a plugin end what it keeps running, if it has a `close` for that."""
+    """Closes a plugin that has a `close`."""
     end = getattr(plugin, "close", None)
     if callable(end):
         end()
@@ -250,7 +250,7 @@ def _check_type(what: str, found: object, type_: type) -> None:
 
 
 def _check_new(resource: Object) -> None:
-    """What identifies a new resource must be there, and all of it be JSON. Raises PluginError."""
+    """Checks that a new resource has its identity and is JSON. Raises PluginError."""
     if flaw := flaw_of_value(resource):
         raise PluginError(f"a new resource of the response {flaw}")
     metadata = resource.get("metadata")

@@ -1,4 +1,4 @@
-"""Plans read to be carried out. They may have been edited, or come from anybody: nothing in them is taken on trust."""
+"""Reads plans that are to be carried out. Plans are untrusted input: anybody may have written or edited them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.records.resources import DigestPolicy
 from krm_merge.text.reading.values import Value
 
-# Source: git-check-ref-format(1); and no branch may be taken for an option or for HEAD.
+# Source: git-check-ref-format(1); besides, a branch must not look like an option or HEAD.
 _NO_BRANCH = re.compile(r"^[-/.]|[\x00-\x20\x7f~^:?*\[\\]|\.\.|//|/\.|@\{|\.lock(?:/|$)|[/.]$|^(?:@|HEAD|refs/.*)?$")
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What a pull request changes at some paths, to be copied: its head, and the branch that it is for."""
+    """Changes of a pull request at some paths, to be copied: its head, and its target branch."""
 
     pull_request: str
     head: str
@@ -28,7 +28,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class PlannedEdit:
-    """Digests of a component to be replaced in the files of a directory. `known` holds the new one, too."""
+    """Digests of a component to be replaced in the files of a directory. `known` includes the new digest."""
 
     component: str
     repositories: tuple[str, ...]
@@ -38,16 +38,16 @@ class PlannedEdit:
 
     @property
     def image(self) -> str:
-        """How messages name the image."""
+        """The name of the image in messages."""
         return self.repositories[0] if self.repositories else self.component
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedPlan:
-    """A plan as it is carried out.
+    """A plan that was read from a file.
 
     `contexts` are the directories of the dependants, `number` is the pull request that was open when it was planned, 0
-    for none, and `closed` is why it shall be closed.
+    for none, and `closed` is why it is to be closed.
     """
 
     name: str
@@ -67,11 +67,11 @@ class RecordedPlan:
     policy: DigestPolicy = field(default_factory=DigestPolicy)
     dependants: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
-    """What it waits for, as people read it."""
+    """What it waits for, in words."""
 
 
 def read_recorded_plan(value: Value) -> RecordedPlan:
-    """A plan from its resource. Raises UnreadableError with all that is wrong."""
+    """Reads a plan from its resource. Raises UnreadableError with all problems."""
     fields = Fields(value)
     branch, base = _branch(fields, "spec", "sourceBranch"), ""
     if fields.at("spec", "targetBranch") is not None:
@@ -180,7 +180,7 @@ def _branch(fields: Fields, *at: str | int) -> str:
 
 
 def _one_of(fields: Fields, known: Sequence[str], *at: str | int) -> str:
-    """One of these texts, the first where there is none."""
+    """One of the known texts; the first if it is missing."""
     written = fields.text(*at) or known[0]
     if written not in known:
         fields.wrong(f"{' or '.join(known)} is expected", *at)

@@ -24,7 +24,7 @@ _LABEL = "test.appstudio.openshift.io/pr-group-sha"
 
 @dataclass(frozen=True, slots=True)
 class DigestPolicy:
-    """Which files are looked at for digests, and which digests may be replaced (C5)."""
+    """Which files are searched for digests, and which digests may be replaced (C5)."""
 
     match: Literal["known", "any"] = "known"
     multiple: Literal["refuse", "replace"] = "refuse"
@@ -33,7 +33,7 @@ class DigestPolicy:
 
 
 def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
-    """The resource of a plan; what is empty is left out."""
+    """The resource of a plan, without empty fields."""
     target = plan.target
     spec: Object = {
         "repository": target.repository,

@@ -12,12 +12,12 @@ from krm_merge.text.reading.values import Value
 
 View: TypeAlias = Literal["dependant", "group", "wait"]
 _TITLES: Final[Mapping[View, str]] = {
-    "wait": "What is waited for",
+    "wait": "Waiting for",
     "group": "Groups",
     "dependant": "Dependants",
 }
 _SHOWN: Final = 10
-"""Entries of a view that are listed where all views are shown."""
+"""How many entries of a view are listed when all views are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Summary:
 
     @property
     def headline(self) -> str:
-        """All of them in one line."""
+        """All plans in one line."""
         drafts = sum(one.draft and not one.closed for one in self.plans)
         closed = sum(bool(one.closed) for one in self.plans)
         acting = sum(bool(one.actions) for one in self.plans)
@@ -84,7 +84,7 @@ def _and_more(count: int) -> str:
 
 
 def state_of(plan: RecordedPlan) -> str:
-    """What a plan makes of its pull request, and what it waits for."""
+    """The desired state of a plan's pull request, and what it waits for."""
     if plan.closed:
         return f"to close: {plan.closed}"
     if plan.waits:
