@@ -1,4 +1,4 @@
-"""What git has committed of a working tree on this disk, read without a copy of it."""
+"""Reads what git has committed in a working tree on this disk, without a copy."""
 
 from __future__ import annotations
 

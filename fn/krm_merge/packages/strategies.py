@@ -81,7 +81,7 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger,
         before, theirs, ours, after = (None if file is None else file.data for file in versions)
         if path in lost and path in local:
             # Law F: asked for, but on record.
-            message, severity = policy.story((), "local changed it", f"it is {did}"), policy.severity(())
+            message, severity = policy.explanation((), "local changed it", f"it is {did}"), policy.severity(())
             tags = {"rule": "F", "side": "both"}
             merged.results.add(Result(severity, f"{path}: {message}", file=path, tags=tags))
             decided.append(FileDecision(path, "F", message, "both", severity, before, theirs, ours, after))

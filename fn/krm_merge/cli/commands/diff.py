@@ -77,7 +77,7 @@ def _with_move(outcome: ResourceOutcome) -> ResourceOutcome:
     original, upstream = outcome.original, outcome.upstream
     if original is None or upstream is None or original.place == upstream.place:
         return outcome
-    moved = Decision("R1", (), f"moved from {original.place} to {upstream.place}", "upstream", told=True)
+    moved = Decision("R1", (), f"moved from {original.place} to {upstream.place}", "upstream", is_reported=True)
     return replace(outcome, decisions=[moved, *outcome.decisions])
 
 

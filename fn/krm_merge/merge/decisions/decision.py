@@ -79,7 +79,7 @@ Edit: TypeAlias = Replace | Insert | Remove | Move | Comment
 class Decision:
     """One decision: where, by which rule, what each side had, what stands, why, and what that does to local's text.
 
-    `told` says that the decision is worth a result of its own; the others are summed up. A decision without edits
+    `is_reported` gives the decision a result of its own; the others are summed up. A decision without edits
     leaves local as it is. `merged` is None where nothing stands. `discarded_comments` went with a value that lost.
     `resolution` is the choice that settled a conflict.
     """
@@ -89,7 +89,7 @@ class Decision:
     message: str
     side: Side
     severity: Severity = "info"
-    told: bool = False
+    is_reported: bool = False
     original: Node | None = None
     upstream: Node | None = None
     local: Node | None = None

@@ -101,7 +101,7 @@ class Policy:
         """How a conflict here is reported."""
         return "error" if self.conflict(path) == "fail" else "warning"
 
-    def story(self, path: FieldPath, what: str, kept: str, *, has_place: bool = True) -> str:
+    def explanation(self, path: FieldPath, what: str, kept: str, *, has_place: bool = True) -> str:
         """A conflict in words: what happened, and what is kept unless the policy refuses it.
 
         `has_place` says whether markers can show both sides.

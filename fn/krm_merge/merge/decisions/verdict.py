@@ -21,7 +21,7 @@ class Verdict:
     resolution: Resolution | None = None
 
     @property
-    def told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether the verdict is worth a result of its own."""
         return bool(self.message)
 

@@ -52,7 +52,7 @@ class MergedText:
         """The places where the sides could not agree."""
         return self.changed + self.inserted
 
-    def story(self, winner: Winner) -> tuple[str, str]:
+    def explanation(self, winner: Winner) -> tuple[str, str]:
         """What both sides did, and what is kept of it; to be asked only where there are conflicts."""
         in_places = "" if self.conflicts == 1 else f" in {self.conflicts} places"
         if not self.changed:

@@ -65,7 +65,7 @@ def answered(
         found = chosen(resolution) if fit else None
         if found is None or (fit == "but-local" and not _is_in_place(resolution, found[0], sides)):
             continue
-        return Verdict(found[0], _RULES[resolution.nature], "both", "info", story(resolution), resolution)
+        return Verdict(found[0], _RULES[resolution.nature], "both", "info", explanation(resolution), resolution)
     return None
 
 
@@ -79,7 +79,7 @@ def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sid
     return resolution.fit(kind, *map(content_of, sides.nodes))
 
 
-def story(resolution: Resolution) -> str:
+def explanation(resolution: Resolution) -> str:
     """What is said of a conflict that a choice settled."""
     return f"upstream and local differ; settled by {resolution.place or 'a resolution'}: {resolution.choice}"
 

@@ -111,8 +111,8 @@ class TreeMerge:
         if rule == "V5":
             did += " to another kind of value"
         kept = f"{winner}'s {'removal' if node is None else 'value'} is kept"
-        story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", kept)
-        return Verdict(node, rule, "both", self.policy.severity(path), story)
+        explanation = self.policy.explanation(path, f"{why + ': ' if why else ''}{did}", kept)
+        return Verdict(node, rule, "both", self.policy.severity(path), explanation)
 
     def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V10: the repository and the version are two values.
@@ -137,9 +137,9 @@ class TreeMerge:
             node = Scalar(None, 0, 0, merged.text, '"')
         if not merged.conflicts:
             return Verdict(node, "V6", "both")
-        did, kept = merged.story(winner)
-        story = self.policy.story(path, f"upstream and local {did}", kept, has_place=merged.changed > 0)
-        return Verdict(node, "V6", "both", self.policy.severity(path), story)
+        did, kept = merged.explanation(winner)
+        explanation = self.policy.explanation(path, f"upstream and local {did}", kept, has_place=merged.changed > 0)
+        return Verdict(node, "V6", "both", self.policy.severity(path), explanation)
 
     # ---- mappings ----------------------------------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class TreeMerge:
             winner = 2 if self.policy.conflict(path) == "local" else 1
             has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
             what = f"upstream has {has[1]}, local has {has[2]}, and only one of them is allowed"
-            message = self.policy.story(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
+            message = self.policy.explanation(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
             self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for key in dict.fromkeys(key for holding in held for key in holding):
@@ -297,7 +297,7 @@ class TreeMerge:
             if key in own:
                 entry = own[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
-                if edits or verdict.told:
+                if edits or verdict.is_reported:
                     children = (original_fields.get(key), upstream_fields.get(key), entry)
                     discarded = self.discarded_comments(verdict, sides, children)
                     self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
@@ -361,7 +361,7 @@ class TreeMerge:
         comments: DiscardedComments | None = None,
     ) -> None:
         """Puts a verdict on record if it changes local or is worth telling."""
-        if not edits and not verdict.told:
+        if not edits and not verdict.is_reported:
             return
         if comments is not None and comments.side == "local" and comments.kept is not None:
             edits = (*edits, Comment(comments.child, comments.kept))
@@ -372,7 +372,7 @@ class TreeMerge:
                 verdict.message or ("moved" if verdict.rule == "L4" else _what(sides, verdict.node)),
                 verdict.side,
                 verdict.severity,
-                verdict.told,
+                verdict.is_reported,
                 sides.original,
                 sides.upstream,
                 sides.local,

@@ -39,7 +39,7 @@ _OLD_VERSION = ".before-update"
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One file: digests of what it held and shall hold, None where there is no file."""
+    """One file: digests of its content before and after the update, None for no file."""
 
     number: int
     path: str
@@ -96,9 +96,9 @@ class Journal:
             os.close(lock)
 
     recovered: Recovery = "nothing"
-    """What was done about an interrupted update."""
+    """How an interrupted update was recovered."""
     because: str = ""
-    """Why it was rolled back although all of it was planned, and what became of files that somebody changed."""
+    """Why it was rolled back although its plan was complete, and what happened to files that somebody changed."""
 
     def commit(self, changes: Changes, before: Tree, *, is_lasting: bool = True) -> None:
         """Makes the changes, if the files are still as they were `before`.
@@ -158,7 +158,7 @@ class Journal:
                 return folder
         return None
 
-    # ---- before the plan stands --------------------------------------------------------------------------------
+    # ---- before the plan is written ----------------------------------------------------------------------------
 
     def _check_folders(self, paths: list[str]) -> None:
         """Looks for what would stop the renaming half way."""
@@ -297,7 +297,7 @@ class Journal:
                 disk.sync({self._folder(step.path) for step in steps} | {self.package}, self.package)
         except (OSError, _ObstacleError) as error:
             why = self._why(error)
-            # Whoever comes after a kill goes on with this, and does not begin again.
+            # After a kill, the next run continues to roll back instead of starting again.
             try:
                 os.replace(self.directory / _PLAN, self.directory / _UNDO)
                 for step in here:
@@ -308,7 +308,7 @@ class Journal:
                 raise PackageError(f"{what}; the old files are in {self.directory}, and the next run goes on") from None
             kind = UnavailableError if isinstance(error, _ObstacleError) else PackageError
             raise kind("; ".join([why, "the package is as it was", *edited])) from None
-        with suppress(OSError):  # all is done; what is left is cleared up by whoever comes next
+        with suppress(OSError):  # all is done; the next run removes what is left
             self._finish()
         return edited
 
@@ -385,12 +385,12 @@ class Journal:
         raise AssertionError("there is always a free name")
 
     def _identity(self) -> list[int]:
-        """What no plan can know that came with a package: where the journal stands on the disk."""
+        """Where the journal is on this disk. A plan that was delivered with a package cannot know it."""
         found = self.directory.stat()
         return [found.st_dev, found.st_ino]
 
     def _finish(self) -> None:
-        """Takes the journal away at once: half of one would be taken for another."""
+        """Removes the journal at once: half a journal could be read as another one."""
         os.rename(self.directory, self._finished)
         shutil.rmtree(self._finished, ignore_errors=True)
 

@@ -96,7 +96,7 @@ def write_tree(place: Path, tree: Tree) -> None:
     try:
         if place.exists() and any(place.iterdir()):
             raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
-        # Half a package shall not stand there.
+        # Never leave a partly written package behind.
         place.parent.mkdir(parents=True, exist_ok=True)
         with temporary_directory(place.parent) as staged:
             whole = staged / "package"

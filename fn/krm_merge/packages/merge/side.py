@@ -137,7 +137,7 @@ def _parsed(path: str, index: int, data: bytes) -> ReadDocument:
 
 
 def path_of(name: str, file: File) -> str:
-    """The path in a package of a file that stands alone: what holds resources is named as one that does."""
+    """The path in a package of a single file: one that holds resources gets a name that says so."""
     try:
         roots = list(read_all(file.data.decode("utf-8")))
     except (UnicodeDecodeError, TextError):
