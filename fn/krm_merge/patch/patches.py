@@ -42,7 +42,7 @@ class ParsedPatch:
 
     @property
     def removes(self) -> bool:
-        """Whether it takes the whole object away."""
+        """Whether it removes the whole object."""
         return self.type == "strategic" and self.body.get(PATCH) == "delete"
 
     def apply(self, document: Object, schema: Shape, modes: Modes, moved: list[Moved] | None = None) -> Object:

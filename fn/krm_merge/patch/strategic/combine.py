@@ -52,7 +52,7 @@ class _Combine:
             # Unless the first patch has removed the map, it is there now, and so stays as an empty one.
             return second if first.get(PATCH) == "delete" else {PATCH: "replace"}
         if first.get(PATCH) in ("replace", "delete"):
-            # What stands there is known, so that the second patch can be carried out.
+            # The first patch determines the whole map, so the second one can be applied to it.
             body = apply({}, first, shape, merge_keys=self.merge_keys)
             return {PATCH: "replace", **apply(body, second, shape, merge_keys=self.merge_keys)}
         result, dropped = self._retained(path, first, second)
@@ -203,7 +203,7 @@ class _Combine:
         return by_patch_list(left, changes, before, key.of, "document") + special
 
     def _replaced_list(self, name: str, first: Object, second: Object, result: Object, shape: Shape) -> None:
-        """What stands in the list is known, so that the second patch can be carried out."""
+        """Applies both patches, since the first one determines the whole list."""
         keys = (name, f"{SET_ELEMENT_ORDER}/{name}", f"{DELETE_FROM_PRIMITIVE_LIST}/{name}")
         document: Object = {}
         for patch in (first, second):
@@ -216,7 +216,7 @@ class _Combine:
         result[name] = [{PATCH: "replace"}, *items]
 
     def _keep_again(self, name: str, added: list[Value], result: Object) -> None:
-        """What the second patch adds, the first does not delete any more."""
+        """Removes the second patch's additions from the first one's deletions."""
         key, again = f"{DELETE_FROM_PRIMITIVE_LIST}/{name}", {identity(item) for item in added}
         gone = result.get(key)
         if isinstance(gone, list):
@@ -232,7 +232,7 @@ class _Combine:
         result: Object,
         shape: Shape,
     ) -> None:
-        """The order list of both; the elements stand in it."""
+        """Sets the order list of both patches, and sorts the elements by it."""
         field, items = shape.field(name), result.get(name, [])
         if field is None or not isinstance(items, list) or _replaces_list(items):
             if second is not None:

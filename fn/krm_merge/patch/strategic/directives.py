@@ -29,7 +29,7 @@ class FieldPatch:
 
 
 def fields_of(patch: Object, path: FieldPath) -> dict[str, FieldPatch]:
-    """What a patch says, by field. Raises PatchError for a malformed directive."""
+    """The changes that a patch makes, by field. Raises PatchError for a malformed directive."""
     fields: dict[str, FieldPatch] = {}
     for key, value in patch.items():
         if key in (PATCH, RETAIN_KEYS):
