@@ -121,7 +121,7 @@ class ResourceList:
         for item in items:
             data = item.data()
             report_rewriting(item, self.results)
-            # Resources made here stand at column 0; a list that is indented takes them in at its own column.
+            # New resources begin at column 0; an indented list needs them at its own column.
             if item._dash != parts.dash:
                 data = _indented(data, parts.dash - item._dash)
             pieces.append(data)
@@ -134,7 +134,7 @@ class ResourceList:
 
 
 def _in_lines(pieces: list[bytes], newline: bytes) -> bytes:
-    """The pieces one behind the other; only the last may end without a newline, as it came."""
+    """The pieces joined; only the last may end without a newline, as in the input."""
     out: list[bytes] = []
     for piece in pieces:
         if out and not out[-1].endswith(b"\n"):

@@ -17,7 +17,7 @@ from krm_merge.schema.model import (
 GROUP = "kustomize.config.k8s.io"
 KINDS = ("Kustomization", "Component")
 FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""What kustomize calls its file, which may leave out apiVersion and kind."""
+"""Names of kustomize's file, which may omit apiVersion and kind."""
 
 _LISTS: dict[str, ListKind] = {
     **dict.fromkeys(

@@ -27,7 +27,7 @@ class ObjectListSchema:
         self._inside = inside
 
     def of_item(self, path: FieldPath, item: Mapping) -> ObjectListSchema:
-        """The same list for what stands below `path`, the place of an item."""
+        """The same list below `path`, the place of an item."""
         return ObjectListSchema(self.schema_of, path, self.schema_of(item))
 
     def list_kind(self, path: FieldPath) -> ListKind:
