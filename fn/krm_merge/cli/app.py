@@ -133,5 +133,5 @@ def main(arguments: list[str]) -> int:
 
 
 def _so_far(notes: list[str]) -> str:
-    """What was written until it was interrupted."""
+    """The report of what was written before the interruption."""
     return ", ".join(notes) or "nothing was changed"

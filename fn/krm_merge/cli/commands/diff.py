@@ -27,7 +27,7 @@ from krm_merge.startup import replace
 _STDIN = Path("-")
 _COLORS = {"heading": None, "removed": "red", "added": "green", "plain": None}
 _OF_GIT = (7, 9)
-"""What git calls an external diff with: path, old file, hex and mode, new file, hex and mode, and of a rename more."""
+"""Numbers of git's arguments to an external diff: path, old file, hex, mode, new file, hex, mode; more for a rename."""
 
 
 @click.command("diff")
@@ -73,7 +73,7 @@ def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> M
 
 
 def _with_move(outcome: ResourceOutcome) -> ResourceOutcome:
-    """The same with a decision that says where a resource went."""
+    """The outcome with a decision that reports the file to which upstream moved the resource."""
     original, upstream = outcome.original, outcome.upstream
     if original is None or upstream is None or original.place == upstream.place:
         return outcome
