@@ -22,7 +22,7 @@ _SHOWN_CHANGES = 5
 
 def report(outcome: ResourceOutcome, resource: Resource, results: Results, *, refused: bool) -> None:
     """Reports what became of a resource, and every decision that is worth a result."""
-    # What is no resource is named by its file.
+    # A file without resources is named by its path.
     ref = resource.ref if resource.kind else None
     is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
     if is_rewritten and (of_text := _decision_on_text(outcome, resource)) is not None:
@@ -36,7 +36,7 @@ def report(outcome: ResourceOutcome, resource: Resource, results: Results, *, re
 
 
 def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision | None:
-    """What is said of a resource whose text changed without a change of a field."""
+    """A decision that reports a resource whose text changed without a change of a field."""
     if any(decision.edits for decision in outcome.decisions):
         return None
     from krm_merge.merge.lines.comments import comments_in
@@ -93,7 +93,7 @@ def _result(decision: Decision, member: Member, ref: ResourceRef | None) -> Resu
 
 
 def _values(decision: Decision, secret: bool) -> str:
-    """What each side has, or of lists and mappings what the result lacks."""
+    """The sides' values; of lists and mappings, the parts that the result lacks."""
     sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
     if not secret and all(node is None or isinstance(node, Scalar) for _, node in sides):
         had = [f"{name} {shortened(as_text(node))}" for name, node in sides if node is not None]

@@ -66,7 +66,7 @@ def is_other_package(reference: Member | None, local: Member) -> bool:
 
 
 def left_alone(kptfile: ResourceOutcome, policy: Policy) -> Decision:
-    """What is said of a subpackage that takes nothing from upstream."""
+    """The decision that reports a subpackage that takes nothing from upstream."""
     folder = dirname(kptfile.member.place)
     if kptfile.local is None:
         what = f"the subpackage {folder}: local removed it, upstream changed what is in it"

@@ -59,7 +59,7 @@ class PackageSide(Protocol):
 
 @frozen
 class PackageOutcomes:
-    """What becomes of the Kptfiles of a package, and of all else; `again` decides on one of them once more."""
+    """The outcomes for the Kptfiles of a package, and for all else; `again` decides on one of them once more."""
 
     folders: Folders
     resources: list[ResourceOutcome]
@@ -215,7 +215,7 @@ class PackageMerger:
     def _chosen_existence(
         self, original: Member | None, upstream: Member | None, local: Member | None
     ) -> ResourceOutcome | None:
-        """What becomes of a resource that one side removed and the other changed, if somebody chose (M3)."""
+        """The outcome for a resource that one side removed and the other changed, if a choice settles it (M3)."""
         from krm_merge.merge.values.resolving import explanation, resolved_existence
 
         if original is None or (upstream is not None and local is not None):

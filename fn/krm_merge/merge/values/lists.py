@@ -53,7 +53,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     verdict = _sequence(merge, path, sides, items)
     if kind == ORDERED or settled is not None:
         return verdict
-    # L1: a keyed list whose elements cannot be told apart is a sequence.
+    # L1: a keyed list whose elements cannot be identified is a sequence.
     reason = "elements that share a key or have none, so the list is merged as a plain sequence"
     severity: Severity = "error" if verdict.severity == "error" else "warning"
     message = f"{reason}: {verdict.message}" if verdict.message else reason
@@ -287,7 +287,7 @@ def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
 
 
 def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
-    """The edits that bring the wanted items into this order, by the id of the item; removals apart."""
+    """The edits that put the wanted items into this order, by the id of the item; without removals."""
     position = {id(item): at for at, item in enumerate(base.items)}
     steady = longest_rising([position[id(item)] for item in wanted if id(item) in position])
     edits: dict[int, tuple[Edit, ...]] = {}

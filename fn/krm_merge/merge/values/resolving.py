@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.tree import TreeMerge
 
 Chosen: TypeAlias = "tuple[Node | None] | None"
-"""What there is under a choice, in a tuple of one; None where the choice is none for this place."""
+"""The value under a choice, in a tuple of one; None where the choice does not fit this place."""
 
 _RULES: Final[dict[Nature, str]] = {
     "value": "V4",
@@ -80,7 +80,7 @@ def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sid
 
 
 def explanation(resolution: Resolution) -> str:
-    """What is said of a conflict that a choice settled."""
+    """The message for a conflict that a choice settled."""
     return f"upstream and local differ; settled by {resolution.place or 'a resolution'}: {resolution.choice}"
 
 

@@ -36,7 +36,7 @@ from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
 
 class TreeMerge:
-    """The merge of one resource. `decisions` fills as it goes; nothing is written."""
+    """The merge of one resource. It adds to `decisions` and writes nothing."""
 
     def __init__(self, schema: Schema, policy: Policy, *, smart: bool = False) -> None:
         """For a resource of this schema under this policy; `smart` is `functionIdentity: smart` (F6)."""
@@ -209,7 +209,7 @@ class TreeMerge:
         return verdicts
 
     def chosen_side(self, natures: Series[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
-        """What somebody chose here, where only one of the two sides can be chosen."""
+        """The verdict of a choice for this place, where only one of the two sides can be chosen."""
         if not self.policy.resolutions.all:
             return None
         from krm_merge.merge.values.resolving import resolved_side
@@ -223,7 +223,7 @@ class TreeMerge:
         sides: Sides,
         chosen: Callable[[Resolution], tuple[Node | None] | None],
     ) -> Verdict | None:
-        """What somebody chose here; `chosen` gives what a choice makes of the sides."""
+        """The verdict of a choice for this place; `chosen` gives the value that a choice makes of the sides."""
         if not self.policy.resolutions.all:
             return None
         from krm_merge.merge.values.resolving import answered
@@ -233,7 +233,7 @@ class TreeMerge:
     def _discriminated(
         self, path: FieldPath, fields: Series[dict[Canonical, Entry]], discriminator: Discriminator
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
-        """V7: where a field says which of its siblings may stand, they are one value with it."""
+        """V7: where a field says which of its siblings are allowed, they are one value with it."""
         names = [discriminator.field, *dict.fromkeys(m for members in discriminator.members.values() for m in members)]
         field = text_canonical(discriminator.field)
         default = None if discriminator.default is None else text_canonical(discriminator.default)
@@ -245,7 +245,7 @@ class TreeMerge:
     def _one_of(
         self, path: FieldPath, fields: Series[dict[Canonical, Entry]], held: Series[tuple[Canonical, ...]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
-        """V7: a group of which one may stand is one value; `held` are the fields of it that each side has."""
+        """V7: a group of which one field is allowed is one value; `held` are the fields of it that each side has."""
         choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
         sides = Sides(*choices)
         settled = sides.settled()
