@@ -40,7 +40,7 @@ COMMANDS = {
 
 
 class _BrokenPipeSeenError(Exception):
-    """Nobody reads stdout any more; click itself would end without a word about it."""
+    """Raised when nobody reads stdout any more; click itself would end silently."""
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from krm_merge.text.reading.values import from_value
 
 
 class Documents:
-    """The documents of a file. Raises PackageError for what cannot be read, and for what is no resource.
+    """The documents of a file. Raises PackageError for text that cannot be read or is not a resource.
 
     One that is given by its `path` in a package may hold other things; these are left alone.
     """

@@ -83,12 +83,12 @@ class MergeChoices:
         return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches, otherwise)
 
     def obeying(self, local: Tree) -> MergeChoices:
-        """The same with the MergePolicy that local has in its own folder (M1). Raises KrmMergeError."""
+        """The choices with the MergePolicy that local has in its own folder (M1). Raises KrmMergeError."""
         paths = sorted((path for path in local if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
         return replace(self, package=policy_in((path, local[path].data) for path in paths))
 
     def remembering(self, earlier: Resolutions) -> MergeChoices:
-        """The same with choices that were made elsewhere on the same conflicts: they come after the package's own."""
+        """The choices with those made elsewhere on the same conflicts: the package's own ones have precedence."""
         if not earlier.all:
             return self
         resolutions = Resolutions((*self.package.resolutions.all, *earlier.all))

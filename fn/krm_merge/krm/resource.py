@@ -252,7 +252,7 @@ class Resource:
     def change(self, old: dict[str, Value], new: dict[str, Value], keys_of: KeysOf | None = None) -> None:
         """Turns the object from `old`, its value without changes, into `new`; what is the same keeps its text.
 
-        What is one object in both is not looked at. `keys_of` gives the fields that identify the elements of the list
+        Objects identical in both are skipped. `keys_of` gives the fields that identify the elements of the list
         at a path (without steps into elements), so that an element with other values keeps its text, too.
         """
         from krm_merge.text.editing.change import Change
@@ -261,7 +261,7 @@ class Resource:
         change.mapping(self.root, old, new)
 
     def settle(self, data: bytes) -> None:
-        """Takes bytes, as `data` gives them, for the object with all changes made so far."""
+        """Sets the bytes, as `data` gives them, of the object with all changes made so far."""
         self.forget()
         self._settled = data
 
@@ -376,7 +376,7 @@ class Resource:
         return (text[: self._dash] + "-" + text[self._dash + 1 :]).encode()
 
     def drop_ids(self) -> None:
-        """Takes kpt's annotations for its own use off a changed object (W3)."""
+        """Removes kpt's internal annotations from a changed object (W3)."""
         # While these are there, kpt copies the comments and the key order of the input back, lists by position.
         metadata = self.root.get("metadata")
         holder = self._entry(metadata, "annotations") if isinstance(metadata, Mapping) else None

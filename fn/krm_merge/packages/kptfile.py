@@ -1,4 +1,4 @@
-"""Where a package comes from, as its Kptfile says (rule K2)."""
+"""The upstream of a package, as its Kptfile says (rule K2)."""
 
 from __future__ import annotations
 

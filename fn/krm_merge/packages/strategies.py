@@ -31,7 +31,7 @@ def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMe
 
 
 def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
-    """The same for a package without local changes; another one is refused."""
+    """Takes upstream's files for a package without local changes; refuses any other package."""
     changed = local_changes(original, _without_own_packages(original, local))
     if not changed:
         return resource_merge(original, upstream, local, merge)

@@ -21,7 +21,7 @@ from krm_merge.startup import replace
 
 
 class Repositories(Protocol):
-    """Where upstream packages come from."""
+    """The source of upstream packages."""
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit that a ref names now."""

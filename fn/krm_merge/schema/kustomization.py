@@ -39,7 +39,7 @@ class KustomizationSchema:
         return any_object_schema().list_kind(path)
 
     def alternatives(self, path: FieldPath) -> Alternatives:
-        """Those that all objects have."""
+        """The alternatives that all objects have."""
         return any_object_schema().alternatives(path)
 
     def discriminator(self, path: FieldPath) -> None:

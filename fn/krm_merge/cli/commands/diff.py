@@ -38,7 +38,7 @@ _OF_GIT = (7, 9)
 def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
     r"""Say what differs from A to B, two directories or two files: fields, elements and resources, not lines.
 
-    Reordered fields, quotes and indentation are no difference; what moved or was renamed is followed.
+    Reordered fields, quotes and indentation are not differences; moves and renames are followed.
 
     \b
     For git:  git difftool -x 'krm-merge diff'

@@ -75,7 +75,7 @@ _choice = click.Choice
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Where plugins come from, where the outcome is written, and what is printed of it."""
+    """Options for the source of plugins, the place of the outcome, and what is printed of it."""
 
     plugin_dir: Path | None
     config: Path | None

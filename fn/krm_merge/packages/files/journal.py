@@ -2,7 +2,7 @@
 
 The new files are prepared in a directory beside the package. When all of them are there, a plan is written: from then
 on the update counts as done, and the next command completes it. Each file then changes places with its new version,
-which needs no space; the package's Kptfile comes last. What was taken out is looked at again: where somebody else has
+which needs no space; the package's Kptfile is last. Replaced files are checked again: where somebody else has
 changed it, or something fails, all files change back, so that no edit is lost. Of what is found after a kill nothing is
 believed: all files are compared with the plan's digests.
 """
@@ -104,7 +104,7 @@ class Journal:
         """Makes the changes, if the files are still as they were `before`.
 
         Unless `is_lasting`, the disk is not asked to have all of it in the end: a kill leaves one of two whole states,
-        and where the machine itself fails, git has the files. A signal that comes meanwhile ends it before anything is
+        and where the machine itself fails, git has the files. A signal in the meantime ends it before anything is
         changed, or when everything is. Raises PackageError, and then the package is as it was.
         """
         ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
@@ -211,7 +211,7 @@ class Journal:
         staged.chmod(bits | (bits & 0o444) >> 2 if file.mode == "executable" else bits & ~0o111)
 
     def _discard(self) -> None:
-        """Takes away what was prepared; the plan first, for without it nothing counts."""
+        """Removes the prepared files; the plan first, since nothing counts without it."""
         with suppress(OSError):
             (self.directory / _PLAN).unlink(missing_ok=True)
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -254,14 +254,14 @@ class Journal:
             slot.unlink()
 
     def _obstacle(self, step: _Step) -> str:
-        """Why a step cannot be carried out."""
+        """Why a step cannot be applied."""
         place, slot = self._places(step)
         if _digest_at(slot) == step.after:
             return f"{place} was changed since"
         return f"what was prepared for {place} is missing or damaged"
 
     def _can(self, step: _Step, *, back: bool) -> bool:
-        """Whether a step is carried out or can be, backwards: undone. What somebody else wrote stays in both cases."""
+        """Whether a step is applied or can be; with `back`, undone. Other people's changes stay in both cases."""
         target, slot = self._places(step)
         now, kept = _digest_at(target), _digest_at(slot)
         held, wanted = (step.after, step.before) if back else (step.before, step.after)
@@ -408,7 +408,7 @@ class Journal:
 
     @staticmethod
     def _remove_folders(folder: Path) -> None:
-        """Removes a folder whose files are gone."""
+        """Removes a folder whose files were removed."""
         for entry in list(folder.iterdir()):
             if entry.is_dir() and not entry.is_symlink():
                 Journal._remove_folders(entry)

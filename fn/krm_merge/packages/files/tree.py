@@ -48,7 +48,7 @@ def holds_resources(path: str) -> bool:
 
 
 def is_json(path: str) -> bool:
-    """Whether it is a JSON file, which may hold one resource; comments have no place there."""
+    """Whether a file is JSON, which may hold one resource and cannot have comments."""
     return path.endswith(".json")
 
 

@@ -115,7 +115,7 @@ def _resolved(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
 def _chosen(
     path: str, original: File | None, upstream: File | None, local: File | None, choice: Choice
 ) -> Iterator[File | None]:
-    """The file under a choice; nothing where the choice is none for this file."""
+    """The file under a choice; nothing where the choice does not fit this file."""
     if choice == "original" or choice == "value" or choice == "recognise":
         return
     if upstream is None or local is None or original is None:

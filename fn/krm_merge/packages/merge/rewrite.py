@@ -50,7 +50,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Turns outcomes into files. `notes_origin` has kpt's notes written on what comes from upstream (R6)."""
+    """Turns outcomes into files. `notes_origin` adds kpt's notes to resources from upstream (R6)."""
 
     original: PackageVersion
     upstream: PackageVersion

@@ -20,7 +20,7 @@ from krm_merge.text.reading.values import Value, to_value
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a file is no file of resources: `broken` is one that should be, the others are simply of another kind."""
+    """Why a file holds no resources: a `broken` one should, others are of another kind."""
 
     reason: str
     broken: bool

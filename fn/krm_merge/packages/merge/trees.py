@@ -111,7 +111,7 @@ def _is_text(path: str, side: PackageVersion) -> bool:
 
 
 def _tell_of_doubles(resources: list[ResourceOutcome], results: Results) -> None:
-    """Warns of resources that come in although local keeps what upstream moved to another package."""
+    """Warns of resources that are added although local keeps those that upstream moved to another package."""
     kept = {
         o.local.identity: o.local.place
         for o in resources

@@ -31,7 +31,7 @@ def merge_patches(first: Object, second: Object, schema: Shape, *, merge_keys: M
     Of lists without `$setElementOrder` the order can come out differently: it depends on the document.
 
     Raises PatchError where no one patch says that: the second leaves elements out of its order that the first has in
-    its own, or changes elements that the order of the other patch does not name, or sets a list of scalars anew.
+    its own, or changes elements that the order of the other patch does not name, or replaces a list of scalars.
     """
     return combined(first, second, schema, merge_keys)
 
@@ -83,7 +83,7 @@ class _Combine:
     # ---- fields ------------------------------------------------------------------------------------------------
 
     def _retained(self, path: FieldPath, first: Object, second: Object) -> tuple[Object, set[str]]:
-        """The first patch without what the second does not keep, and the fields that it takes away itself."""
+        """The first patch without what the second discards, and the fields that it removes itself."""
         result = dict(first)
         ours, theirs = first.get(RETAIN_KEYS), second.get(RETAIN_KEYS)
         for names in (ours, theirs):
@@ -150,7 +150,7 @@ class _Combine:
             result[name] = self._list(path, name, before, value, result, field) if field.merges else value
 
     def _anew(self, path: FieldPath, name: str, value: Value, field: Field, shape: Shape) -> Value:
-        """A value where the first patch has removed the field, or set one of another type: nothing of it comes back."""
+        """A value where the first patch has removed the field, or set one of another type: nothing of it remains."""
         if isinstance(value, list) and not field.merges:
             return value
         if directive_of(value) == "delete":

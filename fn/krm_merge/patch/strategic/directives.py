@@ -55,7 +55,7 @@ def fields_of(patch: Object, path: FieldPath) -> dict[str, FieldPatch]:
 
 
 def is_directive(key: str) -> bool:
-    """Whether a key of a patch is none of the document; malformed ones are not, either."""
+    """Whether a key of a patch is a directive, malformed ones included, and not a field of the document."""
     return key in (PATCH, RETAIN_KEYS) or key.startswith((SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST))
 
 

@@ -56,7 +56,7 @@ class _Order:
         self._listed = None
 
     def take_out(self, child: Child) -> None:
-        """Takes a child out. Raises ValueError."""
+        """Removes a child. Raises ValueError."""
         if self._children.pop(id(child), None) is None:
             raise ValueError("the child is not in this collection")
         before, behind = self._before.pop(id(child)), self._after.pop(id(child))
@@ -104,7 +104,7 @@ class Editor:
         _put(self._order(collection), child, after)
 
     def remove(self, collection: Collection, child: Child) -> None:
-        """Takes a child out, with its comments."""
+        """Removes a child, with its comments."""
         self._edited(collection)
         if isinstance(child, Entry) and child.inherited:
             self._uninherited.setdefault(id(collection), set()).add(child.key.canonical)

@@ -42,7 +42,7 @@ def reemit(text: str, editor: Editor) -> str:
     """
     try:
         with warnings.catch_warnings():
-            # An anchor that is used again is none of our business.
+            # A duplicate anchor does not matter here.
             warnings.simplefilter("ignore")
             return _Reemitter(text, editor).text()
     except Exception:

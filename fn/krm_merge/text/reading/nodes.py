@@ -154,7 +154,7 @@ class Mapping:
 
     @property
     def inherited_if_read(self) -> list[Entry]:
-        """The inherited entries, if somebody looked at the fields: nobody else can have edited them."""
+        """The inherited entries, if the fields were read: unread ones cannot have been edited."""
         return [entry for entry in (self._fields or {}).values() if entry.inherited]
 
     @property
@@ -235,7 +235,7 @@ class Alias:
 
     @property
     def unread(self) -> bool:
-        """Whether nobody looked at the expansion: nobody can have edited it."""
+        """Whether the expansion was never read, so that it cannot have been edited."""
         return self._expansion is None
 
     @property

@@ -168,7 +168,7 @@ class _Open:
         return 1 + len(self.node.children) * (2 if self.is_mapping else 1) + self.deeper
 
     def holds(self, node: Node, size: int, height: int) -> None:
-        """Takes note of a child that is no scalar. Raises TextError where it is a key and too large to be one."""
+        """Notes a child that is not a scalar. Raises TextError where it is a key and too large to be one."""
         self.deeper += size - 1
         self.height = max(self.height, height)
         if self.is_mapping and self.key is None:
