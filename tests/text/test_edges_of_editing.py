@@ -14,9 +14,9 @@ from text.editing import Edit, tree
 def test_a_child_of_another_document_is_neither_a_place_nor_removed() -> None:
     edit, other = Edit("a: 1\n"), Edit("b: 2\n")
     collection, stranger = edit.collection(), other.child("b")[1]
-    with pytest.raises(ValueError, match="does not stand in this collection"):
+    with pytest.raises(ValueError, match="is not in this collection"):
         edit.editor.insert(collection, Entry(from_value("c"), from_value(3)), after=stranger)
-    with pytest.raises(ValueError, match="does not stand in this collection"):
+    with pytest.raises(ValueError, match="is not in this collection"):
         edit.editor.remove(collection, stranger)
     assert rendered(edit.editor).text == "a: 1\n"
 

@@ -34,8 +34,8 @@ def within(seconds: float) -> Iterator[None]:
         ("x:\n- [a]: 1\n  [a]: 2\n", "the key of a mapping is there twice", 3, 3),
         ("a: *x\n", "the alias \\*x has no anchor before it", 1, 4),
         ("a: &x 1\n---\nb: *x\n", "the alias \\*x has no anchor before it", 3, 4),
-        ("a: &x\n  b: *x\n", "the alias \\*x stands inside its own anchor", 2, 6),
-        ("a: &x [&y {<<: *x}]\n", "the alias \\*x stands inside its own anchor", 1, 16),
+        ("a: &x\n  b: *x\n", "the alias \\*x is inside its own anchor", 2, 6),
+        ("a: &x [&y {<<: *x}]\n", "the alias \\*x is inside its own anchor", 1, 16),
         ("a: !!python/object:os.system x\n", "the tag tag:yaml.org,2002:python/object:os.system", 1, 4),
         ("a: 1\nb: !custom {}\n", "the tag !custom is not a plain YAML type", 2, 4),
         ("a: !!set {}\n", "the tag tag:yaml.org,2002:set", 1, 4),
@@ -93,14 +93,14 @@ def test_aliases_do_not_get_around_the_limit_of_depth() -> None:
 def test_alias_bomb() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 60)]
-    with within(1), pytest.raises(TextError, match=f"aliases stand for more than {ALIASED_NODES.default} nodes"):
+    with within(1), pytest.raises(TextError, match=f"aliases expand to more than {ALIASED_NODES.default} nodes"):
         read("\n".join(lines))
 
 
 def test_merge_key_bomb() -> None:
     lines = ["a0: &a0 {k0: 1}"]
     lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 10)}], k{i}: 1}}" for i in range(1, 40)]
-    with within(1), pytest.raises(TextError, match="aliases stand for more"):
+    with within(1), pytest.raises(TextError, match="aliases expand to more"):
         read("\n".join(lines))
 
 

@@ -40,7 +40,7 @@ COMMANDS = {
 
 
 class _BrokenPipeSeenError(Exception):
-    """Nobody reads stdout any more; click itself would end without a word about it."""
+    """Raised when nobody reads stdout any more; click itself would end silently."""
 
 
 @contextmanager
@@ -133,5 +133,5 @@ def main(arguments: list[str]) -> int:
 
 
 def _so_far(notes: list[str]) -> str:
-    """What was written until it was interrupted."""
+    """The report of what was written before the interruption."""
     return ", ".join(notes) or "nothing was changed"

@@ -1,4 +1,4 @@
-"""What plugins decided, as the files that crane keeps beside its export (rule T9)."""
+"""Writes the plugins' decisions as the files that crane keeps beside its export (rule T9)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MADE_FOR = "# Added by krm-merge transform for "
 
 @dataclass(slots=True)
 class CraneFiles:
-    """Files to be written, None for those of an earlier run that must go: what stands, and what was ignored.
+    """Files of applied and of ignored changes, None for those of an earlier run that are removed.
 
     `sources` are the files whose resources were transformed, `outcome` the resources that patches and new files make.
     """
@@ -97,7 +97,7 @@ class CraneFiles:
 
 
 class _Place:
-    """A directory that is written to, with its files as they are and shall be. Raises PackageError."""
+    """A directory that is written to, with its files before and after. Raises PackageError."""
 
     def __init__(self, directory: Path, wanted: Fields[str, bytes | None]) -> None:
         self.directory = directory
@@ -111,18 +111,18 @@ class _Place:
 
     @property
     def after(self) -> Tree:
-        """The files that are there when the changes are made."""
+        """The files that exist after the changes."""
         return {path: file for path, file in self.changes.items() if file is not None}
 
     @property
     def undone(self) -> Changes:
-        """What undoes the changes."""
+        """The changes that undo these."""
         return {path: self.before.get(path) for path in self.changes}
 
 
 @contextmanager
 def _journal(directory: Path) -> Iterator[Journal]:
-    """The journal of a directory, which is made for it where it is missing, and goes where nothing is written to it."""
+    """The journal of a directory, which is created where it is missing, and removed if nothing was written to it."""
     made = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     try:
         try:

@@ -24,7 +24,7 @@ from krm_merge.text.reading.values import from_value
 
 
 class Documents:
-    """The documents of a file. Raises PackageError for what cannot be read, and for what is no resource.
+    """The documents of a file. Raises PackageError for text that cannot be read or is not a resource.
 
     One that is given by its `path` in a package may hold other things; these are left alone.
     """
@@ -69,7 +69,7 @@ def _text(resource: Resource, results: Results) -> bytes:
 
 
 def edited_by(function: Function, directory: Path, tree: Tree, config: str, results: Results) -> Changes:
-    """What becomes of the files of a package when a function runs on its resources, with this functionConfig as YAML.
+    """The changes of a package's files when a function runs on its resources, with this functionConfig as YAML.
 
     The results are added to those given; where one is an error, nothing changes. Raises PackageError.
     """
@@ -134,7 +134,7 @@ def configured(file: Path, kind: str) -> ResourceList:
         raise PackageError(f"{file}{what}; a {kind} functionConfig is expected")
     try:
         resource_list = _with_config(text_of(root))
-        resource_list.function_config  # noqa: B018 - what is wrong with it shall be told of the file
+        resource_list.function_config  # noqa: B018 - raises the errors that belong to this file
     except InputError as error:
         raise PackageError(f"{file}: {str(error).removeprefix('stdin: ')}") from None
     return resource_list

@@ -32,16 +32,16 @@ OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
 
 
 class Merged(Protocol):
-    """What a merge decided: the changes of files, results, and the user's rules that reached something."""
+    """The decisions of a merge: changes of files, results, and the user's rules that matched something."""
 
     @property
     def changes(self) -> Changes:
-        """What becomes of files."""
+        """The changes of files."""
         ...
 
     @property
     def results(self) -> Results:
-        """Every decision worth telling."""
+        """Every decision worth reporting."""
         ...
 
     @property
@@ -55,7 +55,7 @@ SomeMerge = TypeVar("SomeMerge", bound=Merged)
 
 @dataclass(frozen=True, slots=True)
 class MergeChoices:
-    """What the user chose: what becomes of conflicts, how functions are recognised, and exceptions.
+    """The user's choices: how conflicts are settled, how functions are recognised, and exceptions.
 
     Where nothing was `asked` for, it is as the `package` says, or else as `otherwise`.
     """
@@ -83,12 +83,12 @@ class MergeChoices:
         return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches, otherwise)
 
     def obeying(self, local: Tree) -> MergeChoices:
-        """The same with the MergePolicy that local has in its own folder (M1). Raises KrmMergeError."""
+        """The choices with the MergePolicy that local has in its own folder (M1). Raises KrmMergeError."""
         paths = sorted((path for path in local if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
         return replace(self, package=policy_in((path, local[path].data) for path in paths))
 
     def remembering(self, earlier: Resolutions) -> MergeChoices:
-        """The same with choices that were made elsewhere on the same conflicts: they come after the package's own."""
+        """The choices with those made elsewhere on the same conflicts: the package's own ones have precedence."""
         if not earlier.all:
             return self
         resolutions = Resolutions((*self.package.resolutions.all, *earlier.all))
@@ -96,7 +96,7 @@ class MergeChoices:
 
     @property
     def on_conflict(self) -> OnConflictOrMarkers:
-        """What becomes of conflicts that nothing else settles."""
+        """The policy for conflicts that nothing else settles."""
         return self.asked or self.package.on_conflict or self.otherwise
 
     def merger(self) -> PackageMerger:

@@ -91,7 +91,7 @@ output = click.option(
 
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
-    """What `merge` and `update` have in common: how conflicts are settled, and how the outcome is shown."""
+    """Options of both `merge` and `update`: how conflicts are settled, and how the outcome is shown."""
 
     with_diff: bool
     on_conflict: OnConflictOrMarkers | None

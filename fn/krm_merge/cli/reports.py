@@ -1,4 +1,4 @@
-"""What was decided as a report: on stdout, and in the files that `--report` names."""
+"""Prints decisions as a report: on stdout, and to the files that `--report` names."""
 
 from __future__ import annotations
 

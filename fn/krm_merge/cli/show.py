@@ -19,7 +19,7 @@ _COLORS = {"error": "red", "warning": "yellow", "info": "green"}
 
 @contextmanager
 def opened_journal(package: Path) -> Iterator[Journal]:
-    """The journal of a package; what was done about an interrupted update is told."""
+    """The journal of a package. Reports how an interrupted update was recovered."""
     with Journal.opened(package) as journal:
         if journal.recovered != "nothing":
             why = f": {journal.because}" if journal.because else ""
@@ -28,9 +28,9 @@ def opened_journal(package: Path) -> Iterator[Journal]:
 
 
 def show_results(results: Results, *, quiet: bool, done: bool = False) -> None:
-    """One line for each result on stderr; `quiet` leaves out what went without conflict.
+    """One line for each result on stderr; `quiet` leaves out what has no conflict.
 
-    So does an error, which refuses all of it, unless what is told is `done` in spite of that.
+    An error, which refuses the whole merge, leaves it out too, unless the changes are `done` in spite of it.
     """
     for result in results:
         if result.severity == "info" and (quiet or (results.errors and not done)):

@@ -39,7 +39,7 @@ def read_sides(places: tuple[Path, Path, Path]) -> tuple[Tree, Tree, Tree]:
 
 @contextmanager
 def destination(local: Path, target: Path | None, in_place: bool) -> Iterator[Writer | None]:
-    """What writes the result; None where it is only shown."""
+    """The writer of the result, None where the result is only shown."""
     if local == STDIN or not local.is_dir():
         place = local if in_place else target
         yield None if place is None else lambda tree, changes: _write_file(place, tree, changes, in_place=in_place)

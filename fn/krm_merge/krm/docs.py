@@ -16,7 +16,7 @@ _METADATA_FIELDS = ("image", "description", "tags", "sourceURL", "examplePackage
 
 @frozen
 class Docs:
-    """README and metadata as text. The README's sections stand between `<!--mdtogo:Short-->` and `<!--mdtogo-->`."""
+    """README and metadata as text. The README's sections lie between `<!--mdtogo:Short-->` and `<!--mdtogo-->`."""
 
     readme: str = ""
     metadata: str = ""

@@ -12,7 +12,7 @@ KPTFILE_GROUP = "kpt.dev"
 
 @frozen
 class Identity:
-    """What a package has one of; the version of the API may change. Empty texts where an object lacks a field."""
+    """Identity of an object in a package, whatever its API version. Empty texts where an object lacks a field."""
 
     group: str
     kind: str
@@ -41,7 +41,7 @@ def generate_name_of(root: Mapping) -> str:
 
 
 def flaw_of(root: Node) -> str:
-    """What keeps an object from being a Kubernetes resource, or ''."""
+    """Why an object is not a Kubernetes resource, or ''."""
     if not isinstance(root, Mapping) or not _text(root, "kind") or not _text(root, "apiVersion"):
         return "is not a Kubernetes object: apiVersion and kind are expected"
     metadata = root.get("metadata")

@@ -17,10 +17,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def in_parallel(work: Callable[[Sequence[Item]], Done], items: Sequence[Item]) -> list[Done]:
-    """What `work` gives for parts of the items, in their order; together these are all items.
+    """Splits the items into parts, runs `work` on each, and returns its results in the order of the items.
 
-    Parts may be done in other processes: what `work` changes is lost there, and what it returns is pickled. A part
-    whose process fails is done here, so that its exceptions are raised here.
+    Parts may run in other processes: changes that `work` makes are lost there, and its results are pickled. A part
+    whose process fails runs again in this process, so that its exceptions are raised here.
     """
     processes = min(_processors(), len(items) // WORTH_IT)
     if processes < 2:
@@ -48,7 +48,7 @@ def _processors() -> int:
 
 
 def _answer(child: int, pipe: int) -> bytes | None:
-    """What a process wrote, None where it failed."""
+    """The output of a process, None where it failed."""
     with open(pipe, "rb") as source:
         data = source.read()
     _, status = os.waitpid(child, 0)

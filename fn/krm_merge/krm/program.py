@@ -19,7 +19,7 @@ Function: TypeAlias = Callable[[ResourceList], None]
 
 @frozen
 class ProgramOutcome:
-    """What a run gives: stdout, the exit code, and what stderr says first. `output` is empty when there is no list."""
+    """The result of a run: stdout, the exit code, and the first message on stderr. `output` is empty without a list."""
 
     output: bytes
     exit_code: int
@@ -30,14 +30,14 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     """Runs a function on the bytes of a ResourceList.
 
     The function changes the list and reports to its results. If it reports an error, or raises InputError or
-    ResourceError, the items leave as they came, with all results, and the exit code is 1: kpt then shows the results
-    and writes no file. Only what is no ResourceList at all gives no output.
+    ResourceError, the items are written unchanged, with all results, and the exit code is 1: kpt then shows the results
+    and writes no file. Input that is not a ResourceList gives no output.
     """
     try:
         resource_list = ResourceList.parse(data)
     except KrmMergeError as error:
         return ProgramOutcome(b"", 1, str(error))
-    # The list has all of it; of a large package one copy less is worth something.
+    # The list holds all of it: drop one copy of a large package.
     del data
     try:
         function(resource_list)

@@ -28,7 +28,7 @@ LEGACY_INDEX = "config.kubernetes.io/index"
 ID_ANNOTATIONS = ("internal.config.kubernetes.io/id", "config.k8s.io/id")
 
 _PATH_LINE = pattern(rb"""^ *(?:internal\.)?config\.kubernetes\.io/path: *['"]?([^'"#\r\n]+)""", re.MULTILINE)
-# The value ends with its line: the next one stands no deeper.
+# The value ends with its line: the next line is not indented deeper.
 _KIND_LINE = (
     rb"^[ -]{%d}kind:[ \t]+(?!Null\b|NULL\b)([A-Z][A-Za-z0-9]*)(?:[ \t]+#[^\n]*|[ \t]*\r?)(?:\n {0,%d}[^ \n\r]|\n?\Z)"
 )
@@ -48,7 +48,7 @@ class Resource:
     """A Kubernetes object and its text.
 
     The text is parsed at the first look at the object. Changes are edits of the text: comments, order and style of the
-    rest stay. A resource without changes leaves as the bytes that came in.
+    rest stay. A resource without changes is written byte for byte.
     """
 
     def __init__(self, data: Slice, dash: int = 0) -> None:
@@ -84,7 +84,7 @@ class Resource:
 
     @property
     def root(self) -> Mapping:
-        """The tree of the object as it came in. Raises ResourceError."""
+        """The tree of the object as it was read. Raises ResourceError."""
         if self._root is None:
             self._root = self._read()
         return self._root
@@ -117,7 +117,7 @@ class Resource:
 
     @property
     def column(self) -> int:
-        """Where its fields stand in the lines of its slice."""
+        """The column of its fields in the lines of its slice."""
         behind = self.slice.data[self._dash + 1 :]
         return self._dash + 1 + len(behind) - len(behind.lstrip(b" "))
 
@@ -252,7 +252,7 @@ class Resource:
     def change(self, old: dict[str, Value], new: dict[str, Value], keys_of: KeysOf | None = None) -> None:
         """Turns the object from `old`, its value without changes, into `new`; what is the same keeps its text.
 
-        What is one object in both is not looked at. `keys_of` gives the fields that identify the elements of the list
+        Objects identical in both are skipped. `keys_of` gives the fields that identify the elements of the list
         at a path (without steps into elements), so that an element with other values keeps its text, too.
         """
         from krm_merge.text.editing.change import Change
@@ -261,7 +261,7 @@ class Resource:
         change.mapping(self.root, old, new)
 
     def settle(self, data: bytes) -> None:
-        """Takes bytes, as `data` gives them, for the object with all changes made so far."""
+        """Sets the bytes, as `data` gives them, of the object with all changes made so far."""
         self.forget()
         self._settled = data
 
@@ -326,7 +326,7 @@ class Resource:
     # ---- writing -----------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """The text of the object, at its column in the list, with a space where the dash stands."""
+        """The text of the object, at its column in the list, with a space in place of the dash."""
         return self._written().text
 
     def merged(self) -> Mapping:
@@ -343,7 +343,7 @@ class Resource:
 
     @property
     def used_fallback(self) -> bool:
-        """Whether its text had to be written anew (W2)."""
+        """Whether its text was rewritten as a whole (W2)."""
         return self._rendered is not None and self._rendered.by_fallback
 
     def _written(self) -> Rendered:
@@ -354,9 +354,9 @@ class Resource:
         return self._rendered
 
     def present(self, text: str, root: Mapping | None = None) -> None:
-        """Takes a text for the object with all changes made so far; the caller knows that it means that.
+        """Sets the text of the object with all changes made so far; the caller guarantees that they agree.
 
-        `root` is the tree of the text, where it was read. An item comes without what `drop_ids` takes off.
+        `root` is the tree of the text, where it was read. An item lacks the annotations that `drop_ids` removes.
         """
         from krm_merge.text.document import Rendered
 
@@ -367,7 +367,7 @@ class Resource:
         self._is_presented = True
 
     def data(self) -> bytes:
-        """The item's bytes: as they came in where nothing changed."""
+        """The item's bytes: as they were read if nothing changed."""
         if not self.is_changed:
             return self.slice.data if self._settled is None else self._settled
         if not self._is_presented:
@@ -376,7 +376,7 @@ class Resource:
         return (text[: self._dash] + "-" + text[self._dash + 1 :]).encode()
 
     def drop_ids(self) -> None:
-        """Takes kpt's annotations for its own use off a changed object (W3)."""
+        """Removes kpt's internal annotations from a changed object (W3)."""
         # While these are there, kpt copies the comments and the key order of the input back, lists by position.
         metadata = self.root.get("metadata")
         holder = self._entry(metadata, "annotations") if isinstance(metadata, Mapping) else None

@@ -17,14 +17,14 @@ API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "conf
 
 
 class InputError(KrmMergeError, ValueError):
-    """An input that is no ResourceList."""
+    """An input that is not a ResourceList."""
 
 
 class ResourceList:
     """Items, functionConfig and results. Change `items` and report to `results`; then `serialize`."""
 
     def __init__(self, parts: Cut) -> None:
-        """Takes a list that was cut; use `parse`."""
+        """Made of a list that was cut; use `parse`."""
         self._parts = parts
         self._input = [Resource(item, parts.dash) for item in parts.items or []]
         self.items: list[Resource] = list(self._input)
@@ -77,7 +77,7 @@ class ResourceList:
 
     @property
     def function_config(self) -> Mapping | None:
-        """The functionConfig, or None. Raises InputError where it is no mapping or cannot be read."""
+        """The functionConfig, or None. Raises InputError if it is not a mapping or cannot be read."""
         if self._function_config is None:
             node = self._read_field("functionConfig")
             if node is None or node.canonical == ("null",):
@@ -121,7 +121,7 @@ class ResourceList:
         for item in items:
             data = item.data()
             report_rewriting(item, self.results)
-            # Resources made here stand at column 0; a list that is indented takes them in at its own column.
+            # New resources begin at column 0; an indented list needs them at its own column.
             if item._dash != parts.dash:
                 data = _indented(data, parts.dash - item._dash)
             pieces.append(data)
@@ -134,7 +134,7 @@ class ResourceList:
 
 
 def _in_lines(pieces: list[bytes], newline: bytes) -> bytes:
-    """The pieces one behind the other; only the last may end without a newline, as it came."""
+    """The pieces joined; only the last may end without a newline, as in the input."""
     out: list[bytes] = []
     for piece in pieces:
         if out and not out[-1].endswith(b"\n"):

@@ -1,4 +1,4 @@
-"""Results as the KRM functions specification shapes them: what a function tells about its work."""
+"""Results in the form of the KRM functions specification: a function's report on its work."""
 
 from __future__ import annotations
 

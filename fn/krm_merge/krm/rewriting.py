@@ -1,4 +1,4 @@
-"""Reports resources whose text had to be written anew (rule W2)."""
+"""Reports resources whose text was rewritten as a whole (rule W2)."""
 
 from __future__ import annotations
 

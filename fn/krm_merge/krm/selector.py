@@ -28,7 +28,7 @@ class Expression(Protocol):
 
 
 Pattern: TypeAlias = "str | Expression"
-"""What a text is to be: exactly this one, or one that the regular expression matches as a whole."""
+"""A condition on a text: equal to this one, or matched as a whole by the regular expression."""
 
 _EXACT = re.compile(r"[\w/-]*")
 _REQUIREMENT = re.compile(
@@ -43,7 +43,7 @@ _REQUIREMENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TargetNames:
-    """What targets can ask of a resource, its labels and annotations aside."""
+    """The names of a resource that targets can select by, besides labels and annotations."""
 
     group: str
     version: str

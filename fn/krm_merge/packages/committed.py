@@ -1,4 +1,4 @@
-"""What git has committed of a working tree on this disk, read without a copy of it."""
+"""Reads what git has committed in a working tree on this disk, without a copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CommittedFiles:
     """The files of directories as the commit that is checked out has them."""
 
     def __init__(self, working_tree: Path) -> None:
-        """Takes the top of the working tree. Raises PackageError where it is none."""
+        """Reads the working tree with this top directory. Raises PackageError if it is not one."""
         try:
             found = git_program.output(["-C", str(working_tree), "rev-parse", "--absolute-git-dir"])
         except GitError as error:

@@ -80,7 +80,7 @@ def undeclared(package: Tree) -> Changes:
 
 
 def _text(package: Tree, side: str, results: Results) -> str:
-    """All resources of a package as one text, each with the place where it stands."""
+    """All resources of a package as one text, each with its place."""
     documents = []
     for path, file in package.items():
         if not holds_resources(path) or file.mode == "link":

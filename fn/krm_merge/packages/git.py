@@ -23,7 +23,7 @@ from krm_merge.temporary import temporary_directory
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
-"""What an entry of a tree is in a package, by its mode; directories and submodules are not in it."""
+"""The package's modes of tree entries, by git's mode; directories and submodules are left out."""
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ATTRIBUTES = ".gitattributes"
@@ -172,7 +172,7 @@ def uncommitted(package: Path) -> list[str]:
 
 
 def _forms(name: str) -> tuple[str, str, str]:
-    """How a server lists a name: what an annotated tag stands for, a tag, a branch."""
+    """How a server lists a name: as the object of an annotated tag, a tag, a branch."""
     return f"refs/tags/{name}^{{}}", f"refs/tags/{name}", f"refs/heads/{name}"
 
 

@@ -1,4 +1,4 @@
-"""Where a package comes from, as its Kptfile says (rule K2)."""
+"""The upstream of a package, as its Kptfile says (rule K2)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class KptfileText:
 
     @property
     def upstream(self) -> Upstream | None:
-        """What the package follows; None where it follows nothing, or nothing in git."""
+        """The package's upstream in git, None where it has none."""
         git = _mapping(_mapping(self._root, "upstream"), "git")
         if git is None or not _text(git, "repo"):
             return None
@@ -61,7 +61,7 @@ class KptfileText:
 
     @property
     def lock(self) -> Lock | None:
-        """What the package was last fetched from; None where it never was."""
+        """The commit that the package was last fetched from, None where it never was."""
         git = _mapping(_mapping(self._root, "upstreamLock"), "git")
         if git is None:
             return None
@@ -87,7 +87,7 @@ class KptfileText:
 
 
 def upstream_of(kptfile: bytes) -> Upstream | None:
-    """What a package inside follows; None where it follows nothing in git, or its Kptfile cannot be read."""
+    """A subpackage's upstream in git, None where it has none or its Kptfile cannot be read."""
     try:
         return KptfileText(kptfile, KPTFILE).upstream
     except PackageError:

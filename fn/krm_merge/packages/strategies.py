@@ -31,7 +31,7 @@ def resource_merge(original: Tree, upstream: Tree, local: Tree, merge: PackageMe
 
 
 def fast_forward(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger) -> MergedTree:
-    """The same for a package without local changes; another one is refused."""
+    """Takes upstream's files for a package without local changes; refuses any other package."""
     changed = local_changes(original, _without_own_packages(original, local))
     if not changed:
         return resource_merge(original, upstream, local, merge)
@@ -81,7 +81,7 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger,
         before, theirs, ours, after = (None if file is None else file.data for file in versions)
         if path in lost and path in local:
             # Law F: asked for, but on record.
-            message, severity = policy.story((), "local changed it", f"it is {did}"), policy.severity(())
+            message, severity = policy.explanation((), "local changed it", f"it is {did}"), policy.severity(())
             tags = {"rule": "F", "side": "both"}
             merged.results.add(Result(severity, f"{path}: {message}", file=path, tags=tags))
             decided.append(FileDecision(path, "F", message, "both", severity, before, theirs, ours, after))

@@ -1,4 +1,4 @@
-"""What `kpt pkg update` does, decided: the package and the packages inside it that follow an upstream of their own."""
+"""Decides `kpt pkg update`: for the package and the subpackages that have an upstream of their own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from krm_merge.startup import replace
 
 
 class Repositories(Protocol):
-    """Where upstream packages come from."""
+    """The source of upstream packages."""
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit that a ref names now."""
@@ -128,7 +128,7 @@ class _Run:
     done: Update
 
     def update(self, local: Tree, folder: str, ref: str | None, strategy: str | None) -> dict[str, File | None]:
-        """The changes of one package, which stands in this folder."""
+        """The changes of one package, which lies in this folder."""
         file = join(self.name, folder, KPTFILE)
         kptfile = KptfileText(local[KPTFILE].data, file)
         upstream, lock = kptfile.upstream, kptfile.lock

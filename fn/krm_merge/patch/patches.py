@@ -42,7 +42,7 @@ class ParsedPatch:
 
     @property
     def removes(self) -> bool:
-        """Whether it takes the whole object away."""
+        """Whether it removes the whole object."""
         return self.type == "strategic" and self.body.get(PATCH) == "delete"
 
     def apply(self, document: Object, schema: Shape, modes: Modes, moved: list[Moved] | None = None) -> Object:
@@ -104,7 +104,7 @@ def _patch(value: Value, type_: PatchType | None) -> ParsedPatch:
     if type_ == "json":
         raise PatchError("a json patch is a list of operations, this is a map")
     if type_ == "merge":
-        # A null takes away what somebody left.
+        # A null may remove a directive that somebody left in the document.
         _check_no_directive(type_, first_directive(without_nulls(value)))
     return ParsedPatch(type_ or "strategic", value)
 

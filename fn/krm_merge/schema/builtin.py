@@ -27,7 +27,7 @@ from krm_merge.text.reading.nodes import text_canonical
 
 
 class _Field:
-    """What the table says of a field, from the words of its line."""
+    """The table's entry for a field, from the words of its line."""
 
     __slots__ = ("any_key", "atomic", "kind", "merge_key", "of", "strategy")
 
@@ -50,7 +50,7 @@ class _Field:
 
 
 class _Type:
-    """What the table says of a type, from the lines of its block."""
+    """The table's entry for a type, from the lines of its block."""
 
     __slots__ = ("alternatives", "discriminator", "fields")
 
@@ -119,7 +119,7 @@ class BuiltinSchema:
         return self._field(path).kind if path and isinstance(path[-1], str) else ORDERED
 
     def alternatives(self, path: FieldPath) -> Alternatives:
-        """Sources of a volume, handlers of a probe and the like; not those that a discriminator tells apart (V7)."""
+        """Sources of a volume, handlers of a probe and the like; not those that a discriminator selects (V7)."""
         return self._type(path).alternatives
 
     def discriminator(self, path: FieldPath) -> Discriminator | None:
@@ -153,7 +153,7 @@ class BuiltinSchema:
         return self._walk(path)[1]
 
     def _walk(self, path: FieldPath) -> tuple[_Field, _Type]:
-        """What is known of a field, and of the value in it."""
+        """The table's entry for a field, and for its value."""
         field, type_ = _NO_FIELD, self._root
         in_map = False
         for step in path:
@@ -188,5 +188,5 @@ def builtin_schema(group: str, version: str, kind: str) -> BuiltinSchema | None:
 
 @cache
 def any_object_schema() -> BuiltinSchema:
-    """What holds for resources of every kind: their metadata."""
+    """The schema shared by resources of every kind: their metadata."""
     return BuiltinSchema(_type(_kinds()["*/*"].removeprefix("*=")))

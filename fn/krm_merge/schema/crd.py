@@ -36,7 +36,7 @@ _EMBEDDED = "x-kubernetes-embedded-resource"
 def crd_schemas(roots: Iterable[Mapping]) -> dict[GroupVersionKind, CrdSchema]:
     """The schemas of all versions of the custom resources that the CustomResourceDefinitions (v1) among `roots` define.
 
-    A definition that is not complete defines nothing; of two for one kind the later stands.
+    An incomplete definition defines nothing; of two for one kind the later counts.
     """
     schemas: dict[GroupVersionKind, CrdSchema] = {}
     for root in roots:
@@ -141,7 +141,7 @@ class CrdSchema:
 
 
 def _at(node: Node | None, *fields: str) -> Node | None:
-    """What stands below these fields, None where there is nothing."""
+    """The node at these fields, None where there is nothing."""
     for field in fields:
         node = node.get(field) if isinstance(node, Mapping) else None
     return node

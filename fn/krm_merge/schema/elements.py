@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 def element_key(
     fields: Iterable[str], value_of: Callable[[str], Hashable | None], defaults: Mapping[str, Hashable]
 ) -> tuple[Hashable | None, ...]:
-    """What identifies an element: its key fields, in the order of the schema.
+    """The identity of an element: its key fields, in the order of the schema.
 
     `value_of` gives a field as something hashable, None where it is absent or null; then its default counts.
     """

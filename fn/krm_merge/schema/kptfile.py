@@ -47,7 +47,7 @@ class KptfileSchema:
         return _LISTS.get(path, ORDERED)
 
     def alternatives(self, path: FieldPath) -> Alternatives:
-        """What runs a function and what configures it (V7)."""
+        """The ways to run a function, and the ways to configure it (V7)."""
         return FUNCTION_ALTERNATIVES if len(path) == 3 and path[:2] in FUNCTION_LISTS else ()
 
     def discriminator(self, path: FieldPath) -> None:

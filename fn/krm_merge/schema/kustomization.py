@@ -17,7 +17,7 @@ from krm_merge.schema.model import (
 GROUP = "kustomize.config.k8s.io"
 KINDS = ("Kustomization", "Component")
 FILES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""What kustomize calls its file, which may leave out apiVersion and kind."""
+"""Names of kustomize's file, which may omit apiVersion and kind."""
 
 _LISTS: dict[str, ListKind] = {
     **dict.fromkeys(
@@ -39,7 +39,7 @@ class KustomizationSchema:
         return any_object_schema().list_kind(path)
 
     def alternatives(self, path: FieldPath) -> Alternatives:
-        """Those that all objects have."""
+        """The alternatives that all objects have."""
         return any_object_schema().alternatives(path)
 
     def discriminator(self, path: FieldPath) -> None:

@@ -1,4 +1,4 @@
-"""What a schema tells a merge."""
+"""The interface of schemas for a merge."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OBJECTS: Final = "objects"
 
 @frozen
 class KeyedList:
-    """Elements identified by all of these fields together; `defaults` stand for absent key fields (L1)."""
+    """Elements identified by all of these fields together; `defaults` are the values of absent key fields (L1)."""
 
     keys: tuple[str, ...]
     defaults: tuple[tuple[str, Canonical], ...] = ()
@@ -39,15 +39,15 @@ def key_fields(kind: ListKind) -> tuple[str, ...]:
 
 
 def patch_strategy_of(kind: ListKind) -> tuple[str, ...]:
-    """How patches treat a list of which nothing but its kind is known: keyed lists and sets merge."""
+    """How patches treat a list of which only the kind is known: keyed lists and sets merge."""
     return ("merge",) if kind == SET or key_fields(kind) else ()
 
 
 class Discriminator(NamedTuple):
-    """A field whose value says which of its siblings may stand (V7).
+    """A field whose value says which of its siblings are allowed (V7).
 
     `members` are the siblings that each value allows; a value that is not among them allows none. `default` is the
-    value that an absent field stands for, None if the field must be there.
+    value of an absent field, None if the field is required.
     """
 
     field: str
@@ -56,18 +56,18 @@ class Discriminator(NamedTuple):
 
 
 class Schema(Protocol):
-    """What is known of a type. Paths hold field names, and one step for each list element."""
+    """A type's lists and fields. Paths hold field names, and one step for each list element."""
 
     def list_kind(self, path: FieldPath) -> ListKind:
         """How the elements of the list at this path are identified."""
         ...
 
     def alternatives(self, path: FieldPath) -> Alternatives:
-        """Groups of fields of the mapping at this path of which only one may stand (V7)."""
+        """Groups of fields of the mapping at this path of which only one is allowed (V7)."""
         ...
 
     def discriminator(self, path: FieldPath) -> Discriminator | None:
-        """The field of the mapping at this path that says which of its siblings may stand (V7)."""
+        """The field of the mapping at this path that says which of its siblings are allowed (V7)."""
         ...
 
     def stays_local(self, path: FieldPath) -> bool:

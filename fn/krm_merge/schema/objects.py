@@ -27,7 +27,7 @@ class ObjectListSchema:
         self._inside = inside
 
     def of_item(self, path: FieldPath, item: Mapping) -> ObjectListSchema:
-        """The same list for what stands below `path`, the place of an item."""
+        """The same list below `path`, the place of an item."""
         return ObjectListSchema(self.schema_of, path, self.schema_of(item))
 
     def list_kind(self, path: FieldPath) -> ListKind:
@@ -36,7 +36,7 @@ class ObjectListSchema:
         return OBJECTS if self._inside is None and path == ("items",) else schema.list_kind(rest)
 
     def alternatives(self, path: FieldPath) -> Alternatives:
-        """Those of the item."""
+        """The alternatives of the item."""
         schema, rest = self._found(path)
         return schema.alternatives(rest)
 
@@ -51,7 +51,7 @@ class ObjectListSchema:
         return schema.stays_local(rest)
 
     def merge_keys(self, path: FieldPath) -> tuple[str, ...]:
-        """Those of the item; patches know no identity of objects."""
+        """The merge keys of the item; patches know no identity of objects."""
         schema, rest = self._found(path)
         return schema.merge_keys(rest)
 

@@ -13,7 +13,7 @@ from krm_merge.text.reading.values import Object, Value
 
 
 class Reference(NamedTuple):
-    """What a field names. `group` is None and `namespace` is '' where the resource leaves them open."""
+    """An object that a field names. `group` is None and `namespace` is '' where the resource leaves them open."""
 
     path: FieldPath
     group: str | None
@@ -23,7 +23,7 @@ class Reference(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What a field names where nothing beside it says more. Without a kind, only what is beside it counts."""
+    """The kind that a field names unless its siblings say so. Without a kind, only the siblings count."""
 
     kind: str
     group: str = ""

@@ -1,4 +1,4 @@
-"""What is known beside a schema: merge keys that the user names (`listKeys`), and fields that are local's alone."""
+"""Adds to a schema the merge keys that the user names (`listKeys`), and fields that belong to local alone."""
 
 from __future__ import annotations
 

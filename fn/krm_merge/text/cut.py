@@ -1,6 +1,6 @@
 """Cuts a list of items into slices without parsing it, and proves that the cut is right.
 
-A dash at the column of the list starts an item unless it stands inside a quoted scalar or a flow collection: block
+A dash at the column of the list starts an item unless it is inside a quoted scalar or a flow collection: block
 scalars and continued plain scalars are always indented deeper. So a slice in which every quote and bracket closes on
 its own line ends where its item ends. A slice where that is not plain to see is given to libyaml: cut off inside a
 quote or bracket it would not parse.
@@ -53,7 +53,7 @@ class Slice:
 class Cut:
     """A mapping of top-level fields, cut: `fields` in order as bytes, the items of one of them as slices.
 
-    `before` is what stands above the first field, `items_head` the line of the items' key and what follows it up to
+    `before` is the text above the first field, `items_head` the line of the items' key and what follows it up to
     the first dash, `dash` the column of the dashes.
     """
 

@@ -22,7 +22,7 @@ _OF_DOCUMENTS = pattern(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
 
 
 _SEPARATORS = pattern(r"(?:---[ \t]*\r?\n)+")
-# What may stand above the first field of a document of its own.
+# Lines that may precede the first field of a separate document.
 _ABOVE = pattern(r"(?:---[ \t]*(?:#[^\n]*)?\r?\n|[ \t]*(?:#[^\n]*)?\r?\n)*\Z")
 
 
@@ -147,7 +147,7 @@ def without_separators(document: str) -> str:
 
 
 def text_of(root: Mapping) -> str:
-    """The text of one document among others as a document of its own: its lines as they stand, at column 0."""
+    """The text of one document among others as a separate document: its own lines, at column 0."""
     try:
         places = chunks(root)
     except CannotEditError:
@@ -164,7 +164,7 @@ def text_of(root: Mapping) -> str:
 
 
 def written(root: Mapping, sequence_indent: int | None = 0) -> str:
-    """A mapping that stands in no text, as a document in block style."""
+    """A mapping without source text, as a document in block style."""
     emitter = Emitter(Editor(root), Indents(sequence=sequence_indent))
     return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)
 

@@ -64,7 +64,7 @@ def validate(directory: Path, config: Path | None, quiet: bool, form: str) -> No
 @_directory
 @_config
 @options.show_diff
-@click.option("--dry-run", is_flag=True, help="Only tell what would be planned.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be planned.")
 @options.quiet
 @options.output
 def plan_command(directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str) -> None:
@@ -76,7 +76,7 @@ def plan_command(directory: Path, config: Path | None, with_diff: bool, dry_run:
 @_directory
 @_config
 @options.show_diff
-@click.option("--dry-run", is_flag=True, help="Only tell what would change.")
+@click.option("--dry-run", is_flag=True, help="Only report what would change.")
 @options.quiet
 @options.output
 def configure_command(
@@ -90,7 +90,7 @@ def configure_command(
 @_directory
 @_config
 @options.show_diff
-@click.option("--dry-run", is_flag=True, help="Only tell what would happen.")
+@click.option("--dry-run", is_flag=True, help="Only report what would happen.")
 @options.quiet
 @options.output
 def simulate_command(

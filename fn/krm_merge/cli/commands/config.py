@@ -25,7 +25,7 @@ STDOUT = Path("-")
 
 @dataclass(frozen=True, slots=True)
 class ConfigOptions:
-    """What is written into the functionConfig, and whether the package declares it."""
+    """Options of what is written into the functionConfig, and whether the package declares it."""
 
     declare: bool
     undeclare: bool
@@ -104,6 +104,6 @@ def _versions(local: Tree, before: str | None, after: str) -> tuple[Tree, Tree]:
     elif lock is not None:
         original = repositories.tree(lock.repository, lock.directory, lock.commit)
     else:
-        raise PackageError(f"{KPTFILE} has no upstreamLock; name the version that the package came from with --from")
+        raise PackageError(f"{KPTFILE} has no upstreamLock; name the version that was fetched with --from")
     version = repositories.resolve(upstream.repository, upstream.directory, after)
     return original, repositories.tree(upstream.repository, upstream.directory, version.commit)

@@ -27,7 +27,7 @@ from krm_merge.startup import replace
 _STDIN = Path("-")
 _COLORS = {"heading": None, "removed": "red", "added": "green", "plain": None}
 _OF_GIT = (7, 9)
-"""What git calls an external diff with: path, old file, hex and mode, new file, hex and mode, and of a rename more."""
+"""Numbers of git's arguments to an external diff: path, old file, hex, mode, new file, hex, mode; more for a rename."""
 
 
 @click.command("diff")
@@ -38,7 +38,7 @@ _OF_GIT = (7, 9)
 def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
     r"""Say what differs from A to B, two directories or two files: fields, elements and resources, not lines.
 
-    Reordered fields, quotes and indentation are no difference; what moved or was renamed is followed.
+    Reordered fields, quotes and indentation are not differences; moves and renames are followed.
 
     \b
     For git:  git difftool -x 'krm-merge diff'
@@ -73,11 +73,11 @@ def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> M
 
 
 def _with_move(outcome: ResourceOutcome) -> ResourceOutcome:
-    """The same with a decision that says where a resource went."""
+    """The outcome with a decision that reports the file to which upstream moved the resource."""
     original, upstream = outcome.original, outcome.upstream
     if original is None or upstream is None or original.place == upstream.place:
         return outcome
-    moved = Decision("R1", (), f"moved from {original.place} to {upstream.place}", "upstream", told=True)
+    moved = Decision("R1", (), f"moved from {original.place} to {upstream.place}", "upstream", is_reported=True)
     return replace(outcome, decisions=[moved, *outcome.decisions])
 
 

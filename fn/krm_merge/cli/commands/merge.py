@@ -32,7 +32,7 @@ def command(
     """Merge what changed from ORIGINAL to UPSTREAM into LOCAL: three directories, or three files.
 
     One of three files may be - for stdin, and -o - is stdout. Without -o and --in-place the difference to LOCAL is
-    printed. What was decided goes to stderr.
+    printed. The decisions are printed on stderr.
 
     The exit code is 1 where conflicts are refused (then nothing is written) or left between markers, and 3 where
     something cannot be read or written.

@@ -32,7 +32,7 @@ In .gitattributes:   *.yaml merge=krm
                      Kptfile merge=krm
 Once in each clone:  git config merge.krm.driver 'krm-merge merge-driver %O %A %B %P --marker-size %L'
 
-What both branches changed stands between git's conflict markers, and the exit code is 1; all else is merged.
+What both branches changed is left between git's conflict markers, and the exit code is 1; all else is merged.
 """
 
 
@@ -44,7 +44,7 @@ What both branches changed stands between git's conflict markers, and the exit c
 @click.option(
     "--on-conflict",
     type=click.Choice(["markers", "upstream", "local", "fail"]),
-    help="What becomes of conflicts; upstream is THEIRS, local is OURS. "
+    help="How to settle conflicts; upstream is THEIRS, local is OURS. "
     "Without it, what the package's MergePolicy says, else markers.",
 )
 @options.rules

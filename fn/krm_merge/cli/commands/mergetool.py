@@ -33,7 +33,7 @@ Once:             git config mergetool.krm.cmd 'krm-merge mergetool "$BASE" "$LO
                   git config mergetool.krm.trustExitCode true
 At conflicts:     git mergetool --tool krm
 
-The three versions are merged anew, so markers in MERGED do not count. What is chosen is remembered in the
+The three versions are merged again, so markers in MERGED do not count. What is chosen is remembered in the
 repository: the merge driver settles the same conflict by it, in the next commit of a rebase, too. The exit code is 0
 where the file is saved without conflicts, else 1; then MERGED is as it was.
 """

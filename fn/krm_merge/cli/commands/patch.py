@@ -100,12 +100,12 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
 
     A patch that names its object (apiVersion, kind, metadata.name) is for that one, a patch that names none for every
     resource in FILE. Comments, order and style of all else stay, and so do names and kinds, unless an option lets the
-    patch change them. CustomResourceDefinitions in FILE tell how lists of custom resources merge.
+    patch change them. CustomResourceDefinitions in FILE define how lists of custom resources merge.
 
     The exit code is 1 where a patch cannot be applied; then nothing is written.
     """
     if file == patch == _STDIO or (in_place and (file == _STDIO or target != _STDIO)):
-        raise click.UsageError("only one file can be -, and --in-place goes with neither -o nor -")
+        raise click.UsageError("only one file can be -, and --in-place cannot be combined with -o or -")
     before = _read(file)
     modes = Modes(options.list_order, options.merge_keys)
     wrong = Results()
@@ -181,10 +181,10 @@ def create_command(
 ) -> None:
     """Print the patch that makes the object in NEW of the object in OLD. One of the files may be - for stdin.
 
-    CustomResourceDefinitions beside the object, in one of the files, tell how lists of custom resources merge. Whoever
-    applies the patch needs them, too.
+    CustomResourceDefinitions beside the object, in one of the files, define how lists of custom resources merge.
+    They are needed to apply the patch, too.
 
-    With --live, OLD is the object as it was last applied: what NEW has not and OLD had is deleted, what only the live
+    With --live, OLD is the object as it was last applied: what OLD had and NEW lacks is deleted, what only the live
     object has stays.
     """
     places = [place for place in (old, new, live) if place is not None]
@@ -249,7 +249,7 @@ def _object(place: Path) -> tuple[Object, list[Mapping]]:
 
 
 def _check_one_object(live: Path, now: Object, new: Path, modified: Object) -> None:
-    """What kubectl apply asks of an object before it makes a patch."""
+    """Checks an object as kubectl apply does before it makes a patch."""
     for field in ("apiVersion", "kind", "metadata.name"):
         before, after = _text_at(now, field), _text_at(modified, field)
         if before != after:

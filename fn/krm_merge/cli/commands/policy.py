@@ -97,7 +97,7 @@ def check(package: Path, form: str) -> None:
 def prune(package: str, original: Path | None, upstream: Path | None, dry_run: bool, form: str) -> None:
     """Drop the choices of PKG that fit nowhere when it takes the version REF of its upstream.
 
-    Without REF that is what its Kptfile's ref names now. Two directories can stand for the versions of upstream.
+    REF defaults to the ref of its Kptfile. Two directories can replace the versions of upstream.
     """
     if (original is None) != (upstream is None):
         raise click.UsageError("give --original and --upstream, or neither")

@@ -26,7 +26,7 @@ _MARKER = re.compile(rb"^<{7,} ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class _Package:
-    """What is known of a package: `latest` is the commit that its ref names now, '' where nobody was asked."""
+    """State of a package: `latest` is the commit that its ref names now, '' where no server was asked."""
 
     path: Path
     ref: str

@@ -50,7 +50,7 @@ from krm_merge.transform.protocol.plugin import Metadata, PluginError, WithOptio
 
 
 class _DirectoryOrCommand(click.Group):
-    """What is no command is the directory to transform, as crane has it."""
+    """Takes an argument that is not a subcommand as DIR, as crane does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -60,7 +60,7 @@ class _DirectoryOrCommand(click.Group):
 
 @click.group("transform", cls=_DirectoryOrCommand)
 def command() -> None:
-    """Run plugins over resources: `krm-merge transform DIR`; `krm-merge transform run --help` tells the options."""
+    """Run plugins over resources: `krm-merge transform DIR`; `krm-merge transform run --help` lists the options."""
 
 
 _plugin_dir = click.option(
@@ -75,7 +75,7 @@ _choice = click.Choice
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Where plugins come from, where the outcome is written, and what is printed of it."""
+    """Options for the source of plugins, the place of the outcome, and what is printed of it."""
 
     plugin_dir: Path | None
     config: Path | None
@@ -117,7 +117,7 @@ class RunOptions:
     "--ignored-patches-dir", type=click.Path(path_type=Path), help="Write what was ignored there, as crane does."
 )
 @common.show_diff
-@click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @common.quiet
 @common.output
 @click.pass_context
@@ -126,7 +126,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
     """Run plugins over the resources in DIR: KubernetesPlugin and all in --plugin-dir, or those that --config names.
 
     Every plugin sees each resource as it is; where plugins disagree, the one with priority wins, and what is ignored
-    is told. The resources are changed in place, unless --transform-dir is given.
+    is reported. The resources are changed in place, unless --transform-dir is given.
 
     The exit code is 1 where something is refused or a plugin fails; then nothing is written.
     """
@@ -136,7 +136,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
     if options.config is not None and given:
         raise click.UsageError(f"--config says all of it; leave out --{given[0].replace('_', '-')}")
     if options.ignored_patches_dir is not None and options.transform_dir is None:
-        raise click.UsageError("--ignored-patches-dir goes with --transform-dir; without it, the results tell")
+        raise click.UsageError("--ignored-patches-dir needs --transform-dir; without it, the results report them")
     results = Results()
     plugins = PluginDirectory(options.plugin_dir, trusted=True)
     run = (
@@ -155,16 +155,16 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
                     edited = {path: one.edited(transformer) for path, one in documents.items()}
                 else:
                     patches = crane_files(documents, transformer)
-            told = transformer.finish()
-            new = _new(told, run, documents, results)
+            transformed = transformer.finish()
+            new = _new(transformed, run, documents, results)
             if options.transform_dir is None:
                 changes = _changes(edited, new, tree)
-                if told.renamed and not results.errors:
-                    report_renames(_resources_after(directory, documents, changes), told.renamed, results)
+                if transformed.renamed and not results.errors:
+                    report_renames(_resources_after(directory, documents, changes), transformed.renamed, results)
             else:
                 patches.add_new(new)
                 if not results.errors:
-                    report_renames(patches.outcome, told.renamed, results)
+                    report_renames(patches.outcome, transformed.renamed, results)
             if options.transform_dir is not None and not results.errors and not options.dry_run:
                 patches.write(options.transform_dir, options.ignored_patches_dir, journal)
             if options.with_diff and options.form == "text" and not results.errors:
@@ -188,11 +188,11 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
 @common.output
 def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the plugins that `krm-merge transform` would run, with their versions."""
-    told = _told(plugin_dir, skip_plugins)
+    plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([one.to_value() for one in told], indent=2))
+        click.echo(json.dumps([one.to_value() for one in plugins], indent=2))
         return
-    for one in told:
+    for one in plugins:
         say(f"{one.name} {one.version}".rstrip(), on_stdout=True)
 
 
@@ -202,19 +202,19 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
 @common.output
 def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the options that plugins know, for --optional-flags."""
-    told = _told(plugin_dir, skip_plugins)
+    plugins = _metadata(plugin_dir, skip_plugins)
     if form == "json":
-        click.echo(json.dumps([one.to_value() for one in told], indent=2))
+        click.echo(json.dumps([one.to_value() for one in plugins], indent=2))
         return
-    for one in told:
+    for one in plugins:
         say(f"{one.name}:" if one.fields else f"{one.name}: no options", on_stdout=True)
         for field in one.fields:
             example = f" Example: {field.example}" if field.example else ""
             say(f"  {field.name}: {field.help}{example}", on_stdout=True)
 
 
-def _told(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
-    """What the plugins tell of themselves, under the names that they go by."""
+def _metadata(plugin_dir: Path | None, skipped: str) -> list[Metadata]:
+    """The plugins' metadata, under the names that krm-merge uses for them."""
     try:
         plugins = all_plugins(PluginDirectory(plugin_dir, trusted=True))
     except PluginError as error:
@@ -292,21 +292,23 @@ def _running(run: Transformation, documents: dict[str, Documents], results: Resu
     try:
         yield transformer
     finally:
-        told = transformer.finish()
+        transformed = transformer.finish()
     for result in transformer.results:
         results.add(result)
-    report_failures([told], results)
+    report_failures([transformed], results)
     if not results.errors:
-        report_idle(run.runner, [told], results)
+        report_idle(run.runner, [transformed], results)
 
 
 def _new(
-    told: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
+    transformed: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
 ) -> dict[str, list[New]]:
-    """What is added, by the file that kpt would give them, beside what they were made for."""
-    strongest = strongest_of(told.created, run.runner, run.choices.on_conflict, results) if told.created else []
+    """New resources to add, by the file that kpt would give them, beside the resource that they were made for."""
+    strongest = (
+        strongest_of(transformed.created, run.runner, run.choices.on_conflict, results) if transformed.created else []
+    )
     items = [item for one in documents.values() for item in one.resources] if strongest else []
-    existing = existing_in(items, {new.identity.kind for new in strongest}, told.whited_out)
+    existing = existing_in(items, {new.identity.kind for new in strongest}, transformed.whited_out)
     added: dict[str, list[New]] = {}
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:
@@ -328,7 +330,7 @@ def _resources_after(directory: Path, documents: dict[str, Documents], changes: 
 
 
 def _changes(edited: dict[str, bytes], added: dict[str, list[New]], tree: Tree) -> Changes:
-    """What becomes of the files; one whose resources are all dropped goes."""
+    """The changes of the files; one whose resources are all dropped is removed."""
     changes: dict[str, File | None] = {
         path: File(data, tree[path].mode) if data.strip() else None
         for path, data in edited.items()

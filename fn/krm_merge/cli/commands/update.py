@@ -121,9 +121,9 @@ def _show(local: Directory, done: Update, *, quiet: bool, dry_run: bool) -> None
         return
     for updated in done.packages:
         before, after = updated.before, f"{updated.after.ref} ({updated.after.commit[:7]})"
-        came = f"{before.ref} ({before.commit[:7]}) -> " if before else "no upstreamLock -> "
+        version_before = f"{before.ref} ({before.commit[:7]}) -> " if before else "no upstreamLock -> "
         stays = before is not None and before.commit == updated.after.commit
-        say(f"{local.path / updated.folder}: {'is at ' if stays else came}{after}", on_stdout=True)
+        say(f"{local.path / updated.folder}: {'is at ' if stays else version_before}{after}", on_stdout=True)
     said = summary(local, done.changes, done.results)
     say(f"{said}; nothing was changed: --dry-run" if dry_run and done.changes else said, on_stdout=True)
 

@@ -1,4 +1,4 @@
-"""Options of commands that push to repositories and open pull requests, and what they stand for."""
+"""Options of commands that push to repositories and open pull requests, and the objects made from them."""
 
 from __future__ import annotations
 
@@ -104,5 +104,5 @@ def with_places(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def is_relative(url: str) -> bool:
-    """Whether it is a path that depends on the working directory."""
+    """Whether a URL is a path that depends on the working directory."""
     return is_local(url) and not url.startswith(("/", "file://"))

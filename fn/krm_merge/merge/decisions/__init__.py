@@ -1,1 +1,1 @@
-"""What a merge decides, as data: verdicts, natures of conflicts, policies, resolutions, and their results."""
+"""The decisions of a merge, as data: verdicts, natures of conflicts, policies, resolutions, and their results."""

@@ -1,4 +1,4 @@
-"""What a merge decided, as data: every reader (the text, the results, a diff, a report) reads these."""
+"""The decisions of a merge, as data: every reader (the text, the results, a diff, a report) reads these."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Replace:
 
 @frozen
 class Insert:
-    """A child of upstream goes behind `after` (first where None), with its comments."""
+    """Inserts a child of upstream behind `after` (first where None), with its comments."""
 
     collection: Collection
     child: Child
@@ -36,7 +36,7 @@ class Insert:
 
 @frozen
 class Remove:
-    """The child goes."""
+    """Removes the child."""
 
     collection: Collection
     child: Child
@@ -44,7 +44,7 @@ class Remove:
 
 @frozen
 class Move:
-    """The child goes behind `after`."""
+    """Moves the child behind `after`."""
 
     collection: Collection
     child: Child
@@ -77,10 +77,10 @@ Edit: TypeAlias = Replace | Insert | Remove | Move | Comment
 
 @frozen
 class Decision:
-    """One decision: where, by which rule, what each side had, what stands, why, and what that does to local's text.
+    """One decision: where, by which rule, what each side had, the merged value, why, and the edits of local's text.
 
-    `told` says that the decision is worth a result of its own; the others are summed up. A decision without edits
-    leaves local as it is. `merged` is None where nothing stands. `discarded_comments` went with a value that lost.
+    `is_reported` gives the decision a result of its own; the others are summed up. A decision without edits
+    leaves local as it is. `merged` is None where no value remains. `discarded_comments` belonged to a discarded value.
     `resolution` is the choice that settled a conflict.
     """
 
@@ -89,7 +89,7 @@ class Decision:
     message: str
     side: Side
     severity: Severity = "info"
-    told: bool = False
+    is_reported: bool = False
     original: Node | None = None
     upstream: Node | None = None
     local: Node | None = None
@@ -100,7 +100,7 @@ class Decision:
 
     @property
     def nature(self) -> Nature:
-        """What kind of place it is about."""
+        """The kind of place that was decided."""
         if self.resolution is not None:
             return self.resolution.nature
         one_side = self.upstream is None or self.local is None
@@ -115,7 +115,7 @@ class Decision:
 
 @frozen
 class FileDecision:
-    """What was decided on a file that is merged as a whole or by lines; each side is its content, None without it."""
+    """A decision on a file that is merged as a whole or by lines; each side is its content, None without it."""
 
     path: str
     rule: str

@@ -1,4 +1,4 @@
-"""What a side changed in a value that lost, in words: fields and elements that the result does not have (law F)."""
+"""Describes a side's discarded changes: fields and elements that the result does not have (law F)."""
 
 from __future__ import annotations
 

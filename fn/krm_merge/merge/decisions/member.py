@@ -27,7 +27,7 @@ Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 
 @frozen
 class Member:
-    """A resource of one side. `place` is where it stands in the package, `file` where the host has it.
+    """A resource of one side. `place` is its path in the package, `file` where the host has it.
 
     `index` says which document of its file it is; `is_placed` is False where nobody said which file it is in.
     """
@@ -39,13 +39,13 @@ class Member:
     index: int = 0
     is_placed: bool = True
 
-    # One resource read twice is two members: what is known of each goes by id().
+    # One resource read twice is two members: maps of members use id() as key.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
     @property
     def generate_name(self) -> str:
-        """What the cluster makes its name from, or ''."""
+        """The prefix from which the cluster makes its name, or ''."""
         return generate_name_of(self.root)
 
     @property
@@ -62,7 +62,7 @@ class Member:
 
 @frozen
 class ResourceOutcome:
-    """What becomes of one resource, and every decision that led there.
+    """The outcome of the merge for one resource, with every decision that led to it.
 
     `text` is its document where the lines of both sides settle it (law H); there are no edits then. `decide` merges
     upstream's changes into another local version.
@@ -103,7 +103,7 @@ class PackageDecisions:
 
 
 DecideAgain: TypeAlias = Callable[[ResourceOutcome | FileDecision, Policy], PackageDecisions]
-"""What is decided on a resource, or a file that is merged as such, under another policy: nothing else is looked at."""
+"""Decides on one resource, or one file that is merged as such, under another policy; ignores all others."""
 
 
 NOTHING_DECIDED = PackageDecisions()

@@ -1,4 +1,4 @@
-"""What kind of place a decision is about: the same nature is always said in the same words."""
+"""The kinds of places that decisions are about: one nature always has the same words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who wins a conflict: the user's `onConflict` and `rules`."""
+"""Decides which side wins a conflict: the user's `onConflict` and `rules`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OnDelete: TypeAlias = Literal["upstream", "local"]
 
 
 ASKED = "onConflict"
-"""The place of a rule that stands for a policy asked for as a whole."""
+"""The place of the rule for a policy that was set for everything."""
 
 
 @frozen
@@ -86,7 +86,7 @@ class Policy:
         return self.resolutions.at(self.identities, path)
 
     def conflict(self, path: FieldPath) -> OnConflict:
-        """Who wins a conflict here."""
+        """Which side wins a conflict here."""
         rule = self.rule_on_conflict(path)
         return self.on_conflict if rule is None or rule.on_conflict is None else rule.on_conflict
 
@@ -101,7 +101,7 @@ class Policy:
         """How a conflict here is reported."""
         return "error" if self.conflict(path) == "fail" else "warning"
 
-    def story(self, path: FieldPath, what: str, kept: str, *, has_place: bool = True) -> str:
+    def explanation(self, path: FieldPath, what: str, kept: str, *, has_place: bool = True) -> str:
         """A conflict in words: what happened, and what is kept unless the policy refuses it.
 
         `has_place` says whether markers can show both sides.
@@ -113,7 +113,7 @@ class Policy:
         return f"{what}; {kept}"
 
     def delete(self, path: FieldPath) -> OnDelete:
-        """Whose deletion or change stands where one side deleted what the other changed (F5)."""
+        """Which side wins where one side deleted what the other changed (F5)."""
         rule = self.rule_on_delete(path)
         return "local" if rule is None or rule.on_delete is None else rule.on_delete
 

@@ -22,21 +22,21 @@ _SHOWN_CHANGES = 5
 
 def report(outcome: ResourceOutcome, resource: Resource, results: Results, *, refused: bool) -> None:
     """Reports what became of a resource, and every decision that is worth a result."""
-    # What is no resource is named by its file.
+    # A file without resources is named by its path.
     ref = resource.ref if resource.kind else None
     is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
     if is_rewritten and (of_text := _decision_on_text(outcome, resource)) is not None:
         outcome.decisions.append(of_text)
     for result in results_of(outcome.decisions, outcome.member, ref, refused=refused):
         results.add(result)
-    told = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
-    if told and not refused and not outcome.decisions:
+    fate = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
+    if fate and not refused and not outcome.decisions:
         file, tags = outcome.member.file, {"rule": "R2", "side": "upstream"}
-        results.info(f"{resource.ref}: {told}", resource=resource.ref, file=file, tags=tags)
+        results.info(f"{resource.ref}: {fate}", resource=resource.ref, file=file, tags=tags)
 
 
 def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision | None:
-    """What is said of a resource whose text changed without a change of a field."""
+    """A decision that reports a resource whose text changed without a change of a field."""
     if any(decision.edits for decision in outcome.decisions):
         return None
     from krm_merge.merge.lines.comments import comments_in
@@ -47,13 +47,13 @@ def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision 
         message, rule = "comments only, as upstream has them", "V8"
     else:
         message, rule = "layout only, as upstream has it", "W1"
-    return Decision(rule, (), message, "upstream", told=True)
+    return Decision(rule, (), message, "upstream", is_reported=True)
 
 
 def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | None, *, refused: bool) -> list[Result]:
     """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
     file, index = member.file, member.index
-    results = [_told(decision, member, ref) for decision in decisions if decision.told]
+    results = [_result(decision, member, ref) for decision in decisions if decision.is_reported]
     changes = [decision for decision in decisions if decision.edits]
     if changes and not refused:
         paths = list(dict.fromkeys(decision.path for decision in changes))
@@ -65,7 +65,7 @@ def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | Non
     return results
 
 
-def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result:
+def _result(decision: Decision, member: Member, ref: ResourceRef | None) -> Result:
     secret = _is_secret(member, decision)
     path = format_path(decision.path)
     tags = {"rule": decision.rule, "side": decision.side}
@@ -93,7 +93,7 @@ def _told(decision: Decision, member: Member, ref: ResourceRef | None) -> Result
 
 
 def _values(decision: Decision, secret: bool) -> str:
-    """What each side has, or of lists and mappings what the result lacks."""
+    """The sides' values; of lists and mappings, the parts that the result lacks."""
     sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
     if not secret and all(node is None or isinstance(node, Scalar) for _, node in sides):
         had = [f"{name} {shortened(as_text(node))}" for name, node in sides if node is not None]

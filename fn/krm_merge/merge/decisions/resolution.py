@@ -18,7 +18,7 @@ Choice: TypeAlias = Literal[
 ]
 
 Content: TypeAlias = "list[Value]"
-"""What a side has at a place, as a list of one value; an empty list where it has nothing."""
+"""A side's value at a place, as a list of one; an empty list where it has none."""
 
 
 _HALF = 32
@@ -27,7 +27,7 @@ _ANY_POSITION = "[]"
 
 @frozen
 class Resolution:
-    """What was chosen for one conflict. `place` says where that is written, `number` is its position there.
+    """A person's choice for one conflict. `place` says where it is written, `number` is its position there.
 
     Without an `identity` it is for every place with this fingerprint.
     """
@@ -65,7 +65,7 @@ class Resolutions:
             self._by_place.setdefault(key, []).append(resolution)
 
     def at(self, identities: Sequence[Identity], path: FieldPath) -> list[Resolution]:
-        """Those that may be for a place of a resource, which goes by any of these names."""
+        """The resolutions that may apply to a place of a resource that has any of these identities."""
         if not self._by_place:
             return []
         place = without_positions(path)
@@ -77,9 +77,9 @@ NO_RESOLUTIONS = Resolutions(())
 
 
 def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Content] | None) -> str:
-    """What a conflict is known by, in this package and in others: 64 hexadecimal digits.
+    """The key of a conflict, in this package and in others: 64 hexadecimal digits.
 
-    The first half is made of all but local's value, so that a conflict is known again when local has what was chosen.
+    The first half is made of all but local's value, so that a conflict is recognised when local has the chosen value.
     Names do not count, nor do positions in lists. `sides` are original, upstream and local, None for a Secret, whose
     values do not even leave as a hash (M6).
     """
@@ -95,14 +95,14 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
 
 
 def file_content(data: bytes | None) -> Content:
-    """What a file is known by that is merged as such."""
+    """The content of a file that is merged as such: its digest."""
     from hashlib import sha256
 
     return [] if data is None else [sha256(data).hexdigest()]
 
 
 def content_of(node: Node | None) -> Content:
-    """What a side has at a place, as JSON can hold it: numbers that it lacks are texts."""
+    """A side's value at a place, as JSON can hold it: numbers that JSON lacks become texts."""
     return [] if node is None else [_plain(to_value(node))]
 
 

@@ -1,4 +1,4 @@
-"""What must not leave: values of Secrets, wherever they are written."""
+"""Hides values of Secrets, wherever they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What three sides have at one place, and what stands there."""
+"""The values of three sides at one place, and the verdict on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from krm_merge.text.reading.nodes import Node
 
 @frozen
 class Verdict:
-    """What stands at one place, and why. `message` is empty where it says no more than what happened."""
+    """The merged value at one place, and why. `message` is empty where the values explain it."""
 
     node: Node | None
     rule: str = "V2"
@@ -21,14 +21,14 @@ class Verdict:
     resolution: Resolution | None = None
 
     @property
-    def told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether the verdict is worth a result of its own."""
         return bool(self.message)
 
 
 @frozen
 class Sides:
-    """What the three sides have at one place; None where a side has nothing."""
+    """The values of the three sides at one place; None where a side has none."""
 
     original: Node | None
     upstream: Node | None
@@ -41,7 +41,7 @@ class Sides:
 
     @property
     def present(self) -> list[Node]:
-        """What there is."""
+        """The values of the sides that have one."""
         return [node for node in (self.original, self.upstream, self.local) if node is not None]
 
     def are_same(self) -> bool:

@@ -6,14 +6,14 @@ from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Chunk, C
 from krm_merge.text.reading.nodes import Child, Mapping, Node, Sequence
 
 MERGE_COMMENT = "# kpt-merge:"
-"""kpt's own note of where a resource came from; never merged (R6)."""
+"""kpt's own note of a resource's origin; never merged (R6)."""
 
 SETTER = "# kpt-set:"
-"""What kpt's apply-setters reads: the pattern that a value is made by."""
+"""The comment that kpt's apply-setters reads: the pattern of a value."""
 
 
 def comments_in(text: str) -> list[str]:
-    """What may be a comment: the rest of each line that has a number sign."""
+    """Possible comments: the rest of each line that has a number sign."""
     lines = (line.partition("#") for line in text.split("\n"))
     return [f"{mark}{comment.rstrip()}" for _, mark, comment in lines if mark]
 
@@ -40,7 +40,7 @@ class CommentReader:
         return comments_in(collection.source.text[place.start : place.end])
 
     def _place(self, collection: Node | None, child: Child | None) -> Chunk | None:
-        """Where a child stands in a text with comments; None where it has no lines of its own."""
+        """The lines of a child in a text with comments, None where it has no lines of its own."""
         if child is None or not isinstance(collection, Mapping | Sequence) or collection.source is None:
             return None
         if collection.flow or not collection.source.has_number_signs:

@@ -75,7 +75,7 @@ class _Difference:
         self._added[b:b_end] = b"\1" * (b_end - b)
 
     def _compare_shared(self, a: int, a_end: int, b: int, b_end: int) -> None:
-        """Compares what both have; an element that the other side lacks is a difference whatever stands around it."""
+        """Compares the elements that both have; an element that only one side has is always a difference."""
         first, second = self._first, self._second
         in_first, in_second = set(first), set(second)
         ours = [at for at in range(a, a_end) if first[at] in in_second]
@@ -199,7 +199,7 @@ class _Shared:
 
 
 def _unique_in_both(first: list[int], second: list[int]) -> list[tuple[int, int]]:
-    """The places of the elements that both hold once, as far as they stand in the same order."""
+    """The places of the elements that both hold once, as far as they are in the same order."""
     ours, theirs = Counter(first), Counter(second)
     places = {element: at for at, element in enumerate(second) if theirs[element] == 1}
     pairs = [(at, places[element]) for at, element in enumerate(first) if ours[element] == 1 and element in places]
@@ -211,8 +211,8 @@ def _slide(elements: list[int], changed: bytearray, other: bytearray) -> None:
     """Moves each group of changed elements down as far as its text allows; groups that meet become one.
 
     Where a group of the other sequence is within its reach, it stays beside that: then both are one difference.
-    `other` are the changes of the other sequence. Between the unchanged elements, which both have, stand the groups
-    of either, many of them empty: the groups of the two are gone through in step.
+    `other` are the changes of the other sequence. Between the unchanged elements, which both have, are the groups
+    of either, many of them empty: the loop visits the groups of the two in step.
     """
     size = len(elements)
     start, stop = _group_from(changed, 0)
@@ -255,7 +255,7 @@ def _group_from(changed: bytearray, start: int) -> tuple[int, int]:
 
 
 def _group_before(changed: bytearray, group: tuple[int, int]) -> tuple[int, int]:
-    """The group, perhaps empty, in front of the unchanged element that stands in front of a group."""
+    """The group, perhaps empty, in front of the unchanged element that precedes a group."""
     stop = group[0] - 1
     return _start_of_group(changed, stop), stop
 

@@ -32,10 +32,10 @@ def merge_sequences(
     winner: Literal["upstream", "local"],
     with_upstream: list[Block] | None = None,
 ) -> list[MergedRun]:
-    """The runs of the merged sequence; elements that stand in local are taken from local.
+    """The runs of the merged sequence; elements that local has are taken from local.
 
-    Where both sides inserted at one place, the side whose run contains the other's stands, else local's run goes
-    before upstream's (clash `inserted`). Where both changed the same elements, the winner's run stands (`changed`).
+    Where both sides inserted at one place, the run that contains the other one is kept, else local's run is put
+    before upstream's (clash `inserted`). Where both changed the same elements, the winner's run is kept (`changed`).
     """
     return list(merged_runs(original, upstream, local, winner, with_upstream))
 

@@ -52,8 +52,8 @@ class MergedText:
         """The places where the sides could not agree."""
         return self.changed + self.inserted
 
-    def story(self, winner: Winner) -> tuple[str, str]:
-        """What both sides did, and what is kept of it; to be asked only where there are conflicts."""
+    def explanation(self, winner: Winner) -> tuple[str, str]:
+        """What both sides did, and which of it is kept; only for texts with conflicts."""
         in_places = "" if self.conflicts == 1 else f" in {self.conflicts} places"
         if not self.changed:
             return f"added lines at the same place{in_places}", "both are kept, local's first"
@@ -159,7 +159,7 @@ class _MergedLines(NamedTuple):
 
 
 class _Change:
-    """What upstream changed in a text of several lines."""
+    """Upstream's change of a text of several lines."""
 
     def __init__(self, original: list[str], upstream: list[str]) -> None:
         self._original = original

@@ -7,7 +7,7 @@ from krm_merge.merge.decisions.member import Decide, Member, ResourceOutcome
 
 
 def merge_document(original: Member | None, upstream: Member, local: Member, decide: Decide) -> ResourceOutcome:
-    """What becomes of a document. `decide` gives what merging changes in a version of it.
+    """Merges a document. `decide` gives the changes that a merge makes in a version of it.
 
     Law H: where fields leave a doubt, a merge by lines that holds what both sides changed settles it; not in a
     Kptfile, whose functions and alternatives are one value whatever lines say.

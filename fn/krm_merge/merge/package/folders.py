@@ -15,7 +15,7 @@ class Folders:
     """The folders of packages. `kptfiles` is what becomes of their Kptfiles."""
 
     def __init__(self, kptfiles: Iterable[ResourceOutcome], policy: Policy, unreadable: Iterable[str] = ()) -> None:
-        """Looks at the outcomes; `tell` adds decisions to them. `unreadable` are folders with a broken Kptfile."""
+        """Looks at the outcomes; `report` adds decisions to them. `unreadable` are folders with a broken Kptfile."""
         self._policy = policy
         self._unreadable = set(unreadable)
         self._kptfiles = {dirname(outcome.member.place): outcome for outcome in kptfiles}
@@ -36,7 +36,7 @@ class Folders:
             place = dirname(place)
         return None
 
-    def tell(self, place: str) -> None:
+    def report(self, place: str) -> None:
         """Reports, once for each package, that a change of upstream at this place does not come in."""
         outcome = self.closed(place)
         if outcome is not None and not outcome.decisions:
@@ -66,18 +66,18 @@ def is_other_package(reference: Member | None, local: Member) -> bool:
 
 
 def left_alone(kptfile: ResourceOutcome, policy: Policy) -> Decision:
-    """What is said of a subpackage that takes nothing from upstream."""
+    """The decision that reports a subpackage that takes nothing from upstream."""
     folder = dirname(kptfile.member.place)
     if kptfile.local is None:
         what = f"the subpackage {folder}: local removed it, upstream changed what is in it"
         return _conflict(what, "upstream's changes stay out", kptfile, policy)
     message = f"the subpackage {folder} follows another upstream locally; it is left alone"
-    return Decision("R3", ("upstream",), message, "upstream", "warning", told=True)
+    return Decision("R3", ("upstream",), message, "upstream", "warning", is_reported=True)
 
 
 def _conflict(what: str, kept: str, kptfile: ResourceOutcome, policy: Policy) -> Decision:
     policy = policy.of(kptfile.member.identity)
-    return Decision("F5", (), policy.story((), what, kept), "both", policy.severity(()), told=True)
+    return Decision("F5", (), policy.explanation((), what, kept), "both", policy.severity(()), is_reported=True)
 
 
 def _is_closed(kptfile: ResourceOutcome) -> bool:

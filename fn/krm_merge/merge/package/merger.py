@@ -59,7 +59,7 @@ class PackageSide(Protocol):
 
 @frozen
 class PackageOutcomes:
-    """What becomes of the Kptfiles of a package, and of all else; `again` decides on one of them once more."""
+    """The outcomes for the Kptfiles of a package, and for all else; `again` decides on one of them once more."""
 
     folders: Folders
     resources: list[ResourceOutcome]
@@ -138,7 +138,7 @@ class PackageMerger:
             schema = schema_of(nearest)
             if folders.closed(nearest.place) is not None:
                 if theirs is not before and (theirs is None or not _same(schema, before, theirs)):
-                    folders.tell(nearest.place)
+                    folders.report(nearest.place)
             elif before is not None and theirs is not None and ours is not None and _same_text(before, theirs):
                 # Most resources are the same on both upstream sides: nothing to decide, comments included.
                 outcomes.append(ResourceOutcome("kept", before, theirs, ours, []))
@@ -165,7 +165,7 @@ class PackageMerger:
             decisions = []
             if local is not None and original is not None:
                 message = "upstream has no Kptfile; local's is kept as it is"
-                decisions.append(Decision("K4", (), message, "upstream", "warning", told=True))
+                decisions.append(Decision("K4", (), message, "upstream", "warning", is_reported=True))
             return ResourceOutcome("kept", original, upstream, local, decisions)
         return self._merged(KptfileSchema(root=True, fork=not self.of_branches), original, upstream, local)
 
@@ -209,14 +209,14 @@ class PackageMerger:
             what, kept = "local removed it, upstream changed it", "it remains removed"
             if upstream_decides:
                 fate, kept = "added", "upstream's is added again"
-        decision = Decision("F5", (), policy.story((), what, kept), "both", policy.severity(()), told=True)
+        decision = Decision("F5", (), policy.explanation((), what, kept), "both", policy.severity(()), is_reported=True)
         return ResourceOutcome(fate, original, upstream, local, [decision])
 
     def _chosen_existence(
         self, original: Member | None, upstream: Member | None, local: Member | None
     ) -> ResourceOutcome | None:
-        """What becomes of a resource that one side removed and the other changed, if somebody chose (M3)."""
-        from krm_merge.merge.values.resolving import resolved_existence, story
+        """The outcome for a resource that one side removed and the other changed, if a choice settles it (M3)."""
+        from krm_merge.merge.values.resolving import explanation, resolved_existence
 
         if original is None or (upstream is not None and local is not None):
             return None
@@ -228,7 +228,7 @@ class PackageMerger:
         fate: Fate = "kept"
         if resolution.choice == "upstream" and (upstream is None) != (local is None):
             fate = "deleted" if upstream is None else "added"
-        decision = Decision("F5", (), story(resolution), "both", told=True, resolution=resolution)
+        decision = Decision("F5", (), explanation(resolution), "both", is_reported=True, resolution=resolution)
         return ResourceOutcome(fate, original, upstream, local, [decision])
 
     def _merged(self, schema: Schema, original: Member | None, upstream: Member, local: Member) -> ResourceOutcome:
@@ -292,7 +292,7 @@ def _named_like(root: Mapping) -> Mapping:
 def _likely_rename(new: Member) -> Decision:
     name = "/".join(part for part in (new.identity.namespace, new.identity.name or new.generate_name) if part)
     message = f"it may have become {new.identity.kind} {name}, which is kept as another resource"
-    return Decision("R1", (), message, "both", "warning", told=True)
+    return Decision("R1", (), message, "both", "warning", is_reported=True)
 
 
 def is_unchanged(outcome: ResourceOutcome) -> bool:

@@ -1,6 +1,6 @@
 """Which resources have to be read at all: in most updates nearly all of them are the same text on both upstream sides.
 
-Of those local's version stands, whatever it is (V2, F5), so nobody needs to look at any of the three. What is left is
+Of those, local's version is always kept (V2, F5), so none of the three needs to be read. What is left is
 matched by its name (R1), so of the rest only what carries one of those names is read.
 """
 
@@ -23,7 +23,7 @@ _KIND = pattern(rb"""(^[ -]*|[{,]\s*)["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z0-9
 _FIRST_FIELD = pattern(rb"^([ \t]+)[^\s#]", re.MULTILINE)
 _FIRST_WORD = pattern(r"[^\s\"',}]+")
 _DOUBTFUL = tuple(b"&*!|>{[#")
-"""What a value begins with that does not stand for itself: anchor, alias, tag, block scalar, template, comment."""
+"""First characters of values that are not plain text: anchor, alias, tag, block scalar, template, comment."""
 _DASH = pattern(rb"\A( *)-(?=\s)")
 _INDIRECT = pattern(rb"\\|<<|[ \t]\*")
 """Escapes, merge keys and aliases, by which metadata may mean more than its words."""
@@ -34,7 +34,7 @@ DocumentKey: TypeAlias = tuple[str, bytes]
 class Document:
     """A resource of one side that is read when somebody asks.
 
-    `file` and `data`, its text with the fields at `column`, tell whether two documents are the same; `file` is empty
+    `file` and `data`, its text with the fields at `column`, decide whether two documents are the same; `file` is empty
     where `data` itself says where it belongs. `read` gives None where the text cannot be read as a resource.
     """
 
@@ -125,7 +125,7 @@ def narrow(original: Sequence[Document], upstream: Sequence[Document], local: Se
 
 
 def _split(side: Iterable[Document], left: Counter[DocumentKey]) -> tuple[list[Document], list[Document]]:
-    """What also stands on the other side, and what does not."""
+    """The documents that the other side has too, and the others."""
     untouched: list[Document] = []
     changed: list[Document] = []
     for document in side:
@@ -178,7 +178,7 @@ def _perhaps_renamed(
 
 
 def _kinds_and_names(document: Document, kinds: set[bytes]) -> set[tuple[bytes, bytes]]:
-    """What a document may be, of these kinds; a name that cannot be seen is empty."""
+    """Possible kinds and names of a document, of these kinds; a name that cannot be seen is empty."""
     # The kind of the document itself is the one that is indented least.
     found = min(_KIND.findall(document.data), key=lambda match: len(match[0]), default=(b"", b""))[1]
     return {(found, name) for name in document.names() or {b""}} if found in kinds else set()
@@ -224,5 +224,5 @@ def _metadata(column: int) -> re.Pattern[bytes]:
 
 @cache
 def _name_at(column: int) -> re.Pattern[bytes]:
-    """A plain field `name` of a mapping at a column; its value stands on its line."""
+    """A plain field `name` of a mapping at a column; its value is on the same line."""
     return re.compile(rb"^ {%d}name:[ \t]+[\"']?([^\s\"',}]+)" % column, re.MULTILINE)

@@ -26,7 +26,7 @@ def _leads(node: Node, path: FieldPath) -> bool:
 
 
 def children_at(node: Node, step: Step) -> list[Node]:
-    """What is at a step of a path in a node that is no alias."""
+    """The children at a step of a path in a node that is not an alias."""
     if isinstance(node, Mapping):
         if isinstance(step, str) and (known := node.entry(step)) is not None and step != ANY:
             return [known.value]

@@ -62,7 +62,7 @@ def follow_renames(
 ) -> tuple[list[Triple], dict[int, Member]]:
     """Joins what is one resource under two names: one that a side no longer has, and one that only this side has.
 
-    Both stand in the same file (or the one that took its place), are of one kind or have one name, and are alike;
+    Both are in the same file (or the one that took its place), are of one kind or have one name, and are alike;
     each is the other's only candidate. `places` has the original's paths of moved files for each side. Returns the
     resources, and by id() of the original what it may have become where that is less sure.
     """

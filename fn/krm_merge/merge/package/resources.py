@@ -66,7 +66,7 @@ def match_resources(
     def identity_of(member: Member, side: int) -> PlacedIdentity:
         if not _is_nameless(member):
             return _identity(member, folders)
-        # Nothing but its file tells it from others of its kind.
+        # Only its file distinguishes it from others of its kind.
         group, kind = member.identity.group, member.identity.kind
         return ("" if (group, kind) in unplaced else places[side].get(member.place, member.place), group, kind, "", "")
 

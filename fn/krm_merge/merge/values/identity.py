@@ -21,14 +21,14 @@ MOST_COMPARED = 10_000
 
 @frozen
 class NotIdentified:
-    """Why the functions of a list cannot be told apart (F3)."""
+    """Why the functions of a list cannot be identified (F3)."""
 
     reason: str
 
 
 @frozen
 class PipelineFunction:
-    """What identifies a function."""
+    """The fields that identify a function."""
 
     name: str
     image: str
@@ -42,7 +42,7 @@ class PipelineFunction:
 
     @property
     def program(self) -> str:
-        """What it runs, without the version."""
+        """The program that it runs, without the version."""
         return image_repository(self.image) if self.image else self.exec
 
     def step(self, position: int) -> Step:
@@ -55,7 +55,7 @@ class PipelineFunction:
 
 
 def read_functions(items: Iterable[Node]) -> list[PipelineFunction]:
-    """What identifies each function of a list."""
+    """The fields that identify each function of a list."""
     functions = []
     for item in items:
         node = resolved(item)
@@ -153,7 +153,7 @@ def _join_moved(matches: list[Match], sides: Sequence[Sequence[PipelineFunction]
 
 
 def _segment(function: PipelineFunction) -> str:
-    """What remains of an image in another registry; '' where the function has none."""
+    """The last segment of the image, which registries share; '' where the function has no image."""
     return function.program.rpartition("/")[2] if function.image else ""
 
 
@@ -261,7 +261,7 @@ def _candidates(groups: Sequence[Sequence[PipelineFunction]], side: Sequence[Pip
 
 
 def _program_trait(function: PipelineFunction, *, named: bool | None = None) -> tuple[object, ...]:
-    """What functions of one program have in common, those with and without a name apart."""
+    """A trait that functions of one program share; functions with and without a name differ in it."""
     named = bool(function.name) if named is None else named
     return ("program", named, bool(function.image), _segment(function) or function.program)
 

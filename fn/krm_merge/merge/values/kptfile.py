@@ -1,4 +1,4 @@
-"""What must hold for a merged Kptfile (rule K3)."""
+"""Conditions on a merged Kptfile (rule K3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class KptfileFault:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What makes it the same fault in another version of the Kptfile."""
+        """Equal for the same fault in another version of the Kptfile."""
         return (self.kind, self.path[:2], self.function)
 
 

@@ -24,7 +24,7 @@ def likeness(first: Node, second: Node) -> float:
 
 
 class Traits:
-    """What a value is compared by, looked up once for all that it is compared with."""
+    """The traits by which a value is compared, computed once for all comparisons."""
 
     __slots__ = ("_leaves", "_node", "_paths", "_size")
 

@@ -53,7 +53,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     verdict = _sequence(merge, path, sides, items)
     if kind == ORDERED or settled is not None:
         return verdict
-    # L1: a keyed list whose elements cannot be told apart is a sequence.
+    # L1: a keyed list whose elements cannot be identified is a sequence.
     reason = "elements that share a key or have none, so the list is merged as a plain sequence"
     severity: Severity = "error" if verdict.severity == "error" else "warning"
     message = f"{reason}: {verdict.message}" if verdict.message else reason
@@ -83,12 +83,12 @@ def _functions(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list
 
 def _recognised(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict | None:
     """M4: somebody chose to recognise the functions by what they are, as `functionIdentity: smart` does."""
-    from krm_merge.merge.values.resolving import fit_of, story
+    from krm_merge.merge.values.resolving import explanation, fit_of
 
     for resolution in merge.policy.resolutions_at(path):
         recognises = (resolution.nature, resolution.choice) == ("functions", "recognise")
         if recognises and fit_of(merge, resolution, path, sides):
-            return Verdict(sides.local, "F3", "both", "info", story(resolution), resolution)
+            return Verdict(sides.local, "F3", "both", "info", explanation(resolution), resolution)
     return None
 
 
@@ -165,7 +165,7 @@ def _elements(
         if own and node is not resolved(child):
             assert node is not None
             edits = (*edits, Replace(child, node))
-        if edits or verdict.told:
+        if edits or verdict.is_reported:
             comments = merge.discarded_comments(verdict, sides, _children(sides, elements[at]))
             merge.record(_as_move(verdict, edits), (*path, elements[at].step), element_sides[at], edits, comments)
     return Verdict(base, side="local" if base is sides.local else "upstream")
@@ -243,8 +243,8 @@ def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     else:
         node, kept = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
     other: Side = "local" if deleter == "upstream" else "upstream"
-    story = policy.story(path, f"{deleter} removed it, {other} changed it", kept)
-    return Verdict(node, "F5", "both", policy.severity(path), story)
+    explanation = policy.explanation(path, f"{deleter} removed it, {other} changed it", kept)
+    return Verdict(node, "F5", "both", policy.severity(path), explanation)
 
 
 def _sides_of(items: list[list[Node]], element: Match) -> Sides:
@@ -282,12 +282,12 @@ def _children(sides: Sides, element: Match) -> tuple[Node | None, Node | None, N
 
 
 def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
-    is_move = not verdict.told and len(edits) == 1 and isinstance(edits[0], Move)
+    is_move = not verdict.is_reported and len(edits) == 1 and isinstance(edits[0], Move)
     return replace(verdict, rule="L4", side="upstream") if is_move else verdict
 
 
 def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
-    """The edits that bring the wanted items into this order, by the id of the item; removals apart."""
+    """The edits that put the wanted items into this order, by the id of the item; without removals."""
     position = {id(item): at for at, item in enumerate(base.items)}
     steady = longest_rising([position[id(item)] for item in wanted if id(item) in position])
     edits: dict[int, tuple[Edit, ...]] = {}
@@ -352,8 +352,10 @@ def _lost(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_l
         return chosen
     if not is_loser:
         return None
-    story = merge.policy.story(step, "upstream and local put others in the same place", f"{winner}'s are kept")
-    return Verdict(None, "L3", "both", merge.policy.severity(step), story)
+    explanation = merge.policy.explanation(
+        step, "upstream and local put others in the same place", f"{winner}'s are kept"
+    )
+    return Verdict(None, "L3", "both", merge.policy.severity(step), explanation)
 
 
 def edited(local: Sequence, decisions: list[Decision]) -> Node:

@@ -22,7 +22,7 @@ class Order(Generic[Key]):
 def merge_order(
     original: Sequence[Key], upstream: Sequence[Key], local: Sequence[Key], survivors: set[Key], *, reorder: bool = True
 ) -> Order[Key]:
-    """Merges three orders of keys. Each key stands once in a source; `survivors` stand in upstream or local.
+    """Merges three orders of keys. Each key is once in a source; `survivors` are in upstream or local.
 
     With `reorder` False local's order is the base whatever upstream did (fields of mappings).
     """

@@ -91,7 +91,7 @@ def replaced_by_both(matches: Sequence[Match], loser: str) -> set[Match]:
 def _added(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, int]]:
     """The elements that a side alone has, with the original's elements before and behind them that the side has, too.
 
-    -1 stands for the start, the number of the original's elements for the end.
+    -1 means the start, the number of the original's elements the end.
     """
     other = "local" if side == "upstream" else "upstream"
     on_side = sorted((m for m in matches if getattr(m, side) is not None), key=lambda match: getattr(match, side))
@@ -203,7 +203,7 @@ def _pair_equal(pairs: Pairs, before: Sequence[object], after: Sequence[object])
 
 
 def _stretches(pairs: Pairs, size: int, other_size: int) -> list[tuple[list[int], list[int]]]:
-    """The unpaired elements of both lists between pairs that stand in order on both sides."""
+    """The unpaired elements of both lists between pairs that are in order on both sides."""
     steady = longest_rising([pairs[at] for at in sorted(pairs)])
     taken = set(pairs.values())
     stops = [(at, pairs[at]) for at in sorted(pairs) if pairs[at] in steady]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_merge.merge.values.tree import TreeMerge
 
 Chosen: TypeAlias = "tuple[Node | None] | None"
-"""What there is under a choice, in a tuple of one; None where the choice is none for this place."""
+"""The value under a choice, in a tuple of one; None where the choice does not fit this place."""
 
 _RULES: Final[dict[Nature, str]] = {
     "value": "V4",
@@ -65,7 +65,7 @@ def answered(
         found = chosen(resolution) if fit else None
         if found is None or (fit == "but-local" and not _is_in_place(resolution, found[0], sides)):
             continue
-        return Verdict(found[0], _RULES[resolution.nature], "both", "info", story(resolution), resolution)
+        return Verdict(found[0], _RULES[resolution.nature], "both", "info", explanation(resolution), resolution)
     return None
 
 
@@ -79,8 +79,8 @@ def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sid
     return resolution.fit(kind, *map(content_of, sides.nodes))
 
 
-def story(resolution: Resolution) -> str:
-    """What is said of a conflict that a choice settled."""
+def explanation(resolution: Resolution) -> str:
+    """The message for a conflict that a choice settled."""
     return f"upstream and local differ; settled by {resolution.place or 'a resolution'}: {resolution.choice}"
 
 

@@ -36,7 +36,7 @@ from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
 
 class TreeMerge:
-    """The merge of one resource. `decisions` fills as it goes; nothing is written."""
+    """The merge of one resource. It adds to `decisions` and writes nothing."""
 
     def __init__(self, schema: Schema, policy: Policy, *, smart: bool = False) -> None:
         """For a resource of this schema under this policy; `smart` is `functionIdentity: smart` (F6)."""
@@ -111,8 +111,8 @@ class TreeMerge:
         if rule == "V5":
             did += " to another kind of value"
         kept = f"{winner}'s {'removal' if node is None else 'value'} is kept"
-        story = self.policy.story(path, f"{why + ': ' if why else ''}{did}", kept)
-        return Verdict(node, rule, "both", self.policy.severity(path), story)
+        explanation = self.policy.explanation(path, f"{why + ': ' if why else ''}{did}", kept)
+        return Verdict(node, rule, "both", self.policy.severity(path), explanation)
 
     def _by_image(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V10: the repository and the version are two values.
@@ -137,9 +137,9 @@ class TreeMerge:
             node = Scalar(None, 0, 0, merged.text, '"')
         if not merged.conflicts:
             return Verdict(node, "V6", "both")
-        did, kept = merged.story(winner)
-        story = self.policy.story(path, f"upstream and local {did}", kept, has_place=merged.changed > 0)
-        return Verdict(node, "V6", "both", self.policy.severity(path), story)
+        did, kept = merged.explanation(winner)
+        explanation = self.policy.explanation(path, f"upstream and local {did}", kept, has_place=merged.changed > 0)
+        return Verdict(node, "V6", "both", self.policy.severity(path), explanation)
 
     # ---- mappings ----------------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class TreeMerge:
         return verdicts
 
     def chosen_side(self, natures: Series[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
-        """What somebody chose here, where only one of the two sides can be chosen."""
+        """The verdict of a choice for this place, where only one of the two sides can be chosen."""
         if not self.policy.resolutions.all:
             return None
         from krm_merge.merge.values.resolving import resolved_side
@@ -223,7 +223,7 @@ class TreeMerge:
         sides: Sides,
         chosen: Callable[[Resolution], tuple[Node | None] | None],
     ) -> Verdict | None:
-        """What somebody chose here; `chosen` gives what a choice makes of the sides."""
+        """The verdict of a choice for this place; `chosen` gives the value that a choice makes of the sides."""
         if not self.policy.resolutions.all:
             return None
         from krm_merge.merge.values.resolving import answered
@@ -233,7 +233,7 @@ class TreeMerge:
     def _discriminated(
         self, path: FieldPath, fields: Series[dict[Canonical, Entry]], discriminator: Discriminator
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
-        """V7: where a field says which of its siblings may stand, they are one value with it."""
+        """V7: where a field says which of its siblings are allowed, they are one value with it."""
         names = [discriminator.field, *dict.fromkeys(m for members in discriminator.members.values() for m in members)]
         field = text_canonical(discriminator.field)
         default = None if discriminator.default is None else text_canonical(discriminator.default)
@@ -245,7 +245,7 @@ class TreeMerge:
     def _one_of(
         self, path: FieldPath, fields: Series[dict[Canonical, Entry]], held: Series[tuple[Canonical, ...]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
-        """V7: a group of which one may stand is one value; `held` are the fields of it that each side has."""
+        """V7: a group of which one field is allowed is one value; `held` are the fields of it that each side has."""
         choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
         sides = Sides(*choices)
         settled = sides.settled()
@@ -261,7 +261,7 @@ class TreeMerge:
             winner = 2 if self.policy.conflict(path) == "local" else 1
             has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
             what = f"upstream has {has[1]}, local has {has[2]}, and only one of them is allowed"
-            message = self.policy.story(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
+            message = self.policy.explanation(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
             self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for key in dict.fromkeys(key for holding in held for key in holding):
@@ -297,7 +297,7 @@ class TreeMerge:
             if key in own:
                 entry = own[key]
                 edits = (Replace(entry, verdict.node),) if verdict.node is not resolved(entry.value) else ()
-                if edits or verdict.told:
+                if edits or verdict.is_reported:
                     children = (original_fields.get(key), upstream_fields.get(key), entry)
                     discarded = self.discarded_comments(verdict, sides, children)
                     self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
@@ -361,7 +361,7 @@ class TreeMerge:
         comments: DiscardedComments | None = None,
     ) -> None:
         """Puts a verdict on record if it changes local or is worth telling."""
-        if not edits and not verdict.told:
+        if not edits and not verdict.is_reported:
             return
         if comments is not None and comments.side == "local" and comments.kept is not None:
             edits = (*edits, Comment(comments.child, comments.kept))
@@ -372,7 +372,7 @@ class TreeMerge:
                 verdict.message or ("moved" if verdict.rule == "L4" else _what(sides, verdict.node)),
                 verdict.side,
                 verdict.severity,
-                verdict.told,
+                verdict.is_reported,
                 sides.original,
                 sides.upstream,
                 sides.local,

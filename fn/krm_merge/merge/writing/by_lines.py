@@ -99,7 +99,7 @@ def _scalars(node: Node) -> Iterator[object]:
 
 
 def _doubles(node: Node) -> Counter[str]:
-    """The names that stand more than once in a list: no merge may bring them about (law G)."""
+    """The names that occur more than once in a list: no merge may add one (law G)."""
     found: Counter[str] = Counter()
     pending = [node]
     while pending:

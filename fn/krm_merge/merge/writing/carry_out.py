@@ -1,4 +1,4 @@
-"""Carries the decisions on one resource out, and looks at what came of it (rules K3, G, W2)."""
+"""Applies the decisions on one resource, and checks the result (rules K3, G, W2)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def carry_out(
 ) -> None:
     """Edits local's resource as decided; faults and references that lead nowhere are reported.
 
-    `fit` brings the text of a document into the lines of an item of a ResourceList; None where the resource is a
+    `fit` indents the text of a document as an item of a ResourceList; None where the resource is a
     document of a file itself.
     """
     try:
@@ -156,7 +156,7 @@ def _presented(
 
 
 def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Mapping, results: Results) -> None:
-    # A Kptfile alone is merged at every render: it shall not pay for this import.
+    # Every render merges a Kptfile alone: save it the cost of this import.
     from krm_merge.merge.writing.references import dangling
 
     known = {text for root in outcome.roots for text in dangling(root)}

@@ -27,15 +27,15 @@ MAX_ROUNDS = 12
 """A text that merging again still changes after so many rounds is given up for local's own, edited."""
 
 KeptChildren: TypeAlias = tuple[tuple[Child, Comments], ...]
-"""Children of a side and the comments that they keep, where others went with a value that lost."""
+"""Children of a side and the comments that they keep, where others were discarded with a value."""
 
 
 @frozen
 class Versions:
     """A document in three versions, original and upstream each the root of a document of its own.
 
-    `fit` brings the text of such a document into the lines of local's: an item of a list is indented. `decide` tells
-    what merging would still change in a document.
+    `fit` brings the text of such a document into the lines of local's: an item of a list is indented. `decide` gives
+    the changes that a merge would still make in a document.
     """
 
     original: Mapping
@@ -78,7 +78,7 @@ class Presentation:
         return text
 
     def _again(self, text: str) -> str:
-        """What merging again makes of a text, where nothing is left to edit."""
+        """The result of merging a text again, where nothing is left to edit."""
         if text == self._local or (root := self._root(text)) is None:
             return text
         versions = replace(self._versions, local=root, kept_upstream=(), kept_locally=())
@@ -123,7 +123,7 @@ class Presentation:
         return not any(decision.edits or decision.is_conflict for decision in self._versions.decide(root))
 
     def _root(self, text: str) -> Mapping | None:
-        """The tree of a text; None where it cannot be read, or changes local's notes of where it came from (R6)."""
+        """The tree of a text; None where it cannot be read, or changes local's notes of its origin (R6)."""
         if text not in self._read and notes_in(text) == self._notes and (root := _read(text)) is not None:
             self._read[text] = root
         return self._read.get(text)
@@ -176,9 +176,9 @@ class Presentation:
 
 
 def _tokens(text: str) -> list[tuple[str, ...]]:
-    """The lines of a text in parts that may change without a conflict: what stands before a comment, and the comment.
+    """The lines of a text in parts that may change without a conflict: the part before a comment, and the comment.
 
-    The last part of a token is its text. Comments and line ends name what stands before them, too.
+    The last part of a token is its text. Comments and line ends also name the part before them.
     """
     tokens: list[tuple[str, ...]] = []
     for line in split_lines(text):
@@ -191,7 +191,7 @@ def _tokens(text: str) -> list[tuple[str, ...]]:
 
 
 def _comment_blocks(text: str) -> Iterator[list[str]]:
-    """The comments that stand together, with nothing but blank lines between them."""
+    """Blocks of comments with only blank lines between them."""
     block: list[str] = []
     for line in text.splitlines():
         content = line.strip()
@@ -245,7 +245,7 @@ def merged_by_lines(original: str, upstream: str, local: str, is_meant: Callable
 
 
 def notes_in(text: str) -> list[str]:
-    """Kpt's notes of where resources came from, which are local's alone (R6)."""
+    """Kpt's notes of the origin of resources, which belong to local alone (R6)."""
     return [comment for comment in comments_in(text) if MERGE_COMMENT in comment] if MERGE_COMMENT in text else []
 
 

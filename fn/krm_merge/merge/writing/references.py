@@ -14,7 +14,7 @@ _HANDLERS = ("httpGet", "tcpSocket")
 
 
 def dangling(root: Node) -> dict[str, FieldPath]:
-    """What is wrong, and where; the texts are the same for the same fault in another version of the resource."""
+    """A fault and its place; the texts are equal for the same fault in another version of the resource."""
     found: dict[str, FieldPath] = {}
     pending: list[tuple[FieldPath, Mapping]] = [((), root)] if isinstance(root, Mapping) else []
     while pending:

@@ -20,11 +20,11 @@ class PackageError(KrmMergeError):
 
 
 class UnavailableError(PackageError):
-    """What does not work as things are now, and may work later: a file that somebody else changes, a silent server."""
+    """A failure that may be temporary: somebody else changes a file, or a server does not answer."""
 
 
 class RefusedError(PackageError):
-    """What could be done, but would put at risk what somebody changed; the user decides."""
+    """A change that could overwrite what somebody edited; the user decides whether to make it."""
 
 
 class Directory(Mapping[str, File]):
@@ -81,5 +81,5 @@ def read_file(path: Path, mode: Mode = "file") -> File:
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, in words."""
+    """The system's message of an error."""
     return error.strerror or str(error)

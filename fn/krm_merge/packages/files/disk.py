@@ -1,6 +1,6 @@
-"""What the standard library does not have of the file system: files that change places, and all that is written synced.
+"""File system calls that the standard library lacks: exchanging two files, and syncing everything written.
 
-Where the system has no such call, others come near it.
+Where the system lacks such a call, the nearest ones replace it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def sync(places: Iterable[Path], directory: Path) -> None:
 
 
 def _renamed(place: Path, other: Path, how: int) -> bool:
-    """Whether it was done; False where the system or the file system cannot. Raises OSError."""
+    """Whether the rename was done; False where the system or file system does not support it. Raises OSError."""
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if call is None:
         return False

@@ -2,7 +2,7 @@
 
 The new files are prepared in a directory beside the package. When all of them are there, a plan is written: from then
 on the update counts as done, and the next command completes it. Each file then changes places with its new version,
-which needs no space; the package's Kptfile comes last. What was taken out is looked at again: where somebody else has
+which needs no space; the package's Kptfile is last. Replaced files are checked again: where somebody else has
 changed it, or something fails, all files change back, so that no edit is lost. Of what is found after a kill nothing is
 believed: all files are compared with the plan's digests.
 """
@@ -39,7 +39,7 @@ _OLD_VERSION = ".before-update"
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One file: digests of what it held and shall hold, None where there is no file."""
+    """One file: digests of its content before and after the update, None for no file."""
 
     number: int
     path: str
@@ -96,15 +96,15 @@ class Journal:
             os.close(lock)
 
     recovered: Recovery = "nothing"
-    """What was done about an interrupted update."""
+    """How an interrupted update was recovered."""
     because: str = ""
-    """Why it was rolled back although all of it was planned, and what became of files that somebody changed."""
+    """Why it was rolled back although its plan was complete, and what happened to files that somebody changed."""
 
     def commit(self, changes: Changes, before: Tree, *, is_lasting: bool = True) -> None:
         """Makes the changes, if the files are still as they were `before`.
 
         Unless `is_lasting`, the disk is not asked to have all of it in the end: a kill leaves one of two whole states,
-        and where the machine itself fails, git has the files. A signal that comes meanwhile ends it before anything is
+        and where the machine itself fails, git has the files. A signal in the meantime ends it before anything is
         changed, or when everything is. Raises PackageError, and then the package is as it was.
         """
         ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
@@ -158,7 +158,7 @@ class Journal:
                 return folder
         return None
 
-    # ---- before the plan stands --------------------------------------------------------------------------------
+    # ---- before the plan is written ----------------------------------------------------------------------------
 
     def _check_folders(self, paths: list[str]) -> None:
         """Looks for what would stop the renaming half way."""
@@ -211,7 +211,7 @@ class Journal:
         staged.chmod(bits | (bits & 0o444) >> 2 if file.mode == "executable" else bits & ~0o111)
 
     def _discard(self) -> None:
-        """Takes away what was prepared; the plan first, for without it nothing counts."""
+        """Removes the prepared files; the plan first, since nothing counts without it."""
         with suppress(OSError):
             (self.directory / _PLAN).unlink(missing_ok=True)
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -254,14 +254,14 @@ class Journal:
             slot.unlink()
 
     def _obstacle(self, step: _Step) -> str:
-        """Why a step cannot be carried out."""
+        """Why a step cannot be applied."""
         place, slot = self._places(step)
         if _digest_at(slot) == step.after:
             return f"{place} was changed since"
         return f"what was prepared for {place} is missing or damaged"
 
     def _can(self, step: _Step, *, back: bool) -> bool:
-        """Whether a step is carried out or can be, backwards: undone. What somebody else wrote stays in both cases."""
+        """Whether a step is applied or can be; with `back`, undone. Other people's changes stay in both cases."""
         target, slot = self._places(step)
         now, kept = _digest_at(target), _digest_at(slot)
         held, wanted = (step.after, step.before) if back else (step.before, step.after)
@@ -297,7 +297,7 @@ class Journal:
                 disk.sync({self._folder(step.path) for step in steps} | {self.package}, self.package)
         except (OSError, _ObstacleError) as error:
             why = self._why(error)
-            # Whoever comes after a kill goes on with this, and does not begin again.
+            # After a kill, the next run continues to roll back instead of starting again.
             try:
                 os.replace(self.directory / _PLAN, self.directory / _UNDO)
                 for step in here:
@@ -308,7 +308,7 @@ class Journal:
                 raise PackageError(f"{what}; the old files are in {self.directory}, and the next run goes on") from None
             kind = UnavailableError if isinstance(error, _ObstacleError) else PackageError
             raise kind("; ".join([why, "the package is as it was", *edited])) from None
-        with suppress(OSError):  # all is done; what is left is cleared up by whoever comes next
+        with suppress(OSError):  # all is done; the next run removes what is left
             self._finish()
         return edited
 
@@ -385,12 +385,12 @@ class Journal:
         raise AssertionError("there is always a free name")
 
     def _identity(self) -> list[int]:
-        """What no plan can know that came with a package: where the journal stands on the disk."""
+        """Where the journal is on this disk. A plan that was delivered with a package cannot know it."""
         found = self.directory.stat()
         return [found.st_dev, found.st_ino]
 
     def _finish(self) -> None:
-        """Takes the journal away at once: half of one would be taken for another."""
+        """Removes the journal at once: half a journal could be read as another one."""
         os.rename(self.directory, self._finished)
         shutil.rmtree(self._finished, ignore_errors=True)
 
@@ -408,7 +408,7 @@ class Journal:
 
     @staticmethod
     def _remove_folders(folder: Path) -> None:
-        """Removes a folder whose files are gone."""
+        """Removes a folder whose files were removed."""
         for entry in list(folder.iterdir()):
             if entry.is_dir() and not entry.is_symlink():
                 Journal._remove_folders(entry)

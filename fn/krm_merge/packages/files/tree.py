@@ -15,7 +15,7 @@ Mode: TypeAlias = Literal["file", "executable", "link"]
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What a file holds; of a link, where it points to."""
+    """The content of a file; of a link, its target."""
 
     data: bytes
     mode: Mode = "file"
@@ -25,7 +25,7 @@ Tree: TypeAlias = Mapping[str, File]
 """The files of a package by path: relative, with slashes."""
 
 Changes: TypeAlias = Mapping[str, File | None]
-"""What becomes of files by path: what they hold from now on, None for those that go."""
+"""New files by path; None removes a file."""
 
 
 # Git's own files, and the journals of packages inside.
@@ -38,7 +38,7 @@ def belongs(name: str) -> bool:
 
 
 def leads_out(path: str) -> bool:
-    """Whether writing to a path would write outside of the package, or to what is none of it."""
+    """Whether writing to a path would write outside of the package, or to a path that is not part of it."""
     return "\0" in path or any(part in ("", ".", "..") or not belongs(part) for part in path.split("/"))
 
 
@@ -48,7 +48,7 @@ def holds_resources(path: str) -> bool:
 
 
 def is_json(path: str) -> bool:
-    """Whether it is a JSON file, which may hold one resource; comments have no place there."""
+    """Whether a file is JSON, which may hold one resource and cannot have comments."""
     return path.endswith(".json")
 
 
@@ -58,7 +58,7 @@ def is_kptfile(path: str) -> bool:
 
 
 def merged_mode(original: File | None, upstream: File | None, local: File) -> Mode:
-    """What kind of file it is after a merge; where both changed that, as local has it (V2)."""
+    """The mode of a file after a merge; local's where both sides changed it (V2)."""
     if original is None or upstream is None or local.mode != original.mode:
         return local.mode
     return upstream.mode

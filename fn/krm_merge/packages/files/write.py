@@ -23,7 +23,7 @@ STAGED = ".krm-merge"
 def write_file(place: Path, file: File, before: File | None = None) -> None:
     """Writes a file as a whole or not at all. Raises PackageError, where it no longer holds what it held `before`, too.
 
-    What is no regular file, such as a device or a pipe, is written to, for it must stay what it is.
+    A device, a pipe or the like is written to instead of replaced, since it must stay what it is.
     """
     try:
         if place.exists() and not place.is_file():
@@ -50,7 +50,7 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
 
 @contextmanager
 def _staged(place: Path) -> Iterator[tuple[Path, int]]:
-    """An empty file beside another, locked, which is gone afterwards; the next process takes one that a kill left."""
+    """An empty, locked file beside another, removed afterwards; the next process reuses one that a kill left."""
     staged = place.with_name(f".{place.name}{STAGED}")
     while True:
         handle = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -96,7 +96,7 @@ def write_tree(place: Path, tree: Tree) -> None:
     try:
         if place.exists() and any(place.iterdir()):
             raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")
-        # Half a package shall not stand there.
+        # Never leave a partly written package behind.
         place.parent.mkdir(parents=True, exist_ok=True)
         with temporary_directory(place.parent) as staged:
             whole = staged / "package"

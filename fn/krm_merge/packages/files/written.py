@@ -1,4 +1,4 @@
-"""What a command has written so far: one that is interrupted, or cannot print its results, must say it."""
+"""Notes what a command wrote, which it must report if it is interrupted or cannot print its results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 
 @contextmanager
 def noted() -> Iterator[list[str]]:
-    """Meanwhile, what is written is noted in the list that this gives."""
+    """Notes what is written inside the context in the list that it yields."""
     notes: list[str] = []
     token = _noted.set(notes)
     try:

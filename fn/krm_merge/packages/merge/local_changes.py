@@ -1,4 +1,4 @@
-"""What local changed in a package since it was fetched."""
+"""Local's changes of a package since it was fetched."""
 
 from __future__ import annotations
 

@@ -46,23 +46,25 @@ def merge_other_file(
     if upstream is None or local is None:
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
         kept = "local's is kept" if upstream is None else "it remains removed"
-        return _decided(path, sides, local, "F5", policy.story((), who, kept), "both", severity)
+        return _decided(path, sides, local, "F5", policy.explanation((), who, kept), "both", severity)
     text = _text(original, upstream, local, _winner(policy))
     all_valid = all(is_valid(path, side.data) for side in sides if side is not None)
     if text is None or (all_valid and not is_valid(path, text.data)):
         what, kept = "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept"
         file = upstream if policy.conflict(()) == "upstream" else local
-        story = policy.story((), what, kept, has_place=not any(b"\0" in side.data for side in (upstream, local)))
-        return _decided(path, sides, file, "R4", story, "both", severity)
+        explanation = policy.explanation(
+            (), what, kept, has_place=not any(b"\0" in side.data for side in (upstream, local))
+        )
+        return _decided(path, sides, file, "R4", explanation, "both", severity)
     merged = File(text.data, merged_mode(original, upstream, local))
     if not text.merged.conflicts:
         return _decided(path, sides, merged, "R4", "merged with upstream's by lines")
     if severity == "error":
         merged = local
-    did, kept = text.merged.story(_winner(policy))
+    did, kept = text.merged.explanation(_winner(policy))
     what = f"both sides {did}" if original is not None else "both sides added it, with other lines"
-    story = policy.story((), what, kept, has_place=text.merged.changed > 0)
-    conflict = _decided(path, sides, merged, "R4", story, "both", severity)
+    explanation = policy.explanation((), what, kept, has_place=text.merged.changed > 0)
+    conflict = _decided(path, sides, merged, "R4", explanation, "both", severity)
     if merged == local:
         return conflict
     by_lines = Result("info", f"{path}: merged with upstream's by lines", file=path, tags=_tags("R4", "upstream"))
@@ -79,7 +81,7 @@ def _decided(
     severity: Severity = "info",
     resolution: Resolution | None = None,
 ) -> MergedFile:
-    """What becomes of the file, and that decision, unless there is nothing to say: local has it all."""
+    """The merged file and its decision; no decision where local already has all of upstream's changes."""
     if side == "upstream" and merged == sides[2]:
         return MergedFile(merged, [])
     before, theirs, ours, after = (None if file is None else file.data for file in (*sides, merged))
@@ -113,7 +115,7 @@ def _resolved(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
 def _chosen(
     path: str, original: File | None, upstream: File | None, local: File | None, choice: Choice
 ) -> Iterator[File | None]:
-    """The file under a choice; nothing where the choice is none for this file."""
+    """The file under a choice; nothing where the choice does not fit this file."""
     if choice == "original" or choice == "value" or choice == "recognise":
         return
     if upstream is None or local is None or original is None:

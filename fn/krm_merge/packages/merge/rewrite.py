@@ -29,7 +29,7 @@ Place = tuple[str, int]
 
 @dataclass
 class _Plan:
-    """What becomes of documents: local's by their place, and those of upstream that come to a file.
+    """Changes of documents: local's by their place, and those of upstream that are added to a file.
 
     `rows` are the places of each resource in original, upstream and local; all of them are known before a file is
     asked for.
@@ -50,7 +50,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Turns outcomes into files. `notes_origin` has kpt's notes written on what comes from upstream (R6)."""
+    """Turns outcomes into files. `notes_origin` adds kpt's notes to resources from upstream (R6)."""
 
     original: PackageVersion
     upstream: PackageVersion
@@ -178,7 +178,7 @@ class Rewrite:
         if documents and order[0] != 0:
             documents[0] = without_separator(documents[0])
         if documents and known and merged[0] is None:
-            # What stands apart above the first document is about the file.
+            # A detached comment above the first document is about the file.
             head = detached_head(known[0])
             theirs = self.upstream.tree.get(path)
             head = head if theirs is None or head in theirs.data else b""
@@ -216,7 +216,7 @@ class Rewrite:
 
 
 class _Keys:
-    """What the documents of a file are known by on one side: their resource, else their text."""
+    """Keys of the documents of a file on one side: their resource, else their text."""
 
     def __init__(self, side: PackageVersion, path: str, known: dict[Place, Hashable]) -> None:
         self._documents = _cut(path, side.tree.get(path))
@@ -225,13 +225,13 @@ class _Keys:
         self._known = [known.get((path, index)) for index in range(len(self._documents))]
 
     def same_order(self, other: _Keys) -> bool:
-        """Whether the documents that both have stand in one order."""
+        """Whether the documents that both have are in the same order."""
         own, others = self.of_documents(self), other.of_documents(self)
         both = set(own) & set(others)
         return [key for key in own if key in both] == [key for key in others if key in both]
 
     def of_documents(self, original: _Keys) -> list[Hashable]:
-        """The keys, each once; what no resource is known of goes by its text, or by its name in the original.
+        """The keys, each once. A document without a known resource has its text as key, or its key in the original.
 
         Documents without content have none: they belong to the one before them.
         """
@@ -320,7 +320,7 @@ def _data(file: File | None) -> bytes:
 
 
 def _cut(path: str, file: File | None) -> list[bytes]:
-    """The documents of a file; a Kptfile is one, whatever stands above its separator."""
+    """The documents of a file; a Kptfile is a single one, whatever precedes its separator."""
     if file is None:
         return []
     return [file.data.removeprefix(BOM)] if is_kptfile(path) else cut(file.data, path)

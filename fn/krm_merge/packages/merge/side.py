@@ -20,7 +20,7 @@ from krm_merge.text.reading.values import Value, to_value
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Why a file is no file of resources: `broken` is one that should be, the others are simply of another kind."""
+    """Why a file holds no resources: a `broken` one should, others are of another kind."""
 
     reason: str
     broken: bool
@@ -137,7 +137,7 @@ def _parsed(path: str, index: int, data: bytes) -> ReadDocument:
 
 
 def path_of(name: str, file: File) -> str:
-    """The path in a package of a file that stands alone: what holds resources is named as one that does."""
+    """The path in a package of a single file: one that holds resources gets a name that says so."""
     try:
         roots = list(read_all(file.data.decode("utf-8")))
     except (UnicodeDecodeError, TextError):

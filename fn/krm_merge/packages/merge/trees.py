@@ -22,7 +22,7 @@ from krm_merge.text.reading.stream import is_empty
 
 @dataclass(frozen=True, slots=True)
 class MergedTree:
-    """What becomes of local's files, and every decision worth telling. Where one is an error, nothing changes.
+    """Changes of local's files, and every decision worth reporting. If one is an error, nothing changes.
 
     `reached` are the numbers of the user's rules that matched something, `decided` all that was decided.
     """
@@ -59,7 +59,7 @@ def merge_trees(
     resources, tangled = _apart(merged.resources, as_text)
     closed = {path for path in as_text if folders.closed(path) is not None}
     for path in closed:
-        folders.tell(path)
+        folders.report(path)
     outcomes = folders.emptied(_inhabited(sides, resources)) + resources
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
     changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, others, results))
@@ -111,7 +111,7 @@ def _is_text(path: str, side: PackageVersion) -> bool:
 
 
 def _tell_of_doubles(resources: list[ResourceOutcome], results: Results) -> None:
-    """Warns of resources that come in although local keeps what upstream moved to another package."""
+    """Warns of resources that are added although local keeps those that upstream moved to another package."""
     kept = {
         o.local.identity: o.local.place
         for o in resources
@@ -138,7 +138,7 @@ def _dangling(tree: Tree) -> set[tuple[str, str]]:
 def _apart(outcomes: list[ResourceOutcome], as_text: set[str]) -> tuple[list[ResourceOutcome], set[str]]:
     """The outcomes of resources outside of the files that merge as text, and those of these files that cannot.
 
-    Text cannot be merged where a resource of it stands in another file on another side: it would be lost or doubled.
+    Text cannot be merged if another side has one of its resources in another file: it would be lost or doubled.
     """
     apart: list[ResourceOutcome] = []
     tangled: set[str] = set()

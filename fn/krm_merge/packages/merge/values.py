@@ -24,11 +24,11 @@ from krm_merge.text.reading.nodes import Mapping, TextError
 from krm_merge.text.reading.reader import BOM, read, read_all
 
 NO_RESOURCE = Identity("", "", "", "")
-"""What rules and choices know a file by that holds no resource."""
+"""The identity that rules and choices use for a file without resources."""
 
 
 class MergedFile(NamedTuple):
-    """What local has from now on, None where it has no such file, and what there is to say of it.
+    """Local's file after the merge, None where it has none, with the results to report.
 
     It was decided as a file, or by the fields of its one document.
     """

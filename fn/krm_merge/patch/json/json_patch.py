@@ -49,7 +49,7 @@ class JsonPatch:
         self._copies = any(operation["op"] == "copy" for operation in checked)
 
     def apply(self, document: Object) -> Object:
-        """The document with all operations carried out; it is not changed. Raises PatchError naming the operation."""
+        """The document with all operations applied; it is not changed. Raises PatchError naming the operation."""
         try:
             result = self._one_by_one(document) if self._copies else self._whole.apply(document)
         except self._errors:
@@ -62,7 +62,7 @@ class JsonPatch:
         return result
 
     def _one_by_one(self, document: Object) -> Any:
-        """The same one operation after the other. Raises PatchError naming the first that fails or copies too much."""
+        """Applies the operations one by one. Raises PatchError naming the first that fails or copies too much."""
         result: Any = deepcopy(document)
         most = left = COPIED_NODES.value()
         for number, (operation, patch) in enumerate(zip(self._operations, self._single, strict=True)):
@@ -90,7 +90,7 @@ class JsonPatch:
     def _error(self, number: int, error: Exception) -> PatchError:
         operation = self._operations[number]
         assert isinstance(operation, dict)
-        # Where comes before what: a long value is cut off.
+        # The place precedes the value: a long value is cut off.
         ordered = {name: operation[name] for name in _ORDER if name in operation} | operation
         wrong = PatchError(f"operation {number + 1}, {shown_operation(ordered)}: {_in_words(error)}")
         wrong.path = _field_path(operation.get("path"))
@@ -98,7 +98,7 @@ class JsonPatch:
 
 
 def _field_path(pointer: Value) -> FieldPath:
-    """The field that a JSON pointer names, as results name fields; nothing for what is no pointer."""
+    """The field that a JSON pointer names, as results name fields; nothing for an invalid pointer."""
     if not isinstance(pointer, str) or not pointer.startswith("/"):
         return ()
     tokens = (token.replace("~1", "/").replace("~0", "~") for token in pointer[1:].split("/"))

@@ -57,7 +57,7 @@ def create_merge_three_way(original: Object, modified: Object, live: Object, *, 
 
 
 def only_nulls(patch: Object) -> Object:
-    """What a patch removes."""
+    """The part of a patch that removes fields."""
     result: Object = {}
     for name, value in patch.items():
         if value is None:
@@ -68,7 +68,7 @@ def only_nulls(patch: Object) -> Object:
 
 
 def without_nulls(patch: Object) -> Object:
-    """What a patch sets; lists stay as they are."""
+    """The part of a patch that sets fields; lists stay as they are."""
     result: Object = {}
     for name, value in patch.items():
         if isinstance(value, dict):
@@ -81,7 +81,7 @@ def without_nulls(patch: Object) -> Object:
 
 
 def _merged(first: Object, second: Object) -> Object:
-    """Two patches as one; the second stands."""
+    """Two patches as one; the second wins."""
     result = dict(first)
     for name, value in second.items():
         before = result.get(name)

@@ -1,1 +1,1 @@
-"""What all patches share: plain values, the shapes of types, errors."""
+"""Shared by all patches: plain values, the shapes of types, errors."""

@@ -1,4 +1,4 @@
-"""What a patch does wrong."""
+"""Errors of patches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a patch has to know of a type: which lists merge, by which keys."""
+"""The properties of a type that patches depend on: which lists merge, by which keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Shape(Protocol):
     """A mapping type."""
 
     def field(self, name: str) -> Field | None:
-        """What is known of a field; None where the type has no such field."""
+        """The schema of a field, None where the type has no such field."""
         ...
 
 
@@ -26,7 +26,7 @@ class Field:
     """A field of a mapping. `inside` is the type of its value, of its elements if it is a list.
 
     `strategy` holds the words of `x-kubernetes-patch-strategy`, `merge_key` the text of `x-kubernetes-patch-merge-key`,
-    `keys` all fields that together identify an element, `defaults` what absent key fields stand for.
+    `keys` all fields that together identify an element, `defaults` the values of absent key fields.
     """
 
     inside: Shape
@@ -86,7 +86,7 @@ class SchemaShape:
         merge_key = schema.patch_merge_key(path) or ""
         keys = schema.merge_keys(path)
         if merge_key and merge_key not in (*keys, ",".join(keys)):
-            # Server-side apply tells the elements apart by other fields than patches do.
+            # Server-side apply identifies the elements by other fields than patches do.
             keys = (merge_key,)
         defaults = {key: _plain(value) for key, value in kind.defaults} if isinstance(kind, KeyedList) else {}
         return Field(SchemaShape(schema, path), schema.patch_strategy(path), merge_key, keys, defaults)

@@ -28,7 +28,7 @@ def kind_of(value: Value) -> ValueKind:
 
 
 def identity(value: Value) -> Hashable:
-    """What tells a value from others in a set."""
+    """A hashable key, equal for equal values."""
     if isinstance(value, dict):
         return "map", frozenset((key, identity(inner)) for key, inner in value.items())
     if isinstance(value, list):

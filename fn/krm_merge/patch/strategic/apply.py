@@ -74,9 +74,9 @@ class _Apply:
         return document if _is_same_object(document, result) else result
 
     def _new(self, path: FieldPath, value: Value, field: Field, *, nulls: bool = True) -> Value:
-        """What a patch puts where nothing is: its directives count as in an empty map or list (P6).
+        """The value that a patch creates where there is none; its directives act as in an empty map or list (P6).
 
-        kubectl only drops what carries some there, and keeps nulls in elements and in what replaces.
+        kubectl only drops values with directives there, and keeps nulls in elements and in replacements.
         """
         if self.as_kubectl:
             return without_directives(value, nulls=nulls)

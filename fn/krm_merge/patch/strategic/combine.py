@@ -31,7 +31,7 @@ def merge_patches(first: Object, second: Object, schema: Shape, *, merge_keys: M
     Of lists without `$setElementOrder` the order can come out differently: it depends on the document.
 
     Raises PatchError where no one patch says that: the second leaves elements out of its order that the first has in
-    its own, or changes elements that the order of the other patch does not name, or sets a list of scalars anew.
+    its own, or changes elements that the order of the other patch does not name, or replaces a list of scalars.
     """
     return combined(first, second, schema, merge_keys)
 
@@ -52,7 +52,7 @@ class _Combine:
             # Unless the first patch has removed the map, it is there now, and so stays as an empty one.
             return second if first.get(PATCH) == "delete" else {PATCH: "replace"}
         if first.get(PATCH) in ("replace", "delete"):
-            # What stands there is known, so that the second patch can be carried out.
+            # The first patch determines the whole map, so the second one can be applied to it.
             body = apply({}, first, shape, merge_keys=self.merge_keys)
             return {PATCH: "replace", **apply(body, second, shape, merge_keys=self.merge_keys)}
         result, dropped = self._retained(path, first, second)
@@ -83,7 +83,7 @@ class _Combine:
     # ---- fields ------------------------------------------------------------------------------------------------
 
     def _retained(self, path: FieldPath, first: Object, second: Object) -> tuple[Object, set[str]]:
-        """The first patch without what the second does not keep, and the fields that it takes away itself."""
+        """The first patch without what the second discards, and the fields that it removes itself."""
         result = dict(first)
         ours, theirs = first.get(RETAIN_KEYS), second.get(RETAIN_KEYS)
         for names in (ours, theirs):
@@ -150,7 +150,7 @@ class _Combine:
             result[name] = self._list(path, name, before, value, result, field) if field.merges else value
 
     def _anew(self, path: FieldPath, name: str, value: Value, field: Field, shape: Shape) -> Value:
-        """A value where the first patch has removed the field, or set one of another type: nothing of it comes back."""
+        """A value where the first patch has removed the field, or set one of another type: nothing of it remains."""
         if isinstance(value, list) and not field.merges:
             return value
         if directive_of(value) == "delete":
@@ -203,7 +203,7 @@ class _Combine:
         return by_patch_list(left, changes, before, key.of, "document") + special
 
     def _replaced_list(self, name: str, first: Object, second: Object, result: Object, shape: Shape) -> None:
-        """What stands in the list is known, so that the second patch can be carried out."""
+        """Applies both patches, since the first one determines the whole list."""
         keys = (name, f"{SET_ELEMENT_ORDER}/{name}", f"{DELETE_FROM_PRIMITIVE_LIST}/{name}")
         document: Object = {}
         for patch in (first, second):
@@ -216,7 +216,7 @@ class _Combine:
         result[name] = [{PATCH: "replace"}, *items]
 
     def _keep_again(self, name: str, added: list[Value], result: Object) -> None:
-        """What the second patch adds, the first does not delete any more."""
+        """Removes the second patch's additions from the first one's deletions."""
         key, again = f"{DELETE_FROM_PRIMITIVE_LIST}/{name}", {identity(item) for item in added}
         gone = result.get(key)
         if isinstance(gone, list):
@@ -232,7 +232,7 @@ class _Combine:
         result: Object,
         shape: Shape,
     ) -> None:
-        """The order list of both; the elements stand in it."""
+        """Sets the order list of both patches, and sorts the elements by it."""
         field, items = shape.field(name), result.get(name, [])
         if field is None or not isinstance(items, list) or _replaces_list(items):
             if second is not None:

@@ -19,9 +19,9 @@ def patches_conflict(first: Object, second: Object, shape: Shape, merge_keys: Me
 
 
 def have_conflicts(first: Value, second: Value) -> bool:
-    """Whether two values say different things of a field that both have; lists are compared as they stand.
+    """Whether two values differ in a field that both have; lists are compared in their order.
 
-    Maps conflict in fields that both have, lists of one length where their elements do, all else where it differs.
+    Maps conflict in fields that both have, lists of equal length where their elements do, all else where it differs.
     """
     if isinstance(first, dict) and isinstance(second, dict):
         return any(have_conflicts(value, second[name]) for name, value in first.items() if name in second)

@@ -67,7 +67,7 @@ def create_three_way(
             create(before, modified, schema, merge_keys=merge_keys)
     changes = _Difference(list_order, merge_keys, deletions=False).mapping((), live, modified, schema)
     deletions = _Difference(list_order, merge_keys, additions=False).mapping((), original, modified, schema)
-    # What is only added deletes nothing: a `$patch` in it came from the document, and would be taken at its word.
+    # An addition deletes nothing: a `$patch` in it is from the document, and would act as a directive.
     patch = combined(deletions, _without_marked(changes), schema, merge_keys)
     if not overwrite:
         since = _Difference(list_order, merge_keys, orders=False).mapping((), original, live, schema)
@@ -249,7 +249,7 @@ def _paired(before: list[Value], after: list[Value], key: ElementKeys) -> list[t
 
 
 def _scalar_difference(before: list[Value], after: list[Value]) -> tuple[list[Value], list[Value]]:
-    """What is new, in the order of `after`, and what is gone, sorted."""
+    """The added values, in the order of `after`, and the removed ones, sorted."""
     theirs, ours = Counter(map(text_of, before)), Counter(map(text_of, after))
     added, gone = ours - theirs, theirs - ours
     new: list[Value] = []

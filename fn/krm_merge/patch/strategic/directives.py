@@ -29,7 +29,7 @@ class FieldPatch:
 
 
 def fields_of(patch: Object, path: FieldPath) -> dict[str, FieldPatch]:
-    """What a patch says, by field. Raises PatchError for a malformed directive."""
+    """The changes that a patch makes, by field. Raises PatchError for a malformed directive."""
     fields: dict[str, FieldPatch] = {}
     for key, value in patch.items():
         if key in (PATCH, RETAIN_KEYS):
@@ -55,7 +55,7 @@ def fields_of(patch: Object, path: FieldPath) -> dict[str, FieldPatch]:
 
 
 def is_directive(key: str) -> bool:
-    """Whether a key of a patch is none of the document; malformed ones are not, either."""
+    """Whether a key of a patch is a directive, malformed ones included, and not a field of the document."""
     return key in (PATCH, RETAIN_KEYS) or key.startswith((SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST))
 
 

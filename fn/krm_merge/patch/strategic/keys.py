@@ -1,4 +1,4 @@
-"""What identifies the elements of a merging list (rule P3)."""
+"""Identity of the elements of a merging list (rule P3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from krm_merge.schema.elements import element_key
 from krm_merge.text.reading.values import Object, Value
 
 MergeKeys: TypeAlias = Literal["multi", "single"]
-"""What identifies an element: all key fields of its list (P3), or the patch merge key alone, as in kubectl."""
+"""Whether all key fields of a list identify its elements (P3), or the patch merge key alone, as in kubectl."""
 
 
 def is_one_value(field: Field, *lists: list[Value]) -> bool:
@@ -68,7 +68,7 @@ class ElementKeys:
         return {name: item[name] for name in self.fields if name in item}
 
     def sort_text(self, item: Value) -> tuple[str, ...]:
-        """What kubectl sorts elements by."""
+        """The key that kubectl sorts elements by."""
         if not self.fields or not isinstance(item, dict):
             return (text_of(item),)
         return tuple(text_of(item.get(name, self._default_values.get(name))) for name in self.fields)
@@ -84,7 +84,7 @@ def _given(value: Value) -> Hashable | None:
 
 
 def element_kind(lists: tuple[list[Value], ...], path: FieldPath) -> Literal["map", "scalar"]:
-    """What the elements of lists are that come together. Raises PatchError where they differ, or are lists."""
+    """The kind of the elements of lists that are merged. Raises PatchError where kinds differ, or are lists."""
     kinds = {type(item) for items in lists for item in items}
     if list in kinds:
         raise PatchError("lists of lists are not supported", path)

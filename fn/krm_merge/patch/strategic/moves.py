@@ -1,4 +1,4 @@
-"""Elements that stand elsewhere after a patch because of the default order, not because the patch said so (rule P2)."""
+"""Elements that a patch moves through the default order, without saying so (rule P2)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from krm_merge.text.reading.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """An element that was there and stands elsewhere because of a default of the order, not because a patch said so."""
+    """An existing element that the default order moved, although no patch asked for that."""
 
     path: FieldPath
     element: str
 
 
 def moved_to_the_front(live: list[Value], result: list[Value], order: list[Value], key: ElementKeys) -> Value | None:
-    """An element that the order list does not name, and that stood behind one that it names."""
+    """An element that the order list does not name, and that was behind one that it names."""
     named, left = {key.of_any(item) for item in order}, {key.of_any(item) for item in result}
     behind = False
     for item in live:
@@ -31,7 +31,7 @@ def moved_to_the_front(live: list[Value], result: list[Value], order: list[Value
 
 
 def moved_by_patch_list(live: list[Value], result: list[Value], key: ElementKeys) -> Value | None:
-    """The first element that does not stand where it stood among those that are left."""
+    """The first element whose position among the remaining ones changed."""
     before = [key.of_any(item) for item in live]
     known = set(before)
     after = [own for own in map(key.of_any, result) if own in known]

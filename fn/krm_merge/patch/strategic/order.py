@@ -34,9 +34,9 @@ def by_patch_list(
 ) -> list[Value]:
     """The merged elements as the order of the patch's own elements wants them.
 
-    `document`: where the live elements that the patch names stand in its order already, nothing moves; a new element
-    goes behind the one before it in the patch, else in front of the one behind it, else to the end. Otherwise all that
-    it does not name comes first. Both are what the worked examples of the two specifications show.
+    `document`: where the live elements that the patch names are in its order already, nothing moves; a new element
+    is inserted behind the one before it in the patch, else in front of the one behind it, else last. Otherwise, those
+    that it does not name precede the rest. The worked examples of the two specifications show both.
     """
     named, others = _split(merged, patch, live, key)
     if mode == "kubernetes":
@@ -104,7 +104,7 @@ def _interleaved(named: list[Value], others: list[Value], live: Sequence[Value],
 
 
 def _ranks(items: Sequence[Value], key: KeyOf) -> dict[Hashable, int]:
-    """Where each element stands first."""
+    """The first position of each element."""
     ranks: dict[Hashable, int] = {}
     for at, item in enumerate(items):
         ranks.setdefault(key(item), at)
@@ -112,7 +112,7 @@ def _ranks(items: Sequence[Value], key: KeyOf) -> dict[Hashable, int]:
 
 
 def check_order(path: FieldPath, patch: list[Value], order: list[Value], key: ElementKeys, mode: ListOrder) -> None:
-    """The patch's elements must stand in the order list, in its order; those that do not merge need not."""
+    """Checks that the order list has the patch's merging elements, in its order. Raises PatchError."""
     if not patch or not order:
         return
     wanted = iter([key.of(item) for item in order])

@@ -1,1 +1,1 @@
-"""Edits YAML text so that only what changed is written anew."""
+"""Edits YAML text so that only what changed is rewritten."""

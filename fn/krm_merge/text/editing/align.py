@@ -1,4 +1,4 @@
-"""A document written with the values of another one: what is left to tell them apart is comments and layout."""
+"""Writes a document with the values of another one, so that only comments and layout still differ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Alignment:
     def mapping(self, node: Mapping, wanted: Mapping) -> None:
         own = node.fields
         if any(entry.inherited for entry in (*own.values(), *wanted.fields.values())):
-            raise CannotEditError("merge keys bring in fields that stand elsewhere")
+            raise CannotEditError("merge keys add fields that are written elsewhere")
         fields = wanted.fields
         for key, entry in own.items():
             if key not in fields:
@@ -130,7 +130,7 @@ def _may_be_one(first: Node, second: Node) -> bool:
 
 
 def _name(item: Node) -> object:
-    """What most probably tells an element from others."""
+    """The value that most probably identifies an element."""
     for field in _NAMES if isinstance(item, Mapping) else ():
         value = item.get(field)  # type: ignore[union-attr]
         if value is not None:

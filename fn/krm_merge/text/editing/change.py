@@ -19,7 +19,7 @@ class Change:
     """The edits of one document. Steps into list elements are left out of paths."""
 
     def __init__(self, editor: Editor, keys_of: KeysOf = lambda _: ()) -> None:
-        """Edits go to `editor`; `keys_of` tells which elements of a list are the same with other values."""
+        """Edits go to `editor`; `keys_of` gives the key fields that identify elements whose other values differ."""
         self._editor = editor
         self._keys_of = keys_of
 
@@ -35,7 +35,7 @@ class Change:
             if entry is not None and not entry.inherited:
                 self._child(entry, entry.value, old[name], value, (*path, name))
             elif entry is None or not same(old[name], value):
-                # What a merge key brings in is written out here.
+                # A field inherited by a merge key is written out here.
                 added = Entry(from_value(name), from_value(value))
                 self._editor.insert(node, added, last, NO_COMMENTS)
                 last = added
@@ -109,7 +109,7 @@ def _may_be(old: Value, new: Value, keys: tuple[str, ...], *, renamed: bool) -> 
     if not isinstance(old, dict) or not isinstance(new, dict) or not any(key in old for key in keys):
         return True
     if all(key not in old or key not in new or same(old[key], new[key]) for key in keys):
-        # A key field that stands for its default may be written out.
+        # A key field that is absent for its default may be written out.
         return True
     rest = [{name: inner for name, inner in value.items() if name not in keys} for value in (old, new)]
     return renamed and bool(rest[0]) and same(rest[0], rest[1])

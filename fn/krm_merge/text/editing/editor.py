@@ -48,7 +48,7 @@ class _Order:
         """Puts a child behind another one, first where `after` is None. Raises ValueError."""
         before = _START if after is None else id(after)
         if before not in self._after or id(child) in self._children:
-            raise ValueError("the child does not stand in this collection")
+            raise ValueError("the child is not in this collection")
         behind = self._after[before]
         self._after[before] = self._before[behind] = id(child)
         self._after[id(child)], self._before[id(child)] = behind, before
@@ -56,9 +56,9 @@ class _Order:
         self._listed = None
 
     def take_out(self, child: Child) -> None:
-        """Takes a child out. Raises ValueError."""
+        """Removes a child. Raises ValueError."""
         if self._children.pop(id(child), None) is None:
-            raise ValueError("the child does not stand in this collection")
+            raise ValueError("the child is not in this collection")
         before, behind = self._before.pop(id(child)), self._after.pop(id(child))
         self._after[before], self._before[behind] = behind, before
         self._listed = None
@@ -104,7 +104,7 @@ class Editor:
         _put(self._order(collection), child, after)
 
     def remove(self, collection: Collection, child: Child) -> None:
-        """Takes a child out, with its comments."""
+        """Removes a child, with its comments."""
         self._edited(collection)
         if isinstance(child, Entry) and child.inherited:
             self._uninherited.setdefault(id(collection), set()).add(child.key.canonical)
@@ -163,7 +163,7 @@ class Editor:
         return self._comments.get(id(child))
 
     def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
-        """The fields that merge keys bring in after the edits."""
+        """The fields that merge keys add after the edits."""
         before = mapping.fields
         now = [child for child in self.children(mapping) if isinstance(child, Entry)]
         merges = [entry for entry in now if is_merge_key(entry)]
@@ -197,7 +197,7 @@ class Editor:
         return mapping_canonical({key: self.canonical(self.value(entry)) for key, entry in fields.items()})
 
     def tree(self, node: Node | None = None) -> Node:
-        """The edited tree (or what became of one of its nodes) as a tree that stands in no text."""
+        """The edited tree (or what became of one of its nodes) as a tree without source text."""
         node = self.value(self.root if node is None else node)
         if isinstance(node, Alias):
             node = node.expansion
@@ -242,7 +242,7 @@ class Editor:
 
 def _put(children: _Order, child: Child, after: Child | None) -> None:
     if isinstance(after, Entry) and after.inherited:
-        # An inherited field stands where the merge key does.
+        # An inherited field takes the place of the merge key.
         merges = [one for one in children.listed() if isinstance(one, Entry) and is_merge_key(one)]
         after = merges[-1] if merges else None
     children.put(child, after)

@@ -46,7 +46,7 @@ class Edited(Protocol):
         """The comments that an edit gave the child."""
 
     def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
-        """The fields that merge keys bring in after the edits."""
+        """The fields that merge keys add after the edits."""
 
 
 class Emitter:
@@ -56,7 +56,7 @@ class Emitter:
     """
 
     def __init__(self, edited: Edited, document: Node | Indents) -> None:
-        """Writes for the document of these edits, indented as that document is, or as told."""
+        """Writes for the document of these edits, indented as that document is, or by the given Indents."""
         self._edited = edited
         self._document = document
 
@@ -67,7 +67,7 @@ class Emitter:
 
     @cached_property
     def _is_json(self) -> bool:
-        """Whether the document is JSON: it shall stay so, other programs may not read YAML."""
+        """Whether the document is JSON: it must stay so, since its other readers may not read YAML."""
         document = self._document
         if not isinstance(document, Mapping | Sequence) or not document.flow or not document.children:
             return False
@@ -85,9 +85,9 @@ class Emitter:
         return _with_newline(self._child(child, column, comments or NO_COMMENTS), newline)
 
     def value(self, node: Node, column: int, comment: str, *, item: bool, newline: str) -> str:
-        """What follows the colon of a key, or the dash of an item, at `column`, to the end of its last line.
+        """The text behind the colon of a key, or the dash of an item, at `column`, to the end of its last line.
 
-        `comment` stands at the end of the first line, the white space before it included.
+        `comment` ends the first line; it includes the white space before it.
         """
         return _with_newline(self._value(self.resolved(node), column, comment, item, None), newline)
 
@@ -124,7 +124,7 @@ class Emitter:
         return f"{self._key(child)}: {value}" if isinstance(child, Entry) else value
 
     def resolved(self, node: Node) -> Node:
-        """What a node stands for after the edits."""
+        """A node after the edits, with aliases resolved."""
         while True:
             if isinstance(node, Alias):
                 node = node.expansion
@@ -134,7 +134,7 @@ class Emitter:
                 return node
 
     def children(self, node: Collection) -> list[Child]:
-        """The children after the edits, with the fields of merge keys written out where those stand."""
+        """The children after the edits, with the fields of merge keys written out in their place."""
         children = self._edited.children(node)
         if not isinstance(node, Mapping) or not any(isinstance(c, Entry) and is_merge_key(c) for c in children):
             return children
@@ -215,7 +215,7 @@ def _places(node: Collection) -> dict[int, tuple[int, Chunk]]:
         places = zip(node.children, known_chunks(node), strict=True)
         return {id(child): (index, place) for index, (child, place) in enumerate(places) if place is not None}
     except CannotEditError:
-        # Comments that cannot be told from the rest stay behind.
+        # Comments that cannot be separated from the rest stay behind.
         return {}
 
 

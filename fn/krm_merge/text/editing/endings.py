@@ -1,6 +1,6 @@
-"""How the text of a child ends, and what that means for what stands below it.
+"""How the text of a child ends, and what that means for the text below it.
 
-A block scalar takes in what follows it at its indentation, blank lines too if it keeps them, and ends with the text.
+A block scalar absorbs what follows it at its indentation, blank lines too if it keeps them, and ends with the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Endings:
         self._emitter = emitter
 
     def settled(self, gap: str, above: Child, column: int) -> str:
-        """A gap that comes to stand below another child: a block scalar must not take in any of it."""
+        """A gap that is moved below another child, changed so that no block scalar absorbs any of it."""
         last = self._last_scalar(above)
         if not gap or last is None or (not needs_block(last) and not is_block_scalar(last)):
             return gap

@@ -8,7 +8,7 @@ from operator import lt
 
 
 def longest_rising(positions: Sequence[int]) -> set[int]:
-    """The most positions that already stand in rising order. Positions are distinct."""
+    """The longest subsequence of positions in rising order. Positions are distinct."""
     if all(map(lt, positions, positions[1:])):
         # Most lists are in order already.
         return set(positions)

@@ -1,4 +1,4 @@
-"""The edited tree as it will be written: aliases and merge keys that can no longer stand are written out."""
+"""The edited tree as it will be written: aliases and merge keys that are no longer possible are written out."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from krm_merge.text.reading.nodes import (
 
 
 class EditPlan:
-    """The edits of an editor, and what becomes of aliases (V9).
+    """The edits of an editor, and which aliases are kept or written out (V9).
 
-    An alias stays as written while what it stands for does: its anchor stands before it, unchanged. A merge key stays
-    while it brings in what is wanted; an inherited field with another value is set beside it.
+    An alias is kept while its anchor precedes it and the anchored value is unchanged. A merge key is kept
+    while it adds the wanted fields; an inherited field with another value is set beside it.
     """
 
     def __init__(self, editor: Editor) -> None:
@@ -31,8 +31,8 @@ class EditPlan:
         self._editor = editor
         self._lists: dict[int, list[Child]] = {}
         self._marked: set[int] = set()
-        # The anchors that stand before the place that the walk has come to.
-        self._standing: dict[str, Node] = {}
+        # The anchors before the current place of the walk.
+        self._anchored: dict[str, Node] = {}
         if _has_aliases(editor.root):
             self._walk(editor.root)
 
@@ -50,21 +50,21 @@ class EditPlan:
         return self._editor.comments(child)
 
     def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
-        """The fields that merge keys bring in."""
+        """The fields that merge keys add."""
         return self._editor.inherited(mapping)
 
     def is_touched(self, child: Child) -> bool:
-        """Whether a child is to be written otherwise than it stands."""
+        """Whether a child must be written differently from its source text."""
         return id(value_of(child)) in self._marked or self._editor.is_child_touched(child)
 
     def _walk(self, node: Node) -> bool:
-        """Goes through what stays in its place, in the order of the text. True where something is to be written out."""
+        """Walks the nodes that stay in place, in the order of the text. True where something must be written out."""
         if isinstance(node, Alias):
-            stands = self._standing.get(node.name) is node.target and not self._is_changed(node.target)
-            marked = not stands or self._editor.is_touched(node)
+            is_valid = self._anchored.get(node.name) is node.target and not self._is_changed(node.target)
+            marked = not is_valid or self._editor.is_touched(node)
         else:
             if node.anchor is not None:
-                self._standing[node.anchor] = node
+                self._anchored[node.anchor] = node
             marked = False
             if isinstance(node, Mapping):
                 marked = self._keep_merge_keys(node)
@@ -95,10 +95,10 @@ class EditPlan:
             return False
         own = {child.key.canonical for child in children if isinstance(child, Entry) and not is_merge_key(child)}
         wanted = editor.inherited(node)
-        # An edited field stands beside the merge keys, which bring in the others as they did.
+        # An edited field is written beside the merge keys, which still add the others.
         edited = {key: entry for key, entry in wanted.items() if editor.is_child_touched(entry)}
-        brought = {key for merge in merges for parent in merged_mappings(merge.value) for key in parent.fields}
-        kept = all(self._stands(merge) for merge in merges) and brought - own == wanted.keys()
+        merged_keys = {key for merge in merges for parent in merged_mappings(merge.value) for key in parent.fields}
+        kept = all(self._can_keep(merge) for merge in merges) and merged_keys - own == wanted.keys()
         if kept and not edited:
             return False
         now = [child for child in children if kept or not any(child is merge for merge in merges)]
@@ -107,13 +107,13 @@ class EditPlan:
         self._lists[id(node)] = now
         return True
 
-    def _stands(self, merge: Entry) -> bool:
-        """Whether a merge key can stay: it is as it was, and what it names stands before it."""
+    def _can_keep(self, merge: Entry) -> bool:
+        """Whether a merge key can stay: it is unchanged, and the anchors that it names precede it."""
         if self._editor.value(merge) is not merge.value or self._editor.is_touched(merge.value):
             return False
         named = merge.value.items if isinstance(merge.value, Sequence) else [merge.value]
         aliases = [node for node in named if isinstance(node, Alias)]
-        return all(self._standing.get(a.name) is a.target and not self._is_changed(a.target) for a in aliases)
+        return all(self._anchored.get(a.name) is a.target and not self._is_changed(a.target) for a in aliases)
 
 
 def _has_aliases(node: Node) -> bool:

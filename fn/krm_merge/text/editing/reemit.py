@@ -1,7 +1,7 @@
 """The fallback for layouts that text edits cannot express: the document written again by ruamel.yaml.
 
 Every plain scalar is a text to ruamel here, so that it neither resolves nor rewrites any: `0644`, `TRUE`, `2024-01-01`
-leave as they came. What is quoted is our own decision.
+are written unchanged. This module alone decides what is quoted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def reemit(text: str, editor: Editor) -> str:
     """
     try:
         with warnings.catch_warnings():
-            # An anchor that is used again is none of our business.
+            # A duplicate anchor does not matter here.
             warnings.simplefilter("ignore")
             return _Reemitter(text, editor).text()
     except Exception:
@@ -120,7 +120,7 @@ class _Reemitter:
         return self._newline.join(self._pad + line if line else line for line in lines)
 
     def _changed(self, before: Node, after: Node, data: Any) -> Any:
-        """What ruamel shall have in the place of `data`, which it read from `before`."""
+        """The replacement in ruamel's tree for `data`, which ruamel read from `before`."""
         if after is not before or isinstance(before, Alias):
             changed = after is not before or self._editor.canonical(before) != before.canonical
             return self._new(after) if changed or self._is_changed_target(before) else data

@@ -1,4 +1,4 @@
-"""Renders the text of an edited document: what no edit touches leaves as the bytes that came in."""
+"""Renders the text of an edited document: what no edit touches is written byte for byte."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Splice = tuple[int, int, str]
 class Piece(NamedTuple):
     """A value whose text is exchanged as a whole, from `start` to `end`, with `depth` collections around it.
 
-    `node` is the collection with its edits, or the new scalar. `column` is where the children of a block stand, None
-    for what stands on one line. A block begins with its first line, or behind the dash or key before it (`inline`).
+    `node` is the collection with its edits, or the new scalar. `column` is that of the children of a block, None
+    for a value on one line. A block begins with its first line, or behind the dash or key before it (`inline`).
     """
 
     start: int
@@ -94,7 +94,7 @@ class _Renderer:
     def _pieces(self, node: Collection, depth: int) -> list[Piece] | None:
         """The edits inside a collection as exchanges of text, each as small as it can be seen to be one.
 
-        None where an edit could change what stands behind it: then all that is around it is put together anew.
+        None where an edit could change the meaning of what follows it: then everything around it is written anew.
         """
         if node.flow:
             return [Piece(node.start, node.end, self._flow.text(node), node, depth)] if depth else None
@@ -132,7 +132,7 @@ class _Renderer:
         return [Piece(first.start, places[-1].end, self._block(node), node, depth, first.column, first.inline)]
 
     def _scalar(self, child: Child, before: Scalar, depth: int) -> list[Piece] | None:
-        """The exchange of one scalar for another where both stand on one line, with the key if there is one."""
+        """The exchange of one scalar for another where both are on one line, with the key if there is one."""
         after = self._emitter.resolved(self._plan.value(child))
         if not isinstance(after, Scalar) or before.anchor is not None or before.tag is not None:
             return None
@@ -213,11 +213,11 @@ class _Renderer:
             if not out[-1].endswith("\n"):
                 out[-1] = self._endings.terminated(out[-1], above)
         result = "".join([*out, rest])
-        # The dash or key of the parent stands before the first line.
+        # The dash or key of the parent precedes the first line.
         return result.lstrip(" ") if places[0].inline else result
 
     def _gaps(self, places: list[Chunk], position: int, index: int) -> str:
-        """What stands before a chunk, with the detached comments before the chunks taken away since `position`."""
+        """The text before a chunk, with the detached comments of the chunks removed since `position`."""
         kept: list[str] = []
         for at in range(max(position, 1), min(index + 1, len(places))):
             gap = self._text[places[at - 1].end : places[at].start]
@@ -268,7 +268,7 @@ class _Renderer:
         return places[0].start, places[-1].end, self._block(value)
 
     def _spliced(self, child: Child, chunk: Chunk, old: Comments, new: Comments, splice: Splice | None) -> str:
-        """A chunk that keeps its form: its comments and its value are exchanged where they stand."""
+        """A chunk that keeps its form: its comments and its value are exchanged in place."""
         text, value = self._text, value_of(child)
         splices = [splice] if splice else []
         head, line, on_dash = new.head, new.line, has_dash_comment(child, chunk)

@@ -32,7 +32,7 @@ def indents_of(root: Node) -> Indents:
         if not below:
             continue
         source = source_of(node)
-        # A complex key stands behind its question mark.
+        # A complex key follows its question mark.
         column = min(source.column(entry.key.start) for entry in node.entries)
         for value in below:
             if isinstance(value, Sequence):
@@ -45,7 +45,7 @@ def indents_of(root: Node) -> Indents:
 
 
 def list_column(sequence: Sequence) -> int:
-    """The column of the dashes of a block list; 0 where it cannot be told."""
+    """The column of the dashes of a block list; 0 where it cannot be determined."""
     try:
         return chunks(sequence)[0].column
     except CannotEditError:

@@ -1,8 +1,8 @@
-"""Where things stand in a text: the chunk of text that belongs to a child of a collection, its comments, its style.
+"""The layout of a text: the chunk of text that belongs to a child of a collection, its comments, its style.
 
-A chunk is what travels with a child when it is moved, and goes when it is removed: the comment lines directly above it
+A chunk is the text that is moved or removed together with a child: the comment lines directly above it
 (no blank line between), its own lines, the comment at the end of its line, and comment lines directly below that are
-indented deeper. What stands between two chunks (blank lines, detached comments) stays where it is.
+indented deeper. The text between two chunks (blank lines, detached comments) stays where it is.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def is_block_scalar(node: Node) -> bool:
 
 
 def source_of(node: Node) -> Source:
-    """The text that the node stands in."""
+    """The text that the node was read from."""
     if node.source is None:
-        raise CannotEditError("a value that stands in no text has no place")
+        raise CannotEditError("a value without source text has no place")
     return node.source
 
 
@@ -137,7 +137,7 @@ def known_chunks(collection: Collection) -> list[Chunk | None]:
     if source.odd_breaks:
         raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
     result: list[Chunk | None] = []
-    # What stands above this belongs to others: a line in a quoted scalar may look like a comment.
+    # The text above this belongs to other children: a line in a quoted scalar may look like a comment.
     floor = 0
     position = collection.start
     for index, child in enumerate(collection.children):
@@ -201,7 +201,7 @@ def _find_colon(source: Source, position: int) -> int:
 
 
 def _find_dash(source: Source, position: int) -> int:
-    """The next dash of a sequence: only white space, comments and properties stand before it."""
+    """The next dash of a sequence: only white space, comments and properties precede it."""
     text = source.text
     while position < len(text):
         character = text[position]
@@ -248,9 +248,9 @@ def _tail_end(source: Source, end: int, column: int) -> int:
 
 
 def line_comment_span(value: Node, chunk: Chunk) -> tuple[int, int]:
-    """Where the comment at the end of a child's line stands, or would: the white space before it, and the comment.
+    """The comment at the end of a child's line, or its place: the white space before it, and the comment.
 
-    For a block collection that is the line of its key or dash; behind a dash kpt writes the comment that stood above.
+    For a block collection that is the line of its key or dash; behind a dash kpt writes the comment that was above.
     """
     source = source_of(value)
     if is_block(value):
@@ -265,7 +265,7 @@ def line_comment_span(value: Node, chunk: Chunk) -> tuple[int, int]:
 
 
 def _behind_properties(source: Source, position: int) -> int:
-    """Index behind the anchor and the tag of a block collection that stand on the line of its key or dash."""
+    """Index behind the anchor and the tag of a block collection on the line of its key or dash."""
     rest = source.text[position : source.line_end(position)]
     at = 0
     while (word := rest[at:].lstrip(" \t"))[:1] in ("&", "!"):
@@ -274,7 +274,7 @@ def _behind_properties(source: Source, position: int) -> int:
 
 
 def has_dash_comment(child: Child, chunk: Chunk) -> bool:
-    """Whether a comment stands behind the dash of an item that is a block collection."""
+    """Whether a comment follows the dash of an item that is a block collection."""
     return _dash_comment(child, chunk) is not None
 
 

@@ -1,4 +1,4 @@
-"""The tree that reading YAML yields: every node knows its value and where its text stands."""
+"""The tree that reading YAML yields: every node knows its value and the place of its text."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Scalar:
 
 
 class Entry:
-    """One `key: value` of a mapping. `inherited` entries stand in another mapping and came by a merge key."""
+    """One `key: value` of a mapping. `inherited` entries are written in another mapping and added by a merge key."""
 
     __slots__ = ("inherited", "key", "value")
 
@@ -108,7 +108,7 @@ class Entry:
 
 
 class Mapping:
-    """A mapping. `entries` stand in the text (a merge key among them); `fields` are what it means."""
+    """A mapping. `entries` are those of the text (a merge key among them); `fields` are its resolved fields."""
 
     __slots__ = ("_canonical", "_fields", "anchor", "end", "entries", "flow", "source", "start", "tag")
 
@@ -134,7 +134,7 @@ class Mapping:
 
     @property
     def children(self) -> list[Entry]:
-        """What stands in the text, one after the other."""
+        """The children in the order of the text."""
         return self.entries
 
     @property
@@ -154,7 +154,7 @@ class Mapping:
 
     @property
     def inherited_if_read(self) -> list[Entry]:
-        """The inherited entries, if somebody looked at the fields: nobody else can have edited them."""
+        """The inherited entries, if the fields were read: unread ones cannot have been edited."""
         return [entry for entry in (self._fields or {}).values() if entry.inherited]
 
     @property
@@ -200,7 +200,7 @@ class Sequence:
 
     @property
     def children(self) -> list[Node]:
-        """What stands in the text, one after the other."""
+        """The children in the order of the text."""
         return self.items
 
     @property
@@ -212,7 +212,7 @@ class Sequence:
 
 
 class Alias:
-    """An alias. `expansion` is its own copy of what it stands for, so that an edit inside touches this place only."""
+    """An alias. `expansion` is its own copy of the anchored value, so that an edit inside touches this place only."""
 
     __slots__ = ("_expansion", "anchor", "end", "name", "source", "start", "target")
 
@@ -235,12 +235,12 @@ class Alias:
 
     @property
     def unread(self) -> bool:
-        """Whether nobody looked at the expansion: nobody can have edited it."""
+        """Whether the expansion was never read, so that it cannot have been edited."""
         return self._expansion is None
 
     @property
     def canonical(self) -> Canonical:
-        """The value that it stands for."""
+        """The value that it refers to."""
         return self.target.canonical
 
 
@@ -271,7 +271,7 @@ def value_of(child: Child) -> Node:
 
 
 def resolved(node: Node) -> Node:
-    """The node itself, or what an alias stands for."""
+    """The node itself, or the value of an alias."""
     return node.expansion if isinstance(node, Alias) else node
 
 

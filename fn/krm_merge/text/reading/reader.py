@@ -49,7 +49,7 @@ LEVELS_AROUND = 8
 """Levels of a ResourceList around an object or a patch in it, at most."""
 
 MAX_PASSED_DEPTH = 20_000
-"""What nobody reads may be nested this deep: libyaml's time grows with the square of it."""
+"""The depth allowed in parts that nobody reads: libyaml's time grows with its square."""
 
 MAX_KEY_NODES = 64
 MAX_KEY_DEPTH = 4
@@ -62,7 +62,7 @@ BOM = "\ufeff"
 def read(text: str, depth: int = 0) -> Node | None:
     """Reads a text of one document. None when the document is empty. Raises TextError.
 
-    `depth` collections are thought to stand around it.
+    The text is read as if `depth` collections were around it.
     """
     documents = list(read_all(text, depth))
     if len(documents) > 1:
@@ -168,7 +168,7 @@ class _Open:
         return 1 + len(self.node.children) * (2 if self.is_mapping else 1) + self.deeper
 
     def holds(self, node: Node, size: int, height: int) -> None:
-        """Takes note of a child that is no scalar. Raises TextError where it is a key and too large to be one."""
+        """Notes a child that is not a scalar. Raises TextError where it is a key and too large to be one."""
         self.deeper += size - 1
         self.height = max(self.height, height)
         if self.is_mapping and self.key is None:
@@ -225,7 +225,7 @@ class _Reading:
             self._anchors[event.anchor] = node
 
     def alias(self, event: ParserEvent) -> Alias:
-        """An alias, if what it stands for is there and not too large."""
+        """An alias, if its anchor exists and the anchored value is not too large."""
         target = _target(event, self._anchors, self._open)
         size = height = 1
         if (expansion := self._closed.get(id(target))) is not None:
@@ -233,7 +233,7 @@ class _Reading:
         self._aliased += size
         if self._aliased > self._max_aliased:
             remedy = f"write the values out, or {ALIASED_NODES.remedy}"
-            raise _mark_error(event, f"aliases stand for more than {self._max_aliased} nodes; {remedy}")
+            raise _mark_error(event, f"aliases expand to more than {self._max_aliased} nodes; {remedy}")
         if len(self._open) + height > self._max_depth:
             raise _mark_error(event, f"nested deeper than {MAX_DEPTH} levels with its aliases written out")
         node = Alias(self._source, event.start_mark.index, event.end_mark.index, event.anchor, target)
@@ -293,12 +293,12 @@ def _target(event: ParserEvent, anchors: dict[str, Node], stack: list[_Open]) ->
     if target is None:
         raise _mark_error(event, f"the alias *{quoted(event.anchor)} has no anchor before it")
     if any(open_.node is target for open_ in stack):
-        raise _mark_error(event, f"the alias *{quoted(event.anchor)} stands inside its own anchor")
+        raise _mark_error(event, f"the alias *{quoted(event.anchor)} is inside its own anchor")
     return target
 
 
 def _check_keys(mapping: Mapping) -> None:
-    """Raises TextError where a key stands twice; several merge keys may."""
+    """Raises TextError for a duplicate key; several merge keys are allowed."""
     fields = {entry.key.canonical: entry for entry in mapping.entries}
     if len(fields) == len(mapping.entries):
         if text_canonical(MERGE_KEY) not in fields:

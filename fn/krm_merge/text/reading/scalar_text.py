@@ -42,7 +42,7 @@ def line_text(node: Scalar, column: int) -> str:
 
 
 def flow_text(node: Scalar) -> str:
-    """A scalar on one line that may stand in a flow collection or as a key. Empty for a null without text."""
+    """A scalar on one line that is valid in a flow collection or as a key. Empty for a null without text."""
     if node.source is None or node.source.odd_breaks or is_block_scalar(node):
         return _by_value(node, flow=True)
     text = _own_text(node)

@@ -1,4 +1,4 @@
-"""What a scalar means, and how a value is written as a scalar.
+"""The value of a scalar, and the scalar text of a value.
 
 Scalars resolve as Go's yaml.v3 resolves them, since that is what kpt reads with: `yes` and `on` are strings, `0644` is
 octal, a timestamp reaches Kubernetes as the string it is.
@@ -99,7 +99,7 @@ def python_value(canonical: tuple[object, ...]) -> object:
 
 
 def plain_is_safe(text: str, *, flow: bool) -> bool:
-    """Whether a string may stand unquoted and is read as this string by YAML 1.1 and 1.2 readers alike."""
+    """Whether a string may be unquoted and is read as this string by YAML 1.1 and 1.2 readers alike."""
     if not text or resolve_plain(text)[0] != "str" or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
         return False
     if text.startswith(("---", "...", "- ")) or text == "-":

@@ -34,7 +34,7 @@ def cut(data: bytes, name: str = "a file") -> list[bytes]:
 
 
 def is_empty(document: bytes) -> bool:
-    """Whether it holds nothing but comments."""
+    """Whether a text holds nothing but comments."""
     return _NOTHING.match(document) is not None
 
 

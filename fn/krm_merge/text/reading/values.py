@@ -54,7 +54,7 @@ def key_text(key: Node) -> str:
 
 
 def from_value(value: Value) -> Node:
-    """A node for a plain value. It stands in no text; its style is chosen when it is written."""
+    """A node for a plain value. It has no source text; its style is chosen when it is written."""
     if isinstance(value, dict):
         return Mapping(None, 0, 0, not value, [Entry(from_value(k), from_value(v)) for k, v in value.items()])
     if isinstance(value, list):

@@ -21,7 +21,7 @@ def wrapped_lines(node: Scalar) -> list[str]:
 
 
 def read_wrapped(lines: list[str]) -> Scalar | None:
-    """The string that is written on these lines; None where they are no longer one."""
+    """The string that is written on these lines; None where they no longer form one."""
     text = "a: " + "\n".join([lines[0], *(_INDENT + line if line else line for line in lines[1:])]) + "\n"
     try:
         root = read(text)

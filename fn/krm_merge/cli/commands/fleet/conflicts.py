@@ -95,7 +95,7 @@ def _show(group: Group) -> None:
 
 
 def _asked(groups: Iterable[Group]) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
-    """What the user chooses for groups: for what they are, and as rules for whatever comes."""
+    """The user's choices for groups: resolutions of these conflicts, and rules for future ones."""
     resolutions: list[dict[str, Value]] = []
     rules: list[dict[str, Value]] = []
     for group in groups:

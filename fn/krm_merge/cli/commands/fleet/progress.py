@@ -28,7 +28,7 @@ class Shown(Protocol):
 
 
 class Progress:
-    """What happened so far in a run."""
+    """Shows the progress of a run."""
 
     def __init__(self, shown: Shown) -> None:
         """Every event is shown."""

@@ -24,7 +24,7 @@ from krm_merge.forges.hosted.pace import Pace
 
 @dataclass(frozen=True, slots=True)
 class PublishOptions:
-    """What is published, and how fast."""
+    """Options of what is published, and how fast."""
 
     dry_run: bool
     max_open: int | None

@@ -83,7 +83,7 @@ class FleetRunOptions:
 def run(directory: Path, options: FleetRunOptions) -> None:
     """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
 
-    What is done already costs a look. A run that was interrupted goes on. The exit code is 0 where all is done, 1 where
+    Targets that are done are skipped, so an interrupted run continues. The exit code is 0 where all is done, 1 where
     a target has a conflict, was refused, or failed.
     """
     if options.limit is not None and options.only:
@@ -133,7 +133,7 @@ def _summarise(progress: Progress, entries: list[LedgerEntry], directory: Path, 
 
 
 def show_messages(messages: Sequence[Message]) -> None:
-    """What is said of targets that failed or were refused, one line for all of which the same is said."""
+    """Prints the messages about targets that failed or were refused, one line for equal messages."""
     for message in messages[:_SHOWN]:
         say(str(message), on_stdout=True)
     if len(messages) > _SHOWN:
