@@ -100,11 +100,18 @@ class Served:
         return self.process.returncode, err
 
 
+def with_every_signal() -> None:
+    """As a terminal starts programs: the tests may run where SIGHUP or SIGINT is ignored (`nohup`, `&`)."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def page(place: Path, *arguments: str, command: str = "resolve") -> Iterator[Served]:
     process = subprocess.Popen(
         [*COMMAND, command, *arguments, "--no-browser"],
         cwd=place,
+        preexec_fn=with_every_signal,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
