@@ -250,7 +250,7 @@ class Resource:
         self.editor.remove(holder, entry)
 
     def change(self, old: dict[str, Value], new: dict[str, Value], keys_of: KeysOf | None = None) -> None:
-        """Turns the object from `old`, its value without changes, into `new`; what is the same keeps its text.
+        """Turns the object from `old`, its value without changes, into `new`; what is the same keeps its text (P5).
 
         Objects identical in both are skipped. `keys_of` gives the fields that identify the elements of the list
         at a path (without steps into elements), so that an element with other values keeps its text, too.

@@ -29,7 +29,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Edge:
-    """A dependant, which declares the edge, and its dependency (I1, I2)."""
+    """A dependant and its dependency (I2)."""
 
     dependant: ComponentKey
     dependency: ComponentKey
@@ -150,7 +150,7 @@ Declared: TypeAlias = tuple[ComponentKey, Edge | None, str]
 
 
 def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
-    # C1: both directions are read.
+    # I1: with dependsOn the dependant declares. C1: with a nudge the dependency does.
     for key, component in sorted(living.items()):
         for name in dict.fromkeys(component.depends_on):
             target = ComponentKey(key.namespace, name)

@@ -123,13 +123,13 @@ class _Planner:
         desired = desired_digests(self._planning, triggers, ours.last)
         if ours.open is None:
             if is_worth_opening(self._planning, target, group, triggers, desired, own):
-                self._open(target, group, triggers, desired, own, None)
+                self._plan_pull_request(target, group, triggers, desired, own, None)
             return
         end = end_of(self._planning, triggers, desired, own, ours.open)
         if end is not None:
             self._close(target, group, triggers, ours.open.pull_request, *end)
         else:
-            self._open(target, group, triggers, desired, own, ours.open)
+            self._plan_pull_request(target, group, triggers, desired, own, ours.open)
 
     def _orphan(self, target: PlanTarget, group: str, open_one: TrackedPullRequest) -> None:
         """Reports a pull request of ours without triggers, or closes it (R6, R5)."""
@@ -163,7 +163,7 @@ class _Planner:
             )
         )
 
-    def _open(
+    def _plan_pull_request(
         self,
         target: PlanTarget,
         group: str,
@@ -196,6 +196,7 @@ class _Planner:
             group,
             existing.source_branch if existing is not None else self._branch(target, group, triggers),
             existing.target_branch if existing is not None else target.branch,
+            # R30: a draft until everything that it waits for is merged and built.
             draft=bool(waiting) or expires,
             triggers=tuple(triggers),
             waiting=waiting,

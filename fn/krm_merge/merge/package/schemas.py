@@ -48,6 +48,7 @@ class Schemas:
         return self.of(Member("", identity_of(root), root, ""))
 
     def _found(self, key: tuple[str, str, str]) -> Schema:
+        # P7: built-in types first, then definitions in the package.
         if key[0] == kustomization.GROUP and key[2] in kustomization.KINDS:
             return KustomizationSchema()
         if key == ("", "v1", "List"):

@@ -1,4 +1,4 @@
-"""Asks the choices that somebody made on single conflicts, before anything else decides (rules M3, M5)."""
+"""Asks the choices that somebody made on single conflicts, before anything else decides (rules M3 to M5)."""
 
 from __future__ import annotations
 

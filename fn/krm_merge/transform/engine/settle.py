@@ -126,7 +126,10 @@ def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of:
 def carried_out(
     proposal: Proposal, original: Object, keys_of: KeysOf
 ) -> tuple[list[EffectOfOperation], Tracked, list[Skipped]]:
-    """The operations of a plugin on its own copy, step by step. Raises Refused."""
+    """The operations of a plugin on its own copy, step by step, without patches whose test fails (T4).
+
+    Raises RefusedOperationsError.
+    """
     copy = Tracked(original, keys_of)
     steps: list[EffectOfOperation] = []
     skipped: list[Skipped] = []

@@ -50,7 +50,7 @@ class PluginDirectory:
         return self.path is not None and name == os.path.basename(name) and (self.path / name).is_file()
 
     def executable(self, name: str) -> Path:
-        """The plugin with this base name. Raises PluginError if it is missing or untrusted.
+        """The plugin with this base name (T6). Raises PluginError if it is missing or untrusted.
 
         The configuration is part of the package, so it may only choose among the plugins in the image.
         """
