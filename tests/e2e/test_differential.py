@@ -638,7 +638,7 @@ ITEMS = [
     ),
     Item(
         "Local removed an element of a keyed list",
-        "brings back a part of it: what upstream changed, and the mappings",
+        "restores a part of it: what upstream changed, and the mappings",
         "leaves it removed; where upstream had changed it, a result says so",
         "F5",
         "element",
@@ -703,7 +703,7 @@ ITEMS = [
     ),
     Item(
         "Local removed values of a set such as finalizers",
-        "brings back some of them, or an empty list",
+        "restores some of them, or an empty list",
         "leaves them removed",
         "L2, F5",
         "value",
@@ -1211,7 +1211,7 @@ STOPS = [
     ),
     Stop(
         "Upstream writes an alias",
-        "reads it as what it stands for",
+        "reads it as the value that it refers to",
         "V9",
         "c.yaml",
         (
