@@ -5,12 +5,15 @@ import gc
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
@@ -76,6 +79,18 @@ def missing_browser() -> str | None:
     if chromium():
         return None
     return "Chromium is not on PATH; on Debian: apt-get install chromium; elsewhere name one in KRM_MERGE_CHROMIUM"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """The browser, for tests marked `browser`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # The sandbox of the browser needs rights that containers do not have.
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 PREREQUISITES: dict[str, Callable[[], str | None]] = {

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from conftest import chromium
 from krm_merge.resolve.kept import Kept
 from report.test_records import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
@@ -25,15 +24,6 @@ expect.set_options(timeout=20_000)
 
 EXPECTED = re.compile(r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)")
 """What the browser logs of answers that the page shows itself."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # The sandbox of the browser needs rights that containers do not have.
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

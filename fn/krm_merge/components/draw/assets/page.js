@@ -118,7 +118,7 @@
   function waits(one) { return one.waiting.length === 1 ? "1 pull request" : `${one.waiting.length} pull requests`; }
   const cy = cytoscape({
     container: document.getElementById("graph"), elements, layout: { name: "preset", fit: true, padding: 30 },
-    minZoom: 0.02, maxZoom: 3, wheelSensitivity: 0.3, textureOnViewport: data.components.length > 500, hideEdgesOnViewport: data.edges.length > 2000,
+    minZoom: 0.02, maxZoom: 3, textureOnViewport: data.components.length > 500, hideEdgesOnViewport: data.edges.length > 2000,
     style: [
       { selector: ".component", style: { label: "data(label)", width: "data(width)", height: "data(height)", shape: "rectangle", color: "#111827",
         "text-wrap": "wrap", "text-valign": "center", "font-size": 12, "border-width": 1, "min-zoomed-font-size": 6 } },

@@ -1,0 +1,68 @@
+"""The page of the graph in a real browser: what is searched for is found, and what is chosen is described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from components.draw.test_drawing import drawing_of, five
+from krm_merge.components.draw.page import page as page_of
+
+pytestmark = pytest.mark.browser
+# Never a verdict on how fast the machine is.
+expect.set_options(timeout=20_000)
+
+
+@pytest.fixture
+def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    """A page of five components. It logs no error, and asks nobody for anything."""
+    file = tmp_path / "graph.html"
+    file.write_text(page_of(five()), encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    found: list[str] = []
+    context.on("console", lambda message: found.append(message.text) if message.type != "log" else None)
+    context.on("weberror", lambda error: found.append(str(error.error)))
+    context.on("request", lambda request: found.append(request.url) if request.url != file.as_uri() else None)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    expect(page.locator("body")).to_have_attribute("data-ready", "true")
+    yield page
+    context.close()
+    assert found == []
+
+
+def test_a_component_is_found_and_described(shown: Page) -> None:
+    shown.locator("#search").fill("op1")
+    shown.locator("#found").get_by_role("button", name="op1").click()
+    details = shown.locator("#details")
+    expect(details.get_by_role("heading", name="op1")).to_be_visible()
+    expect(details).to_contain_text("#12 feature-1234 (draft, waits for parent#7)")
+    expect(details.locator("ul").last).to_have_text("bundle")
+    details.get_by_role("button", name="parent").click()
+    expect(details.get_by_role("heading", name="parent")).to_be_visible()
+
+
+def test_what_a_component_reaches_is_shown_alone(shown: Page) -> None:
+    everything = shown.locator("#all")
+    expect(everything).to_be_hidden()
+    shown.locator("#search").fill("op1")
+    shown.locator("#found").get_by_role("button", name="op1").click()
+    shown.get_by_role("button", name="Show only what it reaches").click()
+    expect(everything).to_be_visible()
+    everything.click()
+    expect(everything).to_be_hidden()
+
+
+def test_a_thousand_components_are_shown(browser: Browser, tmp_path: Path) -> None:
+    names = {f"c{number}": [f"c{(number - 1) // 3}"] if number else [] for number in range(1000)}
+    file = tmp_path / "graph.html"
+    file.write_text(page_of(drawing_of(names)), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    expect(page.locator("body")).to_have_attribute("data-ready", "true")
+    page.locator("#search").fill("c999")
+    expect(page.locator("#found").get_by_role("button", name="c999")).to_be_visible()
+    page.close()
