@@ -47,7 +47,10 @@ def as_exceptions_to_the_end() -> Iterator[None]:
     try:
         yield
     finally:
-        # Python itself sets its own handlers back to what kills, which would hide the exit code.
+        # Python itself sets its own handlers back to what kills, which would hide the exit code: that of a timer, too.
+        if ours:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
         for number in ours:
             signal.signal(number, signal.SIG_IGN)
 
