@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 
@@ -26,8 +26,23 @@ from benchmarks.measuring import (
     program,
 )
 
-COMPONENTS, PULL_REQUESTS, BUILDS = 300, 400, 2000
-NAME = f"{COMPONENTS} components, {BUILDS:,} builds"
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a ResourceList holds, and what planning it should take at most."""
+
+    components: int
+    pull_requests: int
+    builds: int
+    seconds: float
+    megabytes: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.components:,} components, {self.builds:,} builds"
+
+
+SIZES = (Size(300, 400, 2_000, 3, 150), Size(1_000, 2_000, 10_000, 8, 500), Size(5_000, 2_000, 10_000, 20, 500))
 
 
 def digest(number: int) -> str:
@@ -42,11 +57,11 @@ def merge(number: int) -> str:
     return f"'{number + 10**9:040x}'"
 
 
-def resource_list() -> Iterator[str]:
-    """A graph of components with up to two dependencies each, pull requests in 120 groups, and their builds."""
+def resource_list(size: Size) -> Iterator[str]:
+    """A graph of components with up to two dependencies each, pull requests in groups, and their builds."""
     random = Random(0)
     yield "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
-    for number in range(COMPONENTS):
+    for number in range(size.components):
         above = random.sample(range(number), min(number, random.choice((0, 1, 1, 2))))
         yield (
             "- apiVersion: appstudio.redhat.com/v1alpha1\n  kind: Component\n"
@@ -56,9 +71,9 @@ def resource_list() -> Iterator[str]:
             f"    containerImage: quay.io/o/part-{number}@{digest(number)}\n"
         )
     pulls: list[tuple[int, str, str]] = []
-    for number in range(1, PULL_REQUESTS + 1):
-        part, state = random.randrange(COMPONENTS), random.choice(("open", "open", "merged", "closed"))
-        branch = f"feature-{random.randrange(120)}"
+    for number in range(1, size.pull_requests + 1):
+        part, state = random.randrange(size.components), random.choice(("open", "open", "merged", "closed"))
+        branch = f"feature-{random.randrange(size.pull_requests * 3 // 10)}"
         pulls.append((part, branch, state))
         yield (
             "- apiVersion: components.krm-merge.dev/v1alpha1\n  kind: PullRequest\n"
@@ -67,8 +82,8 @@ def resource_list() -> Iterator[str]:
             f"targetBranch: main}}\n"
             f"  status: {{state: {state}, headSHA: {commit(number)}, mergeSHA: {merge(number)}}}\n"
         )
-    for number in range(BUILDS):
-        at = random.randrange(PULL_REQUESTS)
+    for number in range(size.builds):
+        at = random.randrange(size.pull_requests)
         part, branch, state = pulls[at]
         pushed = state == "merged" and random.random() < 0.5
         pac = "pipelinesascode.tekton.dev"
@@ -81,22 +96,38 @@ def resource_list() -> Iterator[str]:
             f"  status:\n    startTime: '2024-01-01T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}Z'\n"
             f"    conditions: [{{type: Succeeded, status: '{random.choice(('True', 'True', 'False'))}'}}]\n"
             f"    results:\n    - {{name: IMAGE_URL, value: quay.io/o/part-{part}:tag}}\n"
-            f"    - {{name: IMAGE_DIGEST, value: '{digest(number + 1000)}'}}\n"
+            f"    - {{name: IMAGE_DIGEST, value: '{digest(number + 10_000)}'}}\n"
         )
     yield "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: PlanComponentUpdates\n"
 
 
-def check(command: Command) -> None:
-    """Runs the command once. Raises RuntimeError where it plans nothing to speak of."""
+def command(size: Size, path: str, runs: int, directory: Path) -> Command:
+    """What plans a ResourceList of this size, which is written into the directory."""
+    source = directory / f"list-{size.components}.yaml"
+    source.write_text("".join(resource_list(size)), encoding="utf-8")
+    return Command(size.name, PROGRAM, [path], runs, source, source.with_suffix(".out"))
+
+
+def check(command: Command, size: Size) -> None:
+    """Runs the command once. Raises RuntimeError where it plans fewer pull requests than one for twenty builds."""
     command.run()
     planned = command.stdout.read_text(encoding="utf-8").count("kind: PullRequestPlan")
-    if planned < BUILDS // 20:
-        raise RuntimeError(f"{NAME}: only {planned} plans")
+    if planned < size.builds // 20:
+        raise RuntimeError(f"{size.name}: only {planned} plans")
+
+
+def bars_of(size: Size, one: Measured) -> list[Bar]:
+    return [
+        # One process that waits for nothing: on a quiet machine its CPU time is its wall time.
+        Bar(f"{size.name}, CPU (median)", one.cpu_ms / 1000, size.seconds, " s"),
+        Bar(f"{size.name}, peak", one.peak_mb, size.megabytes, " MB"),
+    ]
 
 
 def report(numbers: list[Measured], bars: list[Bar], before: float) -> str:
     """All numbers as markdown."""
-    return machine(before) + "\n" + case_table(numbers, seconds=True) + "\n" + bar_table(bars)
+    tables = [case_table([one], seconds=True) for one in numbers]
+    return "\n".join([machine(before), *tables, bar_table(bars)])
 
 
 def main() -> int:
@@ -108,17 +139,16 @@ def main() -> int:
         return 2
     before = load()
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
-        source = Path(directory, "list.yaml")
-        source.write_text("".join(resource_list()), encoding="utf-8")
-        command = Command(NAME, PROGRAM, [path], arguments.runs, source, Path(directory, "output"))
+        commands = [command(size, path, arguments.runs, Path(directory)) for size in SIZES]
         try:
-            check(command)
-            runs_by_case = alternate([command])
+            for size, one in zip(SIZES, commands, strict=True):
+                check(one, size)
+            runs_by_case = alternate(commands)
         except RuntimeError as error:
             print(error, file=sys.stderr)
             return 1
     numbers = [measured(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
-    bars = [Bar(f"{one.case}, wall (median)", one.wall_ms / 1000, 3, " s") for one in numbers]
+    bars = [bar for size, one in zip(SIZES, numbers, strict=True) for bar in bars_of(size, one)]
     if arguments.json:
         print(json.dumps(as_value(numbers, load=[before, load()], bars=[asdict(bar) for bar in bars]), indent=2))
     else:
