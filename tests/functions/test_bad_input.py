@@ -5,15 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from checkout import ROOT
 from krm_merge.functions import process
 
-SOURCES = Path(__file__).parent.parent / "fn"
+SOURCES = ROOT / "fn"
 SECONDS = 30
 DEEP = 10_000
 

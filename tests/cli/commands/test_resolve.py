@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from krm_merge.merge.decisions.nature import Nature
-from report.test_records import SECRETS
+from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps
 
 COMMAND = [sys.executable, "-m", "krm_merge"]

@@ -18,6 +18,7 @@ import jsonpatch
 import pytest
 import yaml
 
+from checkout import ROOT
 from krm_merge.cli.app import main
 from krm_merge.cli.commands.transform import options_by_plugin
 from krm_merge.functions.transform_resources.config import options_of_crane
@@ -29,7 +30,6 @@ from krm_merge.transform.layout import ignored_path, new_path, transform_path, w
 from krm_merge.transform.plugins.directory import VARIABLE
 from krm_merge.transform.protocol.plugin import WithOptions
 
-ROOT = Path(__file__).resolve().parents[2]
 TABLES: Final = yaml.safe_load((ROOT / "testdata" / "transform" / "crane.yaml").read_text(encoding="utf-8"))
 FLAGS: Final = TABLES["newest_2026"]["optionalFlags"]
 Value = dict[str, Any]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from e2e.hosts import ROOT
+from checkout import ROOT
 from fleet.clusters import certificate_at, cluster
 from fleet.world import World
 from packages.repositories import snapshot

@@ -12,10 +12,10 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
 
+from checkout import ROOT
 from krm_merge.functions import process
 from krm_merge.functions.policy.merge_policy import policy_of
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 POLICY = """\
 # How this package wants its conflicts settled.
 apiVersion: fn.kpt.dev/v1alpha1

@@ -6,8 +6,8 @@ import pytest
 
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.lines.sequence import choose_in_sequences
-from report.test_records import CASES, HEAD
-from report.test_resolutions import again, conflicts, identity, merge, policy, resolution, sides_of
+from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
+from report.conflicts import CASES, HEAD, conflicts
 
 ALL_CHOICES = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream", "recognise")
 BY_RESOLUTION = "resolution policy resolutions[0]"

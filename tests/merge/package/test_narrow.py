@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generated_packages import Package, edited, package
+from generated.packages import Package, edited, package
 from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy

@@ -1,7 +1,7 @@
 """The laws on packages as texts, and the merge beside git's: it is never worse (law H).
 
 For many packages, with small examples of each kind of failure and a tally of the kinds at the end:
-    python tests/packages/test_never_worse_than_git.py COUNT SEED [--texts] [--kind PART] [--show N] [--quiet]
+    python tests/packages/merge/test_never_worse_than_git.py COUNT SEED [--texts] [--kind PART] [--show N] [--quiet]
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from generated_texts import KEY, Facts, Identity, Place, Texts, Triple, block_at, facts, is_yaml, lines_triple, triple
+from generated.texts import KEY, Facts, Identity, Place, Texts, Triple, block_at, facts, is_yaml, lines_triple, triple
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
-from generated_objects import (
+from generated.objects import (
     KUBERNETES,
     LONG_LISTS,
     Data,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from generated_objects import KUBERNETES, SMALL, Data, Patches, Record, Records, Scalars, SpecShape, document, edited
+from generated.objects import KUBERNETES, SMALL, Data, Patches, Record, Records, Scalars, SpecShape, document, edited
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.patch import (
     Moved,

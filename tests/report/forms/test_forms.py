@@ -8,11 +8,11 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from checkout import ROOT
 from krm_merge import merge_packages
 from krm_merge.report.context import contexts_of
 from krm_merge.report.forms.by_suffix import FORMS, rendered
@@ -20,10 +20,8 @@ from krm_merge.report.forms.markup import html, tag
 from krm_merge.report.forms.shown import words_changed, yaml_text
 from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
 from krm_merge.report.words import RULES, anchor_of
-from report.test_records import CASES, merged_case
+from report.conflicts import CASES, SCHEMA, merged_case
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-SCHEMA = json.loads((ROOT / "docs" / "schemas" / "decisions.json").read_text(encoding="utf-8"))
 HOSTILE = (
     "</pre><script>alert(1)</script>\"'><img src=x onerror=alert(1)>`|@all ![x](http://evil.example)\x1b[31m\u202e"
 )

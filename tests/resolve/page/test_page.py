@@ -13,8 +13,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
+from checkout import ROOT
 from krm_merge.resolve.kept import Kept
-from report.test_records import SECRETS
+from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
 from resolve.serving import Client, served
 
@@ -342,7 +343,7 @@ def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> N
 
 
 def test_the_pictures_of_the_readme_can_be_made(tmp_path: Path) -> None:
-    program = Path(__file__).resolve().parents[2] / "tools" / "make_pictures.py"
+    program = ROOT / "tools" / "make_pictures.py"
     subprocess.run([sys.executable, program, tmp_path], check=True)
     readme = (program.parent.parent / "README.md").read_text(encoding="utf-8")
     made = sorted(file.name for file in tmp_path.iterdir())

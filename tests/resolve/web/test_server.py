@@ -14,8 +14,7 @@ import pytest
 from krm_merge.resolve.kept import Kept
 from krm_merge.resolve.web import server as server_module
 from krm_merge.resolve.web.guard import LONGEST_BODY
-from report.test_forms import SCHEMA
-from report.test_records import SECRETS
+from report.conflicts import SCHEMA, SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
 from resolve.serving import Client, served
 

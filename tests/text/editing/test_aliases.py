@@ -6,7 +6,7 @@ import pytest
 
 from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.values import to_value
-from text.editing import Edit, tree
+from text.edits import Edit, tree
 
 ALIASES = """\
 a: &x

@@ -18,7 +18,7 @@ from krm_merge.text.reading.layout import is_block
 from krm_merge.text.reading.nodes import Mapping, Node
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Value, key_text, same, to_value
-from text.editing import tree
+from text.edits import tree
 from text.random_documents import VALUES, Edits, is_subsequence, names_of, random_document, stripped
 
 Object = dict[str, Value]

@@ -8,7 +8,7 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import CannotEditError, Comments, chunks, comments_of
 from krm_merge.text.reading.nodes import Mapping, Sequence
-from text.editing import Edit, tree
+from text.edits import Edit, tree
 
 DOCUMENT = """\
 # license

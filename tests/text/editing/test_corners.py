@@ -11,7 +11,7 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import CannotEditError
 from krm_merge.text.reading.values import to_value
-from text.editing import Edit, tree
+from text.edits import Edit, tree
 
 
 def block(text: str) -> str:

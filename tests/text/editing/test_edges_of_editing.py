@@ -8,7 +8,7 @@ import pytest
 
 from krm_merge.text import Editor, Entry, Mapping, from_value, read, rendered, to_value
 from krm_merge.text.reading.peek import scalars_below
-from text.editing import Edit, tree
+from text.edits import Edit, tree
 
 
 def test_a_child_of_another_document_is_neither_a_place_nor_removed() -> None:

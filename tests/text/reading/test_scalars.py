@@ -14,7 +14,7 @@ from krm_merge.text.reading.nodes import Scalar
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.scalars import plain_is_safe, resolve, scalar_text
 from krm_merge.text.reading.values import Value, to_value
-from text.editing import Edit, tree
+from text.edits import Edit, tree
 
 # From yaml.v3's resolve.go; what its tests call a timestamp reaches Kubernetes as a string.
 RESOLVED: list[tuple[str, object]] = [

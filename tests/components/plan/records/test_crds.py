@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from checkout import ROOT
 from components.world import World, digest
 from krm_merge.components.konflux.reading import read_pull_request
 from krm_merge.components.plan.description import BEGIN, END
 from krm_merge.components.plan.records.plan_file import read_recorded_plan
 
-CRDS = Path(__file__).resolve().parents[3] / "docs" / "crds"
+CRDS = ROOT / "docs" / "crds"
 TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
 
 Schema = dict[str, Any]
