@@ -6,16 +6,16 @@ import os
 import shutil
 import warnings
 from collections.abc import Callable, Generator, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from checkout import ROOT
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-ROOT = Path(__file__).resolve().parent.parent
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 LOCAL_BASES = ("localhost/python-base:bookworm", "localhost/python-build:bookworm")
 ENGINE_REMEDY = 'install Docker and start it, or as root on Debian: eval "$(tools/local-engine bases)"'

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from pathlib import Path
 from typing import Any
 
 import yaml
 
-CASES = Path(__file__).resolve().parent.parent / "testdata" / "kptfile"
+from checkout import ROOT
+
+CASES = ROOT / "testdata" / "kptfile"
 PLACE = {
     "internal.config.kubernetes.io/path": "Kptfile",
     "internal.config.kubernetes.io/index": "'0'",

@@ -6,9 +6,9 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from checkout import ROOT
+
 NAME = "examples/python/set_namespace.py"
 
 HEAD = """\

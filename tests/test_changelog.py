@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-TOOL = Path(__file__).resolve().parent.parent / "tools" / "check_changelog.py"
+from checkout import ROOT
+
+TOOL = ROOT / "tools" / "check_changelog.py"
 BEFORE = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Old.\n\n## [0.1.0]\n\n- First.\n"
 TOLD = BEFORE.replace("- Old.\n", "- Old.\n- New.\n")
 TOLD_OF_A_RELEASE = BEFORE.replace("- First.\n", "- First.\n- New.\n")

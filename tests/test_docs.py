@@ -22,6 +22,7 @@ import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from checkout import ROOT
 from krm_merge import __version__
 from krm_merge.functions import process
 from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
@@ -32,7 +33,6 @@ from krm_merge.merge.values.identity import SIMILARITY_THRESHOLD
 from krm_merge.merge.values.likeness import THRESHOLD
 from krm_merge.merge.values.pairing import MOST_COMPARED, WEAK_KEYS
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 PATCHES = (ROOT / "docs" / "patches.md").read_text(encoding="utf-8")

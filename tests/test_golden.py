@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+from checkout import ROOT
 from krm_merge.functions import process
 
-GOLDEN = Path(__file__).parent.parent / "testdata" / "golden"
+GOLDEN = ROOT / "testdata" / "golden"
 WRITE = bool(os.environ.get("WRITE_GOLDEN_OUTPUT"))
 CASES = sorted(file.parent.name for file in GOLDEN.glob("*/resources.yaml"))
 

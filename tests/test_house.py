@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import krm_merge
+from checkout import ROOT
 
 SOURCES = Path(krm_merge.__file__).parent
 MODULES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
@@ -17,6 +18,9 @@ FACES = ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm
 MOST_MODULES = 12
 ONE_MODULE_EACH = {"cli/commands": "one module for each command"}
 """Folders with more modules than one can look over, with their reason; CONTRIBUTING names it, too."""
+TESTS = ROOT / "tests"
+OF_NO_ROOM = {"e2e", "fuzz", "generated", "kills"}
+"""Folders of tests that take the program as a whole, or that hold what is generated for several rooms."""
 
 
 def public_types(tree: ast.Module) -> Iterator[str]:
@@ -39,7 +43,7 @@ def test_no_folder_has_more_modules_than_one_can_look_over() -> None:
             held[path.parent.relative_to(SOURCES).as_posix()] += 1
     crowded = {folder: count for folder, count in held.items() if count > MOST_MODULES}
     assert set(crowded) <= set(ONE_MODULE_EACH)
-    contributing = (SOURCES.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert all(reason in contributing for reason in ONE_MODULE_EACH.values())
 
 
@@ -47,6 +51,13 @@ def test_every_folder_says_what_it_is_for() -> None:
     folders = {path.parent for path in MODULES}
     silent = [folder for folder in folders if not ast.get_docstring(MODULES.get(folder / "__init__.py", ast.parse("")))]
     assert silent == []
+
+
+def test_tests_lie_where_the_code_lies_that_they_test() -> None:
+    folders = {file.parent.relative_to(TESTS) for file in TESTS.rglob("*.py")}
+    of_rooms = {folder for folder in folders if folder.parts and folder.parts[0] not in OF_NO_ROOM}
+    assert {folder for folder in of_rooms if not (SOURCES / folder).is_dir()} == set()
+    assert {folder.name for folder in TESTS.iterdir()} >= OF_NO_ROOM
 
 
 def test_no_two_public_types_share_a_name() -> None:

@@ -8,13 +8,13 @@ import subprocess
 import sys
 import time
 import weakref
-from pathlib import Path
 
 import pytest
 
+from checkout import ROOT
 from krm_merge import interrupts
 
-SOURCES = Path(__file__).resolve().parents[1] / "fn"
+SOURCES = ROOT / "fn"
 SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
 

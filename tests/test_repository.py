@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from checkout import ROOT
+
 REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==[^\s;]+")
 # A path below the directories where people keep their checkouts. Written so that it does not match itself.
 MACHINE_PATH = re.compile(r"(?<![\w.$}/*-])/(?:work|root|home|Users)/[\w.-]+")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from checkout import ROOT
 from krm_merge.functions import process
 
-EXAMPLES = Path(__file__).parent.parent / "testdata" / "spec" / "pipeline-merge.yaml"
+EXAMPLES = ROOT / "testdata" / "spec" / "pipeline-merge.yaml"
 HEAD = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: pkg\n"
 LOCAL_HEAD = HEAD + "  annotations:\n    internal.config.kubernetes.io/path: Kptfile\n"
 

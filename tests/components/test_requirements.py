@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-FORGES = HERE.parent / "forges"
+from checkout import ROOT
+
+TESTS = ROOT / "tests"
+PLACES = ("components/**/test_*.py", "forges/**/test_*.py", "cli/**/test_components*.py", "cli/forges/test_*.py")
 RANGE = re.compile(r"\b([RSIC])(\d+)(?: to (?:\1)?(\d+))?\b")
 # Readings that say whom a word means or what is not done, and what `make bench` measures.
 WORDS = {"I1", "I2", "I3", "I8", "I9", "I15", "I16", "I18", "C7"}
@@ -19,7 +20,7 @@ WORDS = {"I1", "I2", "I3", "I8", "I9", "I15", "I16", "I18", "C7"}
 def named() -> dict[str, list[str]]:
     """The tests by what their docstrings name; `R19 to R23` names five."""
     found: dict[str, list[str]] = defaultdict(list)
-    for file in sorted([*HERE.rglob("test_*.py"), *FORGES.glob("test_*.py")]):
+    for file in sorted(file for place in PLACES for file in TESTS.glob(place)):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.FunctionDef) or not node.name.startswith("test_"):
                 continue

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 120
 GIT_ENVIRONMENT = {
     "GIT_AUTHOR_NAME": "test",

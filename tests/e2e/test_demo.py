@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hosts import ROOT, Run, installed_program
+from checkout import ROOT
+from e2e.hosts import Run, installed_program
 
 TOOLS = ("bash", "env", "cat", "cp", "dirname", "git", "mkdir", "mktemp", "rm", "sed")
 SCREEN = 48

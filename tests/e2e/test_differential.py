@@ -25,9 +25,10 @@ import pytest
 import yaml
 from hypothesis import settings
 
-import generated_packages as generated
-from e2e.hosts import ROOT, SECONDS, Run, git, write_package
-from generated_kptfiles import text as as_text
+from checkout import ROOT
+from e2e.hosts import SECONDS, Run, git, write_package
+from generated import packages as generated
+from generated.kptfiles import text as as_text
 
 MANY = settings().max_examples >= 500
 DISJOINT_SEEDS = range(11 if MANY else 3)

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.hosts import ROOT, contents, git, installed_program, run
+from checkout import ROOT
+from e2e.hosts import contents, git, installed_program, run
 
 EXAMPLES = ROOT / "examples"
 UPDATE = os.environ.get("KPT_E2E_UPDATE_EXPECTED", "").lower() == "true"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from e2e.hosts import ROOT, contents, read_results, run, write_package
+from checkout import ROOT
+from e2e.hosts import contents, read_results, run, write_package
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -25,7 +25,8 @@ from typing import Any
 import pytest
 import yaml
 
-from e2e.hosts import ROOT, Run, contents, git, run
+from checkout import ROOT
+from e2e.hosts import Run, contents, git, run
 
 PACKAGES = ROOT / "testdata" / "packages"
 NAMES = sorted(folder.name for folder in PACKAGES.iterdir())

@@ -10,7 +10,7 @@ import pytest
 
 from forges.connected import HOSTED, Time, connected
 from forges.fake_forge import TOKEN, FakeRepository
-from forges.test_local_forge import Origin
+from forges.origins import Origin
 from krm_merge.forges.interface import Forge, ForgeError, ForgePullRequest
 from krm_merge.forges.local_forge import LocalForge
 

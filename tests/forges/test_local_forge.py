@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
 from e2e.hosts import git
+from forges.origins import Origin
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.forges.local_forge import LocalForge
 from krm_merge.forges.local_merge import How
 from krm_merge.forges.local_records import PostedComment
 from krm_merge.git.store import Person
-from packages.repositories import Repository, Text
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ALL_HOW: tuple[How, ...] = ("merge", "squash", "rebase")
@@ -33,38 +29,6 @@ url, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):
     LocalForge().create(url, f"b{number}", "main", f"change {number}", "", draft=False)
 """
-
-
-@cache
-def template() -> Path:
-    """A bare repository and a working tree, made once."""
-    place = Path(mkdtemp())
-    atexit.register(shutil.rmtree, place)
-    work = Repository.at(place / "work")
-    work.commit({"a.yaml": "a: 1\n", "b.yaml": "b: 1\n"})
-    work.bare(place / "app.git")
-    return place
-
-
-class Origin:
-    """A bare repository, and a working tree to push from."""
-
-    def __init__(self, place: Path) -> None:
-        shutil.copytree(template(), place, dirs_exist_ok=True)
-        self.work = Repository(place / "work")
-        self.bare = place / "app.git"
-        self.url = str(self.bare)
-        self.records = place / "app.pulls.json"
-
-    def push(self, branch: str, *versions: dict[str, Text | None]) -> str:
-        """A branch off main, or main itself, with a commit for each version."""
-        git(self.work.path, "checkout", "--quiet", "-B", branch, "main")
-        commit = [self.work.commit(files) for files in versions][-1]
-        git(self.work.path, "push", "--quiet", "--force", self.url, branch)
-        return commit
-
-    def git(self, *arguments: str) -> str:
-        return git(self.bare, *arguments).strip()
 
 
 @pytest.fixture

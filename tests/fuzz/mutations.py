@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hypothesis import strategies as st
 
-CORPUS = Path(__file__).resolve().parents[2] / "testdata" / "fuzz"
+from checkout import ROOT
+
+CORPUS = ROOT / "testdata" / "fuzz"
 
 PIECES = (
     *(

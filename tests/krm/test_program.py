@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from checkout import ROOT
 from krm_merge import __version__
 from krm_merge.krm import InputError, ResourceList, process, run
 from krm_merge.krm.docs import Docs
 from krm_merge.krm.result import ResourceRef
 
-SOURCES = Path(__file__).resolve().parents[2] / "fn"
+SOURCES = ROOT / "fn"
 DATA = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n  spec: {a: 1}\n- kind: B\n"
 SECONDS = 30
 README = """\

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from generated_kptfiles import triples
+from generated.kptfiles import triples
 from kptfiles import resource_list
 from krm_merge.functions import process
 from krm_merge.krm.fieldpath import parse_path

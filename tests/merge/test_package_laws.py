@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from generated_kptfiles import text
-from generated_packages import Package, edited, package
+from generated.kptfiles import text
+from generated.packages import Package, edited, package
 from kptfiles import PLACE, resource_list
 from krm_merge.functions import process
 from krm_merge.text.reading.nodes import Mapping, Sequence

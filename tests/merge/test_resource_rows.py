@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 import kptfiles
+from checkout import ROOT
 from findings import Finding, by_text, told
 from kptfiles import PLACE, Case
 from krm_merge.functions import process
 
-TABLES = Path(__file__).resolve().parent.parent.parent / "testdata" / "resources"
+TABLES = ROOT / "testdata" / "resources"
 KPTFILE = kptfiles.kptfile("")
 FILE = "internal.config.kubernetes.io/path"
 TWIN = "config.kubernetes.io/path"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from checkout import ROOT
 from krm_merge.patch import (
     PatchConflictError,
     PatchError,
@@ -23,7 +23,7 @@ from krm_merge.patch import (
 from krm_merge.patch.json.merge_patch import only_nulls, without_nulls
 from krm_merge.patch.model.values import same
 
-CASES = Path(__file__).parents[2] / "testdata" / "patch"
+CASES = ROOT / "testdata" / "patch"
 TYPES = json.loads((CASES / "schema.json").read_text())
 KUBERNETES: Any = {"list_order": "kubernetes", "merge_keys": "single"}
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from generated_objects import SMALL, SpecShape
+from generated.objects import SMALL, SpecShape
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.patch import PatchConflictError, PatchError, SchemaShape, TypeShape, apply, create, create_three_way
 from krm_merge.patch.patches import PatchType, patches_of

@@ -14,7 +14,7 @@ from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.report.record import RecordedSide
 from krm_merge.resolve.session import Session
 from krm_merge.resolve.task import Merge, Task
-from report.test_records import CASES
+from report.conflicts import CASES
 
 Files = Mapping[str, bytes]
 

@@ -18,7 +18,7 @@ from krm_merge.report.record import DecisionRecord
 from krm_merge.resolve.own_value import RefusedChoiceError
 from krm_merge.resolve.session import Session
 from krm_merge.resolve.task import Merge, NotSettledError
-from report.test_records import SECRETS
+from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, Files, all_natures, config_maps, session_of, task_of
 
 HEAD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from checkout import ROOT
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema import ORDERED, SET, KeyedList
 from krm_merge.schema.builtin import BuiltinSchema, builtin_schema
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 TABLE = ROOT / "fn" / "krm_merge" / "schema" / "builtin.table"
 PACKAGE = distribution("kubernetes-validate")
 SCHEMAS = Path(str(PACKAGE.locate_file("kubernetes_validate/kubernetes-json-schema")))

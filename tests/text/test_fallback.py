@@ -14,7 +14,7 @@ from krm_merge.text.editing.reemit import reemit, written_anew
 from krm_merge.text.editing.render import Rendering
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.values import to_value
-from text.editing import Edit, tree
+from text.edits import Edit, tree
 
 COMPLEX = """\
 # head

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from checkout import ROOT
 from krm_merge.transform import (
     KubernetesPlugin,
     Metadata,
@@ -33,9 +34,7 @@ from krm_merge.transform.plugins.process import Executable
 from krm_merge.transform.plugins.serve import PluginFaultError
 from krm_merge.transform.protocol.operation import agree, read_pointer
 
-TABLES: Final = yaml.safe_load(
-    (Path(__file__).parents[2] / "testdata" / "transform" / "crane.yaml").read_text(encoding="utf-8")
-)
+TABLES: Final = yaml.safe_load((ROOT / "testdata" / "transform" / "crane.yaml").read_text(encoding="utf-8"))
 NEWEST: Final = TABLES["newest_2026"]
 
 TESTED: Final = {

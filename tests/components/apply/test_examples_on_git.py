@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 import yaml
 
+from checkout import ROOT
 from components.world import World, digest
 from krm_merge.cli.app import main
 from krm_merge.forges.local_merge import How
 
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+EXAMPLES = ROOT / "examples"
 URL = re.compile(r"https://github\.com/acme/([a-z-]+)")
 CSV = "manifests/operator.clusterserviceversion.yaml"
 OPERANDS = ("op1", "op2", "op3", "op4")

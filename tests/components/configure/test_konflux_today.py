@@ -6,7 +6,7 @@ import textwrap
 
 import yaml
 
-from components.configure.test_configure import BUNDLE, CATALOG, OP1, OP2, RELEASE, SCENARIO, expect
+from components.configure.resources import BUNDLE, CATALOG, OP1, OP2, RELEASE, SCENARIO, expect
 from components.observations import run
 
 GROUP = """\

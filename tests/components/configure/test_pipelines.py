@@ -8,8 +8,7 @@ import re
 import pytest
 import yaml
 
-from components.configure.test_configure import BUNDLE, OP1, OP2, expect, replaced
-from components.configure.test_scenarios_and_releases import of_mono, releasing
+from components.configure.resources import BUNDLE, OP1, OP2, expect, of_mono, releasing, replaced
 
 # --- PipelineRuns in git ---------------------------------------------------------------------------------------------
 

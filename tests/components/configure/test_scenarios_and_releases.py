@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from components.configure.test_configure import (
+from components.configure.resources import (
     ALONE,
     BUNDLE,
     OP1,
@@ -19,19 +19,12 @@ from components.configure.test_configure import (
     REPOSITORY,
     SCENARIO,
     expect,
+    of_mono,
+    releasing,
     replaced,
 )
 
 # --- Repository, IntegrationTestScenario, ReleasePlan ----------------------------------------------------------------
-
-
-def of_mono(name: str, context: str, *depends_on: str) -> str:
-    more = f"  dependsOn: [{', '.join(depends_on)}]\n" if depends_on else ""
-    return (
-        f"apiVersion: appstudio.redhat.com/v1alpha1\nkind: Component\nmetadata: {{name: {name}, namespace: team}}\n"
-        f"spec:\n  application: app\n{more}"
-        f"  source: {{git: {{url: git@github.com:acme/op2.git, revision: main, context: {context}}}}}\n"
-    )
 
 
 CONTEXTS = [
@@ -189,13 +182,6 @@ def test_notes_that_cannot_be_read(note: str) -> None:
     answer = expect([BUNDLE, OP1, OP2, scenario("component_bundle", note=note), release])
     assert contexts_of(answer.items[-2]) == ["component_bundle"]
     assert expression_of(answer.items[-1]) == 'updatedComponentIs("bundle")'
-
-
-def releasing(expression: str, note: str = "") -> str:
-    """A ReleasePlan with an expression of its own, and what is remembered of another one."""
-    about = f"    {REPLACED}: {note}\n" if note else ""
-    expression = f"    release.appstudio.openshift.io/auto-release: {expression} # why\n" if expression else ""
-    return replaced(RELEASE, ("spec:\n", f"  annotations:\n    a: b\n{expression}{about}spec:\n"))
 
 
 def expression_of(text: str) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Final
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from checkout import ROOT
 from krm_merge.components.digests import replacement
 from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import (
@@ -29,7 +29,7 @@ from krm_merge.components.digests.replacement import (
 )
 from krm_merge.components.konflux.images import spellings
 
-DATA: Final = Path(__file__).parents[3] / "testdata" / "components" / "digests"
+DATA: Final = ROOT / "testdata" / "components" / "digests"
 
 APP: Final = "quay.io/org/app"
 RELEASED: Final = "registry.redhat.io/org/app-rhel9"

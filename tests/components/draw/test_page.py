@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from components.draw.test_drawing import drawing_of, five
+from components.draw.drawings import drawing_of, five
 from krm_merge.components.draw.page import page as page_of
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from components.observations import Observations, brief, digest, run
-from components.plan.test_planner import parent
+from components.plan.scenes import parent
 
 BUILD = f"""apiVersion: tekton.dev/v1
 kind: PipelineRun

@@ -9,17 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.konflux.test_wrong_input import (
-    ANNOTATIONS,
-    DEPENDS_ON,
-    GOOD,
-    MODES,
-    SPEC,
-    Object,
-    changed,
-    listed,
-    places,
-)
+from components.konflux.wrong_input import ANNOTATIONS, DEPENDS_ON, GOOD, MODES, SPEC, Object, changed, listed, places
 from components.observations import Observations, run
 from krm_merge.functions import process
 from krm_merge.functions.plan_component_updates.items import read_items

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from components.observations import Observations, brief, digest
-from components.plan.test_planner import operator, parent
+from components.plan.scenes import operator, parent
 
 
 def carried(made: Observations, repository: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from components.observations import Observations, digest, run
-from components.plan.test_planner import parent
+from components.plan.scenes import parent
 from krm_merge.components.konflux.reading import read_build, read_component
 
 PAC = "pipelinesascode.tekton.dev"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from components.observations import Observations, brief, digest
-from components.plan.test_planner import operator, parent, started
+from components.plan.scenes import operator, parent, started
 from krm_merge.components.plan.model import PlanChoices
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from components.observations import Observations, brief, digest
-from components.plan.test_planner import only, started
+from components.plan.scenes import only, started
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.plan.model import PlanChoices
 

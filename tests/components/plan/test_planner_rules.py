@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from components.observations import Observations, brief, digest, run
-from components.plan.test_planner import monorepo, only, operator, parent, started
+from components.plan.scenes import monorepo, only, operator, parent, started
 from krm_merge.components.graph.groups import BranchNames
 from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.model import PlanChoices

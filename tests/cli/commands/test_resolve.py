@@ -1,0 +1,521 @@
+"""`resolve` and `mergetool` as people and git call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from krm_merge.merge.decisions.nature import Nature
+from report.conflicts import SECRETS
+from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps
+
+COMMAND = [sys.executable, "-m", "krm_merge"]
+KEYS = {
+    "upstream": "u",
+    "local": "l",
+    "original": "o",
+    "upstream-then-local": "b",
+    "local-then-upstream": "B",
+    "value": f"e {OWN_VALUE}",
+    "recognise": "r",
+}
+ASKED_ABOUT = SECRETS.keys() - {"a text"}
+"""A file that looks like a Secret and cannot be read is merged without a question, as `update` merges it."""
+BY_DOCUMENT = ["--function-identity", "document"]
+
+
+def run(place: Path, *arguments: str, given: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*COMMAND, *arguments], cwd=place, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def put(place: Path, files: Mapping[str, bytes]) -> None:
+    for path, data in files.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(data)
+
+
+def held(place: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(place)): file.read_bytes() for file in sorted(place.rglob("*")) if file.is_file()}
+
+
+@pytest.fixture
+def natures(tmp_path: Path) -> Path:
+    for name, side in zip("oul", all_natures(), strict=True):
+        put(tmp_path / name, side)
+    return tmp_path
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Path:
+    for name, side in zip("oul", config_maps(3), strict=True):
+        put(tmp_path / name, side)
+    return tmp_path
+
+
+class Served:
+    """A page without a browser."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().strip())
+        self.place, self.token = address.netloc, address.fragment
+        assert address.scheme == "http"
+        assert self.place.startswith("127.0.0.1:")
+
+    def ask(self, path: str, body: object = None) -> Any:
+        connection = HTTPConnection(self.place, timeout=20)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body)
+        connection.request("GET" if body is None else "POST", path, data, headers)
+        with closing(connection), connection.getresponse() as answer:
+            return json.loads(answer.read())
+
+    def choose(self, record: Mapping[str, Any], choice: str, **more: object) -> Any:
+        revision = self.ask("/api/report")["revision"]
+        return self.ask("/api/choose", {"revision": revision, "ids": [record["id"]], "choice": choice, **more})
+
+    def open(self) -> list[dict[str, Any]]:
+        return [record for record in self.ask("/api/report")["records"] if record["status"] == "open"]
+
+    def end(self) -> tuple[int, str]:
+        """The exit code, and what was said."""
+        out, err = self.process.communicate(timeout=20)
+        assert out == ""
+        return self.process.returncode, err
+
+
+def with_every_signal() -> None:
+    """As a terminal starts programs: the tests may run where SIGHUP or SIGINT is ignored (`nohup`, `&`)."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def page(place: Path, *arguments: str, command: str = "resolve") -> Iterator[Served]:
+    process = subprocess.Popen(
+        [*COMMAND, command, *arguments, "--no-browser"],
+        cwd=place,
+        preexec_fn=with_every_signal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield Served(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+# ---- the page ------------------------------------------------------------------------------------------------------
+
+
+def test_a_package_is_settled_on_the_page_in_the_terminal_and_by_a_file_with_equal_bytes(natures: Path) -> None:
+    for name in ("by-page", "by-terminal", "by-file"):
+        put(natures / name, held(natures / "l"))
+    with page(natures, "o", "u", "by-page", *BY_DOCUMENT) as served:
+        while left := served.open():
+            choice = PER_NATURE[left[0]["nature"]]
+            served.choose(left[0], choice, **({"value": OWN_VALUE} if choice == "value" else {}))
+        assert served.ask("/api/save", {})["saved"]
+        code, said = served.end()
+        assert (code, said.startswith("saved by-page: files:")) == (0, True)
+    answers = "".join(f"{KEYS[PER_NATURE[nature]]}\n" for nature in natures_in_order(natures))
+    run(natures, "resolve", "o", "u", "by-terminal", "--terminal", *BY_DOCUMENT, given=answers)
+    put(natures / "by-file", {"merge-policy.yaml": (natures / "by-page" / "merge-policy.yaml").read_bytes()})
+    run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "fail", *BY_DOCUMENT)
+    assert held(natures / "by-page") == held(natures / "by-terminal") == held(natures / "by-file")
+    # Another merge asks nothing, and changes nothing (law D).
+    before = held(natures / "by-file")
+    run(natures, "merge", "o", "u", "by-file", "--in-place", "--on-conflict", "local", *BY_DOCUMENT)
+    assert held(natures / "by-file") == before
+
+
+def natures_in_order(place: Path) -> list[Nature]:
+    """The natures of the conflicts in the order in which they are asked about, which choices may change."""
+    found = []
+    with page(place, "o", "u", "l", *BY_DOCUMENT) as served:
+        while left := served.open():
+            found.append(left[0]["nature"])
+            choice = PER_NATURE[left[0]["nature"]]
+            served.choose(left[0], choice, **({"value": OWN_VALUE} if choice == "value" else {}))
+    (place / ".l.choices.krm-merge").unlink()
+    return found
+
+
+def test_closing_without_saving_changes_nothing(three: Path) -> None:
+    before = held(three / "l")
+    with page(three, "o", "u", "l") as served:
+        served.choose(served.open()[0], "local")
+        assert served.ask("/api/close", {}) == {"closed": True, "saved": False}
+        code, said = served.end()
+    assert code == 1
+    assert said.strip() == (
+        "not saved: 2 still open; nothing was changed; what was chosen is kept: run the command again to go on"
+    )
+    assert held(three / "l") == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_killed_server_loses_no_choice(three: Path, number: signal.Signals) -> None:
+    before = held(three / "l")
+    with page(three, "o", "u", "l") as served:
+        first, second, _ = served.open()
+        served.choose(first, "local")
+        served.choose(second, "value", value="mine")
+        served.process.send_signal(number)
+        assert served.end()[0] in (-number, 130)
+    assert held(three / "l") == before
+    with page(three, "o", "u", "l") as served:
+        (third,) = served.open()
+        served.choose(third, "upstream")
+        served.ask("/api/save", {})
+        assert served.end()[0] == 0
+    assert b"{a: mine}" in (three / "l" / "1.yaml").read_bytes()
+    assert not list(three.glob(".*"))
+
+
+def test_what_somebody_else_changed_meanwhile_is_kept(three: Path) -> None:
+    with page(three, "o", "u", "l") as served:
+        for record in served.open():
+            served.choose(record, "upstream")
+        (three / "l" / "0.yaml").write_text("# theirs\n")
+        refused = served.ask("/api/save", {})
+        assert "0.yaml was changed meanwhile" in refused["error"]
+        served.ask("/api/close", {})
+        assert served.end()[0] == 1
+    assert (three / "l" / "0.yaml").read_text() == "# theirs\n"
+    assert b"{a: l}" in (three / "l" / "1.yaml").read_bytes()
+
+
+def test_a_second_session_on_one_package_is_refused(three: Path) -> None:
+    with page(three, "o", "u", "l"):
+        done = run(three, "resolve", "o", "u", "l", "--terminal", code=3)
+    assert "another krm-merge is at work on it" in done.stderr
+
+
+def test_the_page_ends_with_the_terminal(three: Path) -> None:
+    script = f"{sys.executable} -m krm_merge resolve o u l --no-browser & echo $!; sleep 1"
+    shell = subprocess.run(["sh", "-c", script], cwd=three, capture_output=True, text=True, check=True, timeout=60)
+    number = int(shell.stdout.split()[0])
+    for _ in range(200):
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.kill(number, signal.SIGKILL)
+    pytest.fail("the server is still there")
+
+
+def test_the_browser_is_given_the_address_in_a_file_that_nobody_else_reads(three: Path) -> None:
+    program = three / "browser"
+    program.write_text('#!/bin/sh\nfile="${1#file://}"\nstat -c %a "$file" > mode\ncp "$file" opened\n')
+    program.chmod(0o755)
+    process = subprocess.Popen(
+        [*COMMAND, "resolve", "o", "u", "l"],
+        cwd=three,
+        env={**os.environ, "BROWSER": str(program)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    said = process.stderr.readline()
+    address = re.search(r"http://127\.0\.0\.1:\d+/#[\w-]{43}", said)
+    assert address is not None
+    while not (three / "opened").exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert (out, process.returncode) == ("", 130)
+    assert (three / "mode").read_text() == "600\n"
+    assert f'url={address[0]}"' in (three / "opened").read_text()
+
+
+# ---- the terminal --------------------------------------------------------------------------------------------------
+
+
+def test_the_terminal_asks_one_by_one(three: Path) -> None:
+    done = run(three, "resolve", "o", "u", "l", "--terminal", given="u\nl\ne own value\n")
+    assert done.stdout.startswith(
+        "\n0.yaml ConfigMap c0  (3 open, 3 like this)\n"
+        "data.a: Upstream and you changed the same value. (V4)\n"
+        "  original  o\n"
+        "  upstream  u\n"
+        "  yours     l\n"
+        "Settle this [u,l,o,e,a,!,s,z,q,?]? u\n"
+    )
+    assert done.stderr == "saved l: files: 2 changed, 1 added, 0 deleted; 3 choices are in its MergePolicy\n"
+    values = [(three / "l" / f"{n}.yaml").read_text().splitlines()[-1] for n in range(3)]
+    assert values == ["data: {a: u}", "data: {a: l}", "data: {a: own value}"]
+
+
+@pytest.mark.parametrize(("answers", "left"), [("", 3), ("u\n", 2), ("u\ns\nl\n", 1), ("l\nz\nq\n", 3), ("q\n", 3)])
+def test_what_is_left_open_is_not_saved(three: Path, answers: str, left: int) -> None:
+    before = held(three / "l")
+    done = run(three, "resolve", "o", "u", "l", "--terminal", given=answers, code=1)
+    assert f"not saved: {left} still open; nothing was changed" in done.stderr
+    assert held(three / "l") == before
+
+
+def test_one_answer_for_all_alike_and_one_for_good(three: Path) -> None:
+    run(three, "resolve", "o", "u", "l", "--terminal", given="!l\nau\n")
+    text = (three / "l" / "merge-policy.yaml").read_text()
+    assert "onConflict: local" in text
+    assert text.count("choice: upstream") == 1
+    assert "resource:" not in text
+
+
+def test_the_terminal_says_what_it_does_not_understand(three: Path) -> None:
+    answers = "x\n?\nb\ne [1\ne\n2\nq\n"
+    done = run(three, "resolve", "o", "u", "l", "--terminal", given=answers, code=1)
+    assert "u - Take upstream" in done.stdout
+    assert "b - " not in done.stdout
+    assert "write it in quotes to have it as a text" in done.stdout
+    assert "1.yaml ConfigMap c1  (2 open, 3 like this)" in done.stdout
+
+
+def test_values_of_secrets_are_neither_shown_nor_kept(tmp_path: Path) -> None:
+    values = ("hush-original", "hush-upstream", "hush-local")
+    for name, text in SECRETS.items():
+        place = tmp_path / name.replace(" ", "-")
+        for side, value in zip("oul", values, strict=True):
+            put(place / side, {"s.yaml": text.replace("VALUE", value).encode()})
+        done = run(place, "resolve", "o", "u", "l", "--terminal", given="s\n", code=1 if name in ASKED_ABOUT else 0)
+        assert ("hidden value" in done.stdout) == (name in ASKED_ABOUT)
+        done = run(place, "resolve", "o", "u", "l", "--terminal", given="u\nu\n")
+        policy = place / "l" / "merge-policy.yaml"
+        texts = [done.stdout, done.stderr, policy.read_text() if policy.exists() else ""]
+        assert not any(value in text for text in texts for value in values)
+        assert "hush-upstream" in (place / "l" / "s.yaml").read_text()
+
+
+# ---- what is given -------------------------------------------------------------------------------------------------
+
+
+def test_a_package_follows_its_upstream(tmp_path: Path) -> None:
+    repository, package = fetched(tmp_path)
+    run(tmp_path, "resolve", "work/web@v2", "--terminal", given="l\n")
+    assert "replicas: 5" in (package / "deployment.yaml").read_text()
+    assert "ref: v2" in (package / "Kptfile").read_text()
+    assert "choice: local" in (package / "merge-policy.yaml").read_text()
+    assert repository.is_dir()
+    git(tmp_path / "work", "add", ".")
+    git(tmp_path / "work", "commit", "--quiet", "--message", "v2")
+    done = run(tmp_path, "update", "work/web@v2", "--on-conflict", "fail")
+    assert "no file changes" in done.stdout
+
+
+def test_a_package_with_changes_that_are_not_committed_is_refused(tmp_path: Path) -> None:
+    _, package = fetched(tmp_path)
+    (package / "new.txt").write_text("")
+    done = run(tmp_path, "resolve", "work/web@v2", "--terminal", code=1)
+    assert "uncommitted changes: web/new.txt; commit them first, or use --allow-dirty" in done.stderr
+    run(tmp_path, "resolve", "work/web@v2", "--terminal", "--allow-dirty", given="l\n")
+
+
+def test_three_files(tmp_path: Path) -> None:
+    for name, side in zip("oul", config_maps(1), strict=True):
+        (tmp_path / f"{name}.yaml").write_bytes(side["0.yaml"])
+    run(tmp_path, "resolve", "o.yaml", "u.yaml", "l.yaml", "--terminal", given="u\n")
+    assert (tmp_path / "l.yaml").read_bytes() == (tmp_path / "u.yaml").read_bytes()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["l.yaml", "o.yaml", "u.yaml"]
+
+
+def test_without_conflicts_there_is_nothing_to_ask(tmp_path: Path) -> None:
+    (side, other, _) = config_maps(1)
+    for name, files in (("o", side), ("u", other), ("l", side)):
+        put(tmp_path / name, files)
+    run(tmp_path, "resolve", "o", "u", "l", "--terminal")
+    assert held(tmp_path / "l") == held(tmp_path / "u")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["o", "u"], 2, "give one package, or three versions"),
+        (["o", "u", "l", "x"], 2, "give one package, or three versions"),
+        (["-", "u", "l"], 2, "stdin is for answers here"),
+        (["o", "u", "missing"], 3, "missing: there is no such file or directory"),
+        (["missing"], 3, "missing: there is no such directory"),
+        (["l"], 3, "has no Kptfile"),
+    ],
+)
+def test_what_cannot_be_resolved(three: Path, arguments: list[str], code: int, said: str) -> None:
+    assert said in run(three, "resolve", *arguments, "--terminal", code=code).stderr
+
+
+def test_kept_choices_that_cannot_be_read_are_named(three: Path) -> None:
+    (three / ".l.choices.krm-merge").write_text('{"resolutions": 1}\n')
+    done = run(three, "resolve", "o", "u", "l", "--terminal", code=3)
+    assert "line 1 cannot be read" in done.stderr
+    assert "remove the file to begin again" in done.stderr
+
+
+# ---- git -----------------------------------------------------------------------------------------------------------
+
+
+def git(place: Path, *arguments: str, code: int | None = 0, given: str = "") -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=place, input=given, capture_output=True, text=True, check=False, env=environment()
+    )
+    if code is not None:
+        assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def environment() -> dict[str, str]:
+    who = {f"GIT_{what}_{field}": "a@b.c" for what in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
+    alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_EDITOR": "true"}
+    return {**os.environ, **who, **alone}
+
+
+def deployment(name: str, replicas: int) -> str:
+    return f"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {name}\nspec:\n  replicas: {replicas}\n"
+
+
+def repository(place: Path, name: str) -> Path:
+    """A repository with our merge driver and mergetool."""
+    found = place / name
+    found.mkdir(parents=True)
+    git(found, "init", "--quiet", "--initial-branch", "main")
+    program = f"{sys.executable} -m krm_merge"
+    git(found, "config", "merge.krm.driver", f"{program} merge-driver %O %A %B %P --marker-size %L")
+    git(found, "config", "mergetool.krm.cmd", f'{program} mergetool "$BASE" "$LOCAL" "$REMOTE" "$MERGED" --terminal')
+    git(found, "config", "mergetool.krm.trustExitCode", "true")
+    git(found, "config", "mergetool.keepBackup", "false")
+    (found / ".gitattributes").write_text("*.yaml merge=krm\n")
+    return found
+
+
+def commit(place: Path, message: str, **files: str) -> None:
+    for name, text in files.items():
+        (place / f"{name}.yaml").write_text(text)
+    git(place, "add", ".")
+    git(place, "commit", "--quiet", "--message", message)
+
+
+def fetched(place: Path) -> tuple[Path, Path]:
+    """A repository with two versions of a package, and the first one of it in another repository, changed."""
+    kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+    upstream = repository(place, "upstream")
+    (upstream / "Kptfile").write_text(kptfile)
+    commit(upstream, "v1", deployment=deployment("web", 1))
+    git(upstream, "tag", "v1")
+    commit(upstream, "v2", deployment=deployment("web", 2))
+    git(upstream, "tag", "v2")
+    first = git(upstream, "rev-parse", "v1").strip()
+    work = repository(place, "work")
+    package = work / "web"
+    package.mkdir()
+    source = f"    repo: {upstream}\n    directory: /\n    ref: v1\n"
+    (package / "Kptfile").write_text(
+        f"{kptfile}upstream:\n  type: git\n  git:\n{source}  updateStrategy: resource-merge\n"
+        f"upstreamLock:\n  type: git\n  git:\n{source}    commit: {first}\n"
+    )
+    (package / "deployment.yaml").write_text(deployment("web", 5))
+    commit(work, "ours")
+    return upstream, package
+
+
+def test_a_rebase_of_three_commits_with_one_conflict_is_settled_once(tmp_path: Path) -> None:
+    work = repository(tmp_path, "work")
+    names = ("web", "api", "db")
+    commit(work, "base", **{name: deployment(name, 1) for name in names})
+    git(work, "checkout", "--quiet", "-b", "topic")
+    for name in names:
+        commit(work, f"more {name}", **{name: deployment(name, 5)})
+    git(work, "checkout", "--quiet", "main")
+    commit(work, "two of each", **{name: deployment(name, 2) for name in names})
+    git(work, "checkout", "--quiet", "topic")
+    said = git(work, "rebase", "main", code=1)
+    assert "web.yaml" in said
+    assert "<<<<<<<" in (work / "web.yaml").read_text()
+    # One answer: the commit that is rebased is theirs.
+    git(work, "mergetool", "--tool", "krm", "--no-prompt", given="u\n")
+    assert (work / "web.yaml").read_text() == deployment("web", 5)
+    assert git(work, "diff", "--name-only", "--diff-filter", "U") == ""
+    said = git(work, "rebase", "--continue")
+    assert "CONFLICT" not in said
+    assert [(work / f"{name}.yaml").read_text() for name in names] == [deployment(name, 5) for name in names]
+    assert len(git(work, "log", "--format=%s", "main..topic").splitlines()) == 3
+    assert git(work, "status", "--porcelain") == ""
+
+
+def test_a_mergetool_that_is_left_leaves_the_conflict(tmp_path: Path) -> None:
+    work = repository(tmp_path, "work")
+    commit(work, "base", web=deployment("web", 1))
+    git(work, "checkout", "--quiet", "-b", "topic")
+    commit(work, "five", web=deployment("web", 5))
+    git(work, "checkout", "--quiet", "main")
+    commit(work, "two", web=deployment("web", 2))
+    git(work, "merge", "topic", code=1)
+    before = (work / "web.yaml").read_text()
+    git(work, "mergetool", "--tool", "krm", "--no-prompt", given="q\n", code=1)
+    assert (work / "web.yaml").read_text() == before
+    assert git(work, "diff", "--name-only", "--diff-filter", "U") == "web.yaml\n"
+    assert not (work / ".git" / "krm-merge").exists()
+    git(work, "mergetool", "--tool", "krm", "--no-prompt", given="l\n")
+    assert (work / "web.yaml").read_text() == deployment("web", 2)
+    # The same merge, begun again, is settled by what was chosen.
+    git(work, "merge", "--abort")
+    git(work, "merge", "topic")
+    assert (work / "web.yaml").read_text() == deployment("web", 2)
+
+
+def test_a_file_that_both_added_has_no_base(tmp_path: Path) -> None:
+    for name, replicas in (("local", 2), ("remote", 5)):
+        (tmp_path / f"{name}.yaml").write_text(deployment("web", replicas))
+    (tmp_path / "base.yaml").write_text("")
+    (tmp_path / "merged.yaml").write_text("<<<<<<< markers\n")
+    files = ["base.yaml", "local.yaml", "remote.yaml", "merged.yaml"]
+    done = run(tmp_path, "mergetool", *files, "--terminal", given="u\n")
+    assert (tmp_path / "merged.yaml").read_text() == deployment("web", 5)
+    assert "Their side and our side added this with different values. (V4)" in done.stdout
+    assert "  theirs  5\n  ours    2\n" in done.stdout
+
+
+def test_the_mergetool_has_a_page_too(tmp_path: Path) -> None:
+    for name, replicas in (("base", 1), ("local", 2), ("remote", 5), ("merged", 0)):
+        (tmp_path / f"{name}.yaml").write_text(deployment("web", replicas))
+    files = ["base.yaml", "local.yaml", "remote.yaml", "merged.yaml"]
+    with page(tmp_path, *files, command="mergetool") as served:
+        assert served.ask("/api/view")["labels"] == {"original": "Base", "upstream": "Theirs", "local": "Ours"}
+        (record,) = served.open()
+        served.choose(record, "value", value=4)
+        served.ask("/api/save", {})
+        assert served.end()[0] == 0
+    assert (tmp_path / "merged.yaml").read_text() == deployment("web", 4)
+
+
+def test_choices_on_secrets_are_remembered_without_values(tmp_path: Path) -> None:
+    work = repository(tmp_path, "work")
+    text = SECRETS["a Secret"]
+    commit(work, "base", s=text.replace("VALUE", "hush-base"))
+    git(work, "checkout", "--quiet", "-b", "topic")
+    commit(work, "theirs", s=text.replace("VALUE", "hush-theirs"))
+    git(work, "checkout", "--quiet", "main")
+    commit(work, "ours", s=text.replace("VALUE", "hush-ours"))
+    git(work, "merge", "topic", code=1)
+    said = git(work, "mergetool", "--tool", "krm", "--no-prompt", given="u\n")
+    known = (work / ".git" / "krm-merge" / "choices.yaml").read_text()
+    assert "hush" not in said + known
+    assert "name: s" in known
+    assert "hush-theirs" in (work / "s.yaml").read_text()

@@ -1,0 +1,120 @@
+"""The same campaign on every engine: processes, shards that are joined, dask, dask over TLS with a worker killed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from checkout import ROOT
+from fleet.clusters import certificate_at, cluster
+from fleet.world import World
+from packages.repositories import snapshot
+
+COUNT = 300
+VALIDATE = str(Path(sys.executable).parent / "kubernetes-validate")
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
+    """A working tree of packages, and what one process makes of a copy of it."""
+    world = World.at(tmp_path_factory.mktemp("world"))
+    world.working_tree(COUNT, conflicts=3)
+    shutil.copytree(world.tree, world.place / "copy")
+    world.planned("--packages", "copy", directory="one")
+    world.fleet("run", "one", "--jobs", "1")
+    return world, world.place / "copy"
+
+
+@pytest.fixture
+def world(expected: tuple[World, Path]) -> Iterator[World]:
+    """The world with a campaign that has not begun."""
+    made = expected[0]
+    shutil.copytree(made.tree, made.place / "before")
+    made.planned()
+    yield made
+    shutil.rmtree(made.place / "campaign")
+    shutil.rmtree(made.tree)
+    (made.place / "before").rename(made.tree)
+
+
+def check(world: World, expected: tuple[World, Path]) -> None:
+    assert world.states() == {"clean": COUNT - 3, "conflicts": 3}
+    assert snapshot(world.tree) == snapshot(expected[1])
+
+
+def test_processes(world: World, expected: tuple[World, Path]) -> None:
+    assert world.fleet("run", "campaign", "--jobs", "2").returncode == 1
+    check(world, expected)
+
+
+def test_shards_that_are_joined(world: World, expected: tuple[World, Path]) -> None:
+    for number in range(3):
+        shutil.copytree(world.place / "campaign", world.place / f"shard-{number}")
+        assert world.fleet("run", f"shard-{number}", "--shard", f"{number}/3").returncode in (0, 1)
+    done = world.fleet("join", "campaign", "shard-0", "shard-1", "shard-2")
+    assert done.returncode == 0, done.stderr
+    check(world, expected)
+    assert world.fleet("run", "campaign").stdout.startswith("0 merged")
+
+
+def test_dask(world: World, expected: tuple[World, Path], tmp_path: Path) -> None:
+    with cluster(tmp_path / "dask", 2) as made:
+        done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", made.address)
+    assert done.returncode == 1, done.stderr
+    check(world, expected)
+
+
+def test_dask_with_tls_and_a_worker_killed(
+    world: World, expected: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = certificate_at(tmp_path)
+    with cluster(tmp_path / "dask", 2, certificate) as made:
+        assert made.address.startswith("tls://")
+        for name, value in made.environment.items():
+            monkeypatch.setenv(name, value)
+        command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--output", "jsonl"]
+        command += ["--engine", "dask", "--scheduler", made.address]
+        run = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE)
+        assert run.stdout is not None
+        run.stdout.readline()
+        made.kill_worker()
+        made.add_worker()
+        run.communicate()
+        assert run.returncode == 1
+    check(world, expected)
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("tcp://10.1.2.3:8786", "whoever reaches it may run anything"),
+        ("scheduler", "the address of a scheduler is expected"),
+    ],
+)
+def test_addresses_that_are_refused(world: World, address: str, problem: str) -> None:
+    done = world.fleet("run", "campaign", "--engine", "dask", "--scheduler", address)
+    assert done.returncode == 3
+    assert problem in done.stderr
+
+
+def test_the_job_of_kubernetes_is_valid() -> None:
+    documents = list(yaml.safe_load_all((ROOT / "examples/fleet-kubernetes/fleet.yaml").read_text()))
+    assert (
+        subprocess.run([VALIDATE, "--strict", ROOT / "examples/fleet-kubernetes/fleet.yaml"], check=False).returncode
+        == 0
+    )
+    (job,) = [document for document in documents if document["kind"] == "Job"]
+    spec = job["spec"]
+    assert (spec["completionMode"], spec["completions"] > 1, spec["backoffLimitPerIndex"] > 0) == (
+        "Indexed",
+        True,
+        True,
+    )
+    (container,) = spec["template"]["spec"]["containers"]
+    assert f"--shard $JOB_COMPLETION_INDEX/{spec['completions']}" in " ".join(container["args"])

@@ -1,0 +1,176 @@
+"""The MergePolicy of a package in every command, and `krm-merge policy`."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+import yaml
+
+from checkout import ROOT
+from krm_merge.functions import process
+from krm_merge.functions.policy.merge_policy import policy_of
+
+POLICY = """\
+# How this package wants its conflicts settled.
+apiVersion: fn.kpt.dev/v1alpha1
+kind: MergePolicy
+metadata:
+  name: merge-policy
+  annotations:
+    config.kubernetes.io/local-config: "true"
+onConflict: local   # ours
+"""
+TEXT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: {}\n"
+RESOLUTION = """\
+- path: data.a
+  nature: value
+  fingerprint: {}
+  choice: {}
+"""
+
+
+def run(place: Path, *arguments: str, code: int = 0) -> str:
+    command = [sys.executable, "-m", "krm_merge", *arguments]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr + done.stdout
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> Path:
+    for name, value in (("o", "b"), ("u", "c"), ("l", "d")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "c.yaml").write_text(TEXT.format(value))
+    return tmp_path
+
+
+def fingerprint(sides: Path) -> str:
+    (record,) = json.loads(run(sides, "merge", "o", "u", "l", "--format", "json"))["records"]
+    return str(record["fingerprint"])
+
+
+def test_merge_obeys_it_and_the_command_line_comes_first(sides: Path) -> None:
+    (sides / "l" / "merge-policy.yaml").write_text(POLICY)
+    run(sides, "merge", "o", "u", "l", "-o", "m")
+    assert (sides / "m" / "c.yaml").read_text() == TEXT.format("d")
+    run(sides, "merge", "o", "u", "l", "-o", "n", "--on-conflict", "upstream")
+    assert (sides / "n" / "c.yaml").read_text() == TEXT.format("c")
+
+
+def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
+    known = fingerprint(sides)
+    text = POLICY + "resolutions:\n" + RESOLUTION.format(known, "original") + RESOLUTION.format("ab" * 32, "local")
+    (sides / "l" / "merge-policy.yaml").write_text(text)
+    said = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
+    assert "settled by merge-policy.yaml resolutions[0]: original" in said
+    assert "merge-policy.yaml resolutions[1]: fits nowhere" in said
+    assert (sides / "l" / "c.yaml").read_text() == TEXT.format("b")
+    again = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
+    assert "no file changes" in again
+    assert "resolutions[0]: fits nowhere" not in again
+
+
+def test_choices_of_upstream_never_come_in(sides: Path) -> None:
+    given = (
+        POLICY.replace("local   # ours", "upstream") + "resolutions:\n" + RESOLUTION.format(fingerprint(sides), "local")
+    )
+    (sides / "u" / "merge-policy.yaml").write_text(given)
+    run(sides, "merge", "o", "u", "l", "--in-place")
+    added = (sides / "l" / "merge-policy.yaml").read_text()
+    assert "onConflict: upstream" in added
+    assert "resolutions" not in added
+    (sides / "o" / "merge-policy.yaml").write_text(POLICY)
+    (sides / "l" / "merge-policy.yaml").write_text(POLICY + "resolutions:\n" + RESOLUTION.format("ab" * 32, "local"))
+    run(sides, "merge", "o", "u", "l", "--in-place")
+    merged = (sides / "l" / "merge-policy.yaml").read_text()
+    assert "onConflict: upstream\n" in merged
+    assert "fingerprint: " + "ab" * 32 in merged
+
+
+def test_a_wrong_policy_is_refused(sides: Path) -> None:
+    (sides / "l" / "merge-policy.yaml").write_text(POLICY.replace("local   # ours", "me"))
+    assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "merge", "o", "u", "l", code=3)
+    assert "merge-policy.yaml: onConflict is 'me'" in run(sides, "policy", "check", "l", code=1)
+
+
+def test_two_policies_are_refused(sides: Path) -> None:
+    (sides / "l" / "merge-policy.yaml").write_text(POLICY)
+    (sides / "l" / "other.yaml").write_text(POLICY)
+    assert "other.yaml: a second MergePolicy" in run(sides, "merge", "o", "u", "l", code=3)
+
+
+def test_the_merge_driver_obeys_the_package_around_a_file(sides: Path) -> None:
+    (sides / "pkg" / "deep").mkdir(parents=True)
+    (sides / "pkg" / "merge-policy.yaml").write_text(POLICY)
+    (sides / "pkg" / "Kptfile").write_text("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n")
+    run(sides, "merge-driver", "o/c.yaml", "l/c.yaml", "u/c.yaml", "pkg/deep/c.yaml")
+    assert (sides / "l" / "c.yaml").read_text() == TEXT.format("d")
+    run(sides, "merge-driver", "o/c.yaml", "l/c.yaml", "u/c.yaml", "elsewhere/c.yaml", code=1)
+    assert "<<<<<<< ours" in (sides / "l" / "c.yaml").read_text()
+
+
+def indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def test_the_function_obeys_it() -> None:
+    kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\ninfo:\n  description: {}\n"
+
+    def item(text: str) -> str:
+        return "- " + "".join(f"  {line}\n" for line in text.splitlines())[2:]
+
+    def merged(config: str, *policies: str) -> tuple[str, int]:
+        data = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n" + item(kptfile.format("c"))
+        data += "".join(map(item, policies))
+        data += "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n" + config
+        data += "  original: |\n" + indented(kptfile.format("a")) + "  upstream: |\n" + indented(kptfile.format("b"))
+        done = process(data.encode())
+        return done.output.decode().partition("functionConfig:")[0], done.exit_code
+
+    policy = POLICY.partition("\n")[2]
+    assert "description: b" in merged("")[0]
+    assert "description: c" in merged("", policy)[0]
+    assert "description: b" in merged("  onConflict: upstream\n", policy)[0]
+    assert merged("", policy.replace("onConflict: local", "onConflict: me"))[1] == 1
+    assert merged("", policy, policy)[1] == 1
+
+
+def test_show_check_and_prune(sides: Path) -> None:
+    assert "has no MergePolicy" in run(sides, "policy", "show", "l")
+    known = fingerprint(sides)
+    more = "rules:\n- {kind: Deployment, onConflict: upstream}\nresolutions:\n"
+    choices = RESOLUTION.format(known, "upstream") + "# old\n" + RESOLUTION.format("ab" * 32, "local")
+    policy = sides / "l" / "merge-policy.yaml"
+    policy.write_text(POLICY + more + choices)
+    shown = run(sides, "policy", "show", "l")
+    assert "conflicts are won by local" in shown
+    assert "rule        Deployment: onConflict: upstream" in shown
+    assert "resolution  any resource data.a (value): local" in shown
+    assert "rules[0]: matches nothing in the package" in run(sides, "policy", "check", "l", code=1)
+    options = ["--original", "o", "--upstream", "u"]
+    assert "would drop" in run(sides, "policy", "prune", "l", *options, "--dry-run")
+    assert policy.read_text() == POLICY + more + choices
+    assert "dropped" in run(sides, "policy", "prune", "l", *options)
+    assert policy.read_text() == POLICY + more + RESOLUTION.format(known, "upstream")
+    assert "every choice fits" in run(sides, "policy", "prune", "l", *options)
+    (sides / "l" / "c.yaml").write_text(TEXT.format("e"))
+    run(sides, "policy", "prune", "l", *options)
+    assert policy.read_text() == POLICY + more.replace("resolutions:\n", "")
+
+
+def test_the_example_of_the_page_is_a_policy_by_model_and_schema() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    (block,) = [text for text in re.findall(r"(?s)```yaml\n(.*?)```", page) if "kind: MergePolicy" in text]
+    example = yaml.safe_load(block)
+    schema = json.loads((ROOT / "docs" / "schemas" / "merge-policy.json").read_text(encoding="utf-8"))
+    jsonschema.validate(example, schema)
+    policy = policy_of(example, "merge-policy.yaml")
+    assert (policy.on_conflict, len(policy.rules), policy.resolutions.all[0].choice) == ("upstream", 1, "local")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**example, "resolutions": [{"choice": "both"}]}, schema)

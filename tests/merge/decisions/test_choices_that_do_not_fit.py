@@ -1,0 +1,84 @@
+"""Choices that a conflict does not have, and choices on whole resources: what does not fit changes nothing (M4, M5)."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.merge.decisions.nature import Nature
+from krm_merge.merge.lines.sequence import choose_in_sequences
+from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
+from report.conflicts import CASES, HEAD, conflicts
+
+ALL_CHOICES = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream", "recognise")
+BY_RESOLUTION = "resolution policy resolutions[0]"
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: %s}\n"
+ANNOTATED = (
+    "apiVersion: v1\nkind: ConfigMap\n"
+    "metadata: {name: s, annotations: {internal.kpt.dev/upstream-identifier: x, own: y}}\ndata: {p: %s}\n"
+)
+
+
+@pytest.mark.parametrize("nature", sorted(CASES.keys() - {"functions"}))
+def test_a_choice_that_a_conflict_does_not_have_changes_nothing(nature: Nature) -> None:
+    sides = sides_of(nature)
+    without = merge(sides, **identity(nature))
+    for record in conflicts(without):
+        for choice in set(ALL_CHOICES) - set(record.choices):
+            merged = merge(sides, policy(resolution(record, choice)), **identity(nature))
+            assert merged.files == without.files
+            assert {each.settled_by for each in conflicts(merged)} == {"policy"}
+
+
+@pytest.mark.parametrize("choice", ["upstream-then-local", "local-then-upstream"])
+def test_both_sides_of_a_text_are_not_taken_where_it_would_no_longer_be_json(choice: str) -> None:
+    text = HEAD + 'data:\n  f: |\n    {"a": 1,\n     "b": %s}\n'
+    sides = [{"c.yaml": (text % value).encode()} for value in "123"]
+    (record,) = conflicts(merge(sides))
+    merged = merge(sides, policy(resolution(record, choice)))
+    assert merged.files["c.yaml"].decode() == text % 2
+    assert [each.settled_by for each in conflicts(merged)] == ["policy"]
+
+
+@pytest.mark.parametrize(("upstream", "local"), [("u", "uv"), ("u", "u")])
+def test_what_local_has_of_both_sides_is_not_taken_twice(upstream: str, local: str) -> None:
+    runs = choose_in_sequences("o", upstream, local, "upstream-then-local")
+    sides = {"upstream": upstream, "local": local}
+    assert "".join(sides[run.side][run.start : run.stop] for run in runs) == local
+
+
+@pytest.mark.parametrize("text", [SECRET, ANNOTATED], ids=["a Secret", "kpt's annotations"])
+@pytest.mark.parametrize(("choice", "is_there"), [("upstream", False), ("local", True)])
+def test_a_choice_on_a_resource_that_upstream_deleted(text: str, choice: str, is_there: bool) -> None:
+    sides = [{"k": b"", "s.yaml": (text % "a").encode()}, {"k": b""}, {"k": b"", "s.yaml": (text % "b").encode()}]
+    (record,) = conflicts(merge(sides))
+    chosen = policy(resolution(record, choice))
+    merged = merge(sides, chosen)
+    assert [each.settled_by for each in conflicts(merged)] == [BY_RESOLUTION]
+    assert ("s.yaml" in merged.files) == is_there
+    assert again(sides, merged, chosen).changes == {}
+
+
+def test_a_choice_on_a_resource_is_for_its_values() -> None:
+    sides = [{"k": b"", "s.yaml": (ANNOTATED % "a").encode()}, {"k": b""}]
+    (record,) = conflicts(merge([*sides, {"k": b"", "s.yaml": (ANNOTATED % "b").encode()}]))
+    merged = merge([*sides, {"k": b"", "s.yaml": (ANNOTATED % "c").encode()}], policy(resolution(record, "upstream")))
+    assert [each.settled_by for each in conflicts(merged)] == ["policy"]
+    assert "s.yaml" in merged.files
+
+
+def test_a_choice_on_a_secret_is_for_its_place_alone() -> None:
+    sides = [{"k": b"", "s.yaml": (SECRET % "a").encode()}, {"k": b""}, {"k": b"", "s.yaml": (SECRET % "b").encode()}]
+    (record,) = conflicts(merge(sides))
+    merged = merge(sides, policy(resolution(record, "upstream", anywhere=True)))
+    assert [each.settled_by for each in conflicts(merged)] == ["policy"]
+
+
+def test_functions_are_recognised_only_where_the_choice_fits() -> None:
+    sides = sides_of("functions")
+    record = next(each for each in conflicts(merge(sides, function_identity="document")) if "recognise" in each.choices)
+    chosen = policy(resolution(record, "recognise"))
+    merged = merge(sides, chosen, function_identity="document")
+    assert BY_RESOLUTION in {each.settled_by for each in merged.records}
+    sides[1] = {path: data.replace(b"a:3", b"a:5") for path, data in sides[1].items()}
+    other = merge(sides, chosen, function_identity="document")
+    assert {each.settled_by for each in conflicts(other)} == {"policy"}

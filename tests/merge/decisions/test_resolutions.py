@@ -1,0 +1,216 @@
+"""Choices on conflicts: carried out, known again after they were carried out, stale when a side changes (M1-M5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from krm_merge import KrmMergeError
+from krm_merge.merge.decisions.nature import Nature
+from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
+from report.conflicts import CASES, HEAD, SECRETS, conflicts
+
+OWN: dict[Nature, Any] = {
+    "value": "mine",
+    "kind": {"mine": 1},
+    "text": "a\nmine\nc\n",
+    "functions": [{"image": "a:9"}],
+    "added-twice": "mine",
+}
+
+
+def choices() -> list[tuple[Nature, int, str]]:
+    found: list[tuple[Nature, int, str]] = []
+    for nature in CASES:
+        for at, record in enumerate(conflicts(merge(sides_of(nature), **identity(nature)))):
+            found += [(nature, at, choice) for choice in record.choices]
+    return found
+
+
+@pytest.mark.parametrize("anywhere", [False, True])
+@pytest.mark.parametrize(("nature", "at", "choice"), choices())
+def test_every_choice_is_carried_out_once(nature: Nature, at: int, choice: str, anywhere: bool) -> None:
+    sides = sides_of(nature)
+    record = conflicts(merge(sides, **identity(nature)))[at]
+    more = {"value": OWN[nature]} if choice == "value" else {}
+    if choice == "value" and nature not in OWN:
+        pytest.skip("no value of one's own is at hand")
+    chosen = policy(resolution(record, choice, anywhere=anywhere, **more))
+    merged = merge(sides, chosen, on_conflict="local", **identity(nature))
+    settled = [r for r in merged.records if r.settled_by == "resolution policy resolutions[0]"]
+    assert [(r.path, r.nature, r.status, r.chosen) for r in settled] == [(record.path, nature, "settled", choice)]
+    if choice in ("upstream", "local", "original") and nature in (
+        "value",
+        "kind",
+        "element",
+        "resource",
+        "added-twice",
+    ):
+        assert settled[0].values.get("result") == record.values.get(choice)  # type: ignore[call-overload]
+    if choice == "value":
+        assert settled[0].values["result"] == OWN[nature]
+    # Law D, whoever wins all else, and the choice is still known for what it is (M5).
+    rerun = again(sides, merged, chosen, on_conflict="local", **identity(nature))
+    assert rerun.changes == {}
+    if nature not in ("element", "resource", "order", "sequence", "alternative") or choice == "local":
+        assert "resolution policy resolutions[0]" in {r.settled_by for r in rerun.records}
+
+
+@pytest.mark.parametrize("nature", sorted(CASES.keys() - {"order"}))
+def test_fail_is_for_what_is_still_open(nature: Nature) -> None:
+    sides = sides_of(nature)
+    records = conflicts(merge(sides, on_conflict="fail", **identity(nature)))
+    given = policy(*(resolution(record, "upstream") for record in records))
+    merged = merge(sides, given, on_conflict="fail", **identity(nature))
+    assert {record.status for record in conflicts(merged)} == {"settled"}
+
+
+@pytest.mark.parametrize("changed", [0, 1, 2])
+def test_a_choice_is_for_these_sides_alone(changed: int) -> None:
+    sides = sides_of("value")
+    (record,) = conflicts(merge(sides))
+    chosen = policy(resolution(record, "local"))
+    sides[changed] = {path: data.replace(b"a: ", b"a: other-") for path, data in sides[changed].items()}
+    assert [r.settled_by for r in conflicts(merge(sides, chosen))] == ["policy"]
+
+
+def test_a_value_that_was_put_there_does_not_hide_a_new_change() -> None:
+    sides = sides_of("value")
+    (record,) = conflicts(merge(sides))
+    chosen = policy(resolution(record, "value", value="mine"))
+    merged = merge(sides, chosen)
+    newer = {"keep.txt": b"", "c.yaml": (HEAD + "data: {a: newer}\n").encode()}
+    (new,) = conflicts(merge([sides[1], newer, dict(merged.files)], chosen))
+    assert (new.settled_by, new.values["local"]) == ("policy", "mine")
+
+
+def test_one_choice_is_for_all_alike() -> None:
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {}}}\ndata: {{a: {}}}\n"
+    sides = [{f"{name}.yaml": text.format(name, value).encode() for name in "xyz"} for value in "oul"]
+    record = conflicts(merge(sides))[0]
+    everywhere = merge(sides, policy(resolution(record, "local", anywhere=True)))
+    assert [r.chosen for r in conflicts(everywhere)] == ["local"] * 3
+    here = merge(sides, policy(resolution(record, "local")))
+    assert sorted(str(r.chosen) for r in conflicts(here)) == ["local", "upstream", "upstream"]
+
+
+def test_precedence() -> None:
+    sides = sides_of("value")
+    (record,) = conflicts(merge(sides))
+
+    def winner(given: dict[str, Any], **options: Any) -> tuple[str, object]:
+        (found,) = conflicts(merge(sides, given, **options))
+        return found.settled_by, found.values["result"]
+
+    rule = {"path": "data", "onConflict": "local"}
+    assert winner(policy(onConflict="local")) == ("policy", "d")
+    assert winner(policy(onConflict="local", rules=[{**rule, "onConflict": "upstream"}])) == (
+        "rule policy rules[0]",
+        "c",
+    )
+    assert winner(policy(rules=[{**rule, "onConflict": "upstream"}]), on_conflict="local") == ("policy", "d")
+    assert winner(policy(onConflict="upstream"), rules=[rule]) == ("rule rules[0]", "d")
+    resolved = policy(resolution(record, "original"), rules=[rule])
+    assert winner(resolved, rules=[rule], on_conflict="local") == ("resolution policy resolutions[0]", "b")
+
+
+def test_the_policy_that_local_has_is_obeyed() -> None:
+    text = b"apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata: {name: p}\nonConflict: local\n"
+    sides = sides_of("value")
+    sides[2]["merge-policy.yaml"] = text
+    (record,) = conflicts(merge(sides))
+    assert record.values["result"] == "d"
+    sides[0]["sub/merge-policy.yaml"] = sides[1]["merge-policy.yaml"] = text
+    del sides[2]["merge-policy.yaml"]
+    assert conflicts(merge(sides))[0].values["result"] == "c"
+
+
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ({"onConflict": "me"}, "onConflict"),
+        ({"rules": [{"path": "a..b"}]}, "rules[0].path"),
+        ({"resolutions": [{"nature": "value", "fingerprint": "0" * 64, "choice": "value"}]}, "resolutions[0]"),
+        ({"resolutions": [{"nature": "value", "fingerprint": "x", "choice": "local"}]}, "resolutions[0].fingerprint"),
+        ({"resolutions": [{"nature": "odd", "fingerprint": "0" * 64, "choice": "local"}]}, "resolutions[0].nature"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_a_wrong_policy_is_refused_by_the_name_of_its_field(given: dict[str, Any], place: str) -> None:
+    with pytest.raises(KrmMergeError, match="policy: " + place.replace("[", r"\[").replace("]", r"\]")):
+        merge(sides_of("value"), {**policy(), **given})
+
+
+def test_choices_on_secrets_are_for_their_place() -> None:
+    sides = [{"s.yaml": SECRETS["a Secret"].replace("VALUE", value).encode()} for value in "abc"]
+    (record,) = conflicts(merge(sides))
+    chosen = policy(resolution(record, "local"))
+    assert b"p: c" in merge(sides, chosen).files["s.yaml"]
+    others = [{"s.yaml": SECRETS["a Secret"].replace("VALUE", value).encode()} for value in "def"]
+    assert b"p: f" in merge(others, chosen).files["s.yaml"]
+    # Without its place it would be for every Secret.
+    assert b"p: b" in merge(sides, policy(resolution(record, "local", anywhere=True))).files["s.yaml"]
+    one_sided = [{"s.yaml": SECRETS["a Secret"].replace("VALUE", value).encode()} for value in "aba"]
+    assert b"p: b" in merge(one_sided, chosen).files["s.yaml"]
+    with pytest.raises(KrmMergeError, match="not recorded"):
+        merge(sides, policy(resolution(record, "value", value="x")))
+
+
+# ---- laws ------------------------------------------------------------------------------------------------------------
+
+SCALARS = st.sampled_from(["a", "b", "c", 1, True, None])
+TEXTS = st.lists(st.sampled_from("xyz"), min_size=2, max_size=5).map(lambda lines: "\n".join(lines) + "\n")
+LISTS = st.lists(st.sampled_from(["p", "q", "r", "s"]), max_size=4)
+VALUES = st.one_of(SCALARS, TEXTS, LISTS, st.dictionaries(st.sampled_from("mn"), SCALARS, max_size=2))
+OBJECTS = st.dictionaries(st.sampled_from("stuv"), VALUES, min_size=1, max_size=4)
+
+
+def widget(value: dict[str, Any], names: list[str]) -> dict[str, bytes]:
+    import json
+
+    spec = json.dumps({"spec": value, "list": [{"name": name, "v": 1} for name in names]})
+    head = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
+    return {"w.yaml": json.dumps({**head, **json.loads(spec)}).encode() + b"\n"}
+
+
+@given(
+    st.tuples(OBJECTS, OBJECTS, OBJECTS),
+    st.tuples(*[st.lists(st.sampled_from("ijkl"), unique=True, max_size=4)] * 3),
+    st.sampled_from(["upstream", "local"]),
+    st.data(),
+)
+def test_laws_hold_whatever_was_chosen(
+    values: tuple[Any, Any, Any], names: tuple[list[str], ...], winner: str, data: st.DataObject
+) -> None:
+    sides = [widget(value, listed) for value, listed in zip(values, names, strict=True)]
+    plain = merge(sides, on_conflict=winner)
+    given_ = []
+    is_as_before = False
+    for record in conflicts(plain):
+        pick = data.draw(st.sampled_from([None, *record.choices]))
+        if pick is not None:
+            more: dict[str, Any] = {"value": data.draw(VALUES)} if pick == "value" else {}
+            # What is as the original has it may be just what was chosen (M5): law A is not for that.
+            is_as_before = is_as_before or pick not in ("upstream", "local")
+            given_.append(resolution(record, pick, **more))
+    chosen = policy(*given_)
+    merged = merge(sides, chosen, on_conflict=winner)
+    # D: a second run changes nothing.
+    assert again(sides, merged, chosen, on_conflict=winner).changes == {}
+    # A, B, C: choices that do not fit decide nothing.
+    if not is_as_before:
+        assert merge([sides[0], sides[1], sides[0]], chosen, on_conflict=winner).files == sides[1]
+    assert merge([sides[0], sides[0], sides[2]], chosen, on_conflict=winner).changes == {}
+    assert merge([sides[0], sides[1], sides[1]], chosen, on_conflict=winner).changes == {}
+
+
+def test_what_was_chosen_as_original_has_it_is_kept_where_upstream_removed_the_map_around_it() -> None:
+    sides = [widget(value, []) for value in ({"u": {"n": "b"}}, {"s": "a"}, {"u": {"n": "a"}})]
+    (conflict,) = conflicts(merge(sides))
+    chosen = policy(resolution(conflict, "original"))
+    merged = merge(sides, chosen)
+    assert b'"n": "b"' in merged.files["w.yaml"]
+    assert again(sides, merged, chosen).changes == {}

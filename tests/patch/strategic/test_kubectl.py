@@ -1,0 +1,190 @@
+"""The modes `kubernetes` and `single` beside `kubectl patch --local`: equal for every document and patch.
+
+kubectl 1.32 prints objects as they are, without defaults and with fields that no type has, so that nothing has to be
+made alike but one thing: where the document had nothing, kubectl leaves directives in it; here never (P4).
+
+Left out, for Kubernetes gives them no meaning: `$setElementOrder` with an empty list, by which Go sorts with a
+comparison that is no order; a scalar that one patch adds and deletes without an order, where Go's maps decide.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pytest
+
+from generated.objects import (
+    KUBERNETES,
+    LONG_LISTS,
+    Data,
+    Patches,
+    Record,
+    document,
+    has_directive,
+    with_doubles,
+    without_some_keys,
+)
+from krm_merge.patch import PatchError, SchemaShape, apply
+from krm_merge.patch.model.values import same
+from krm_merge.schema.builtin import builtin_schema
+
+pytestmark = pytest.mark.kubectl
+
+DOCUMENTS: Final = 30
+"""In one call: the start of kubectl takes more time than the patching."""
+SEED: Final = int(os.environ.get("KRM_MERGE_SEED") or random.SystemRandom().randrange(10**6))
+"""New in every run; failures name it."""
+TYPES: Final = pytest.mark.parametrize("kind", KUBERNETES, ids=[kind for _, _, kind in KUBERNETES])
+Type = tuple[str, str, str]
+T = TypeVar("T")
+
+
+def kubectl(directory: Path, documents: list[Data], patch: Data) -> tuple[dict[str, Data], str]:
+    """What kubectl makes of those documents that it can patch, by name, and what it says of the others."""
+    (directory / "documents.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents}))
+    (directory / "patch.json").write_text(json.dumps(patch))
+    command = ["kubectl", "patch", "--local", "--type=strategic", "--output=json"]
+    command += ["--filename=documents.json", "--patch-file=patch.json"]
+    run = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=60)
+    return {item["metadata"]["name"]: item for item in json_texts(run.stdout)}, run.stderr
+
+
+def json_texts(text: str) -> Iterator[Data]:
+    """JSON texts one after another."""
+    decoder, rest = json.JSONDecoder(), text.lstrip()
+    while rest:
+        value, end = decoder.raw_decode(rest)
+        yield value
+        rest = rest[end:].lstrip()
+
+
+def without_directives(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            name: without_directives(inner)
+            for name, inner in value.items()
+            if not name.startswith("$") and not has_directive(inner)
+        }
+    if isinstance(value, list):
+        return [without_directives(item) for item in value if not has_directive(item)]
+    return value
+
+
+def objects(rng: random.Random, kind: Type, spec: Record) -> list[Data]:
+    """Documents of one type, each with a name of its own."""
+    group, version, name = kind
+    documents = []
+    for at in range(DOCUMENTS):
+        item: Data = {"apiVersion": f"{group}/{version}".strip("/"), "kind": name}
+        item |= document(rng, spec, rng.choice([0.3, 0.6, 0.9]))
+        item["metadata"]["name"] = f"object-{at}"
+        documents.append(item)
+    return documents
+
+
+def ours(item: Data, patch: Data, kind: Type) -> Data | PatchError:
+    schema = builtin_schema(*kind)
+    assert schema is not None
+    try:
+        return apply(item, patch, SchemaShape(schema), list_order="kubernetes", merge_keys="single")
+    except PatchError as error:
+        return error
+
+
+def compare(directory: Path, documents: list[Data], patch: Data, kind: Type) -> Counter[str]:
+    """Both are equal, or both fail; how often which."""
+    seen: Counter[str] = Counter()
+    theirs, complaints = kubectl(directory, documents, patch)
+    for item in documents:
+        expected, result = theirs.get(item["metadata"]["name"]), ours(item, patch, kind)
+        context = {"seed": SEED, "document": item, "patch": patch, "ours": result, "kubectl": expected or complaints}
+        if expected is None:
+            assert isinstance(result, PatchError), json.dumps(context)
+            seen["failed"] += 1
+            continue
+        assert not isinstance(result, PatchError), json.dumps({**context, "ours": str(result)})
+        assert same(result, without_directives(expected)), json.dumps(context)
+        seen["unchanged" if same(result, item) else "changed"] += 1
+    return seen
+
+
+@TYPES
+def test_patches(kind: Type, tmp_path: Path) -> None:
+    rng, spec, seen = random.Random(f"{SEED} {kind}"), KUBERNETES[kind], Counter[str]()
+    for _ in range(25):
+        patch = Patches(rng, single=True).record(spec)
+        seen += compare(tmp_path, objects(rng, kind, spec), patch, kind)
+    assert seen.total() == 25 * DOCUMENTS
+    assert seen["changed"] > seen.total() / 4
+    assert seen["failed"] < seen.total() / 4
+
+
+def test_long_lists(tmp_path: Path) -> None:
+    """Order lists, deletions and new elements of one list together."""
+    rng, kind, seen = random.Random(f"{SEED} long"), ("", "v1", "Pod"), Counter[str]()
+    for _ in range(40):
+        patch = Patches(rng, single=True, density=0.9).record(LONG_LISTS)
+        seen += compare(tmp_path, objects(rng, kind, LONG_LISTS), patch, kind)
+    assert seen["changed"] > seen.total() / 2
+
+
+@TYPES
+def test_broken_patches(kind: Type, tmp_path: Path) -> None:
+    """Merge keys missing, orders that do not match, fields that `$retainKeys` lacks, unknown directives."""
+    rng, spec, seen = random.Random(f"{SEED} {kind} broken"), KUBERNETES[kind], Counter[str]()
+
+    def drawn() -> tuple[Data, list[Data]]:
+        return Patches(rng, single=True, broken=0.4).record(spec), objects(rng, kind, spec)
+
+    def shows(case: tuple[Data, list[Data]]) -> bool:
+        """What is broken shows only where the document has something."""
+        patch, documents = case
+        return any(fails(item, patch, kind) for item in documents)
+
+    for patch, documents in islice(every_second(drawn, shows), 20):
+        seen += compare(tmp_path, documents, patch, kind)
+    assert seen["failed"] >= 10
+
+
+@TYPES
+def test_odd_documents(kind: Type, tmp_path: Path) -> None:
+    """Live elements without a merge key, and several with one."""
+    rng, spec, seen = random.Random(f"{SEED} {kind} odd"), KUBERNETES[kind], Counter[str]()
+
+    def drawn() -> tuple[Data, list[Data], list[Data]]:
+        plain = objects(rng, kind, spec)
+        odd = [without_some_keys(rng, spec, with_doubles(rng, item)) for item in plain]
+        return Patches(rng, single=True).record(spec), plain, odd
+
+    def shows(case: tuple[Data, list[Data], list[Data]]) -> bool:
+        """A patch that an odd document cannot take, and could take as it was before."""
+        patch, plain, odd = case
+        return any(
+            fails(now, patch, kind) and not fails(before, patch, kind) for before, now in zip(plain, odd, strict=True)
+        )
+
+    for patch, _, documents in islice(every_second(drawn, shows), 16):
+        seen += compare(tmp_path, documents, patch, kind)
+    assert seen["changed"]
+    assert seen["failed"] >= 8
+
+
+def every_second(drawn: Callable[[], T], shows: Callable[[T], bool]) -> Iterator[T]:
+    """Without end one case as it is drawn and one that shows something: what a test is about is not left to chance."""
+    while True:
+        yield drawn()
+        telling = next((case for case in (drawn() for _ in range(1000)) if shows(case)), None)
+        assert telling is not None, f"seed {SEED}: none of 1,000 cases shows what this test is about"
+        yield telling
+
+
+def fails(item: Data, patch: Data, kind: Type) -> bool:
+    return isinstance(ours(item, patch, kind), PatchError)

@@ -1,0 +1,351 @@
+"""The page in a real browser: by mouse and by keyboard, on every size, and by what it must not do."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from checkout import ROOT
+from krm_merge.resolve.kept import Kept
+from report.conflicts import SECRETS
+from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
+from resolve.serving import Client, served
+
+pytestmark = pytest.mark.browser
+# Never a verdict on how fast the machine is.
+expect.set_options(timeout=20_000)
+
+EXPECTED = re.compile(r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)")
+"""What the browser logs of answers that the page shows itself."""
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def said(context: BrowserContext) -> Iterator[list[str]]:
+    """Errors in the console, and requests to anybody else: there must be none."""
+    found: list[str] = []
+    context.on("console", lambda message: found.append(message.text) if message.type != "log" else None)
+    context.on("weberror", lambda error: found.append(str(error.error)))
+    context.on("request", lambda request: found.append(request.url) if "//127.0.0.1:" not in request.url else None)
+    yield found
+    assert [text for text in found if not EXPECTED.search(text)] == []
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with served(task_of(*config_maps(3))) as client:
+        yield client
+
+
+@pytest.fixture
+def page(context: BrowserContext, said: list[str], client: Client) -> Page:
+    return opened(context, client)
+
+
+def opened(context: BrowserContext, client: Client) -> Page:
+    page = context.new_page()
+    page.goto(client.address)
+    expect(page.locator("main")).to_have_attribute("aria-busy", "false")
+    return page
+
+
+def count(page: Page) -> Locator:
+    return page.locator("#count")
+
+
+def card(page: Page, number: int) -> Locator:
+    return page.locator("article").nth(number)
+
+
+# ---- by mouse and by keyboard --------------------------------------------------------------------------------------
+
+
+def test_three_conflicts_are_settled_with_three_clicks_and_saved(page: Page, client: Client) -> None:
+    expect(count(page)).to_have_text("3 open · 0 settled")
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    for number, name in enumerate(["Take upstream", "Keep yours", "Take original"]):
+        card(page, number).get_by_role("button", name=name).click()
+        expect(card(page, number).get_by_role("button", name=name)).to_have_attribute("aria-pressed", "true")
+        # What was drawn anew has the focus still.
+        expect(card(page, number).get_by_role("button", name=name)).to_be_focused()
+    expect(count(page)).to_have_text("All 3 settled")
+    expect(card(page, 0).locator(".here")).to_have_text("data: {a: u}\n")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Saved")).to_be_visible()
+    assert [record.chosen for record in client.host.session.records] == ["upstream", "local", "original"]
+    assert client.host.is_saved
+
+
+def test_the_keyboard_alone_does_it(page: Page, client: Client) -> None:
+    for keys in ("u", "jl", "jo"):
+        for key in keys:
+            page.keyboard.press(key)
+        expect(page.locator("article[aria-current] .pill")).to_contain_text("settled")
+    expect(count(page)).to_have_text("All 3 settled")
+    page.keyboard.press("z")
+    expect(count(page)).to_have_text("1 open · 2 settled")
+    page.keyboard.press("y")
+    expect(count(page)).to_have_text("All 3 settled")
+    page.keyboard.press("s")
+    expect(page.get_by_role("heading", name="Saved")).to_be_visible()
+    assert [record.chosen for record in client.host.session.records] == ["upstream", "local", "original"]
+
+
+def test_saving_too_early_leads_to_what_is_open(page: Page, client: Client) -> None:
+    page.keyboard.press("l")
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    page.keyboard.press("s")
+    expect(page.locator("#notice")).to_have_text("2 conflicts are still open.")
+    expect(card(page, 1)).to_be_focused()
+    assert not client.host.is_saved
+
+
+def test_next_and_previous_open_one(page: Page) -> None:
+    page.keyboard.press("j")
+    page.keyboard.press("l")
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    page.keyboard.press("n")
+    expect(card(page, 2)).to_be_focused()
+    page.keyboard.press("n")
+    expect(card(page, 0)).to_be_focused()
+    page.get_by_role("button", name="Previous open conflict").click()
+    expect(card(page, 2)).to_be_focused()
+    page.keyboard.press("k")
+    expect(card(page, 1)).to_be_focused()
+
+
+def test_one_choice_for_all_alike(page: Page, client: Client) -> None:
+    card(page, 1).get_by_role("button", name="All 3 like this").click()
+    card(page, 1).get_by_role("button", name="Keep yours").click()
+    expect(count(page)).to_have_text("All 3 settled")
+    page.get_by_role("button", name="Undo").click()
+    expect(count(page)).to_have_text("3 open · 0 settled")
+    # What is settled already is chosen for the others, too.
+    page.keyboard.press("u")
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    page.keyboard.press("a")
+    expect(count(page)).to_have_text("All 3 settled")
+    assert len(client.host.session.save().made) == 1
+
+
+def test_always_is_a_rule(page: Page, client: Client) -> None:
+    card(page, 0).get_by_role("button", name="Always here").click()
+    card(page, 0).get_by_role("button", name="Keep yours").click()
+    expect(card(page, 0).locator(".pill")).to_have_text("settled: yours, always")
+    assert client.host.session.records[0].settled_by == "rule merge-policy.yaml"
+
+
+def test_a_value_of_ones_own_and_the_servers_verdict(page: Page, client: Client) -> None:
+    page.keyboard.press("e")
+    editor = card(page, 0).get_by_role("textbox", name="A value of your own, as YAML")
+    expect(editor).to_be_focused()
+    editor.fill("[1, 2")
+    editor.press("Control+Enter")
+    expect(card(page, 0).get_by_role("alert")).to_contain_text("write it in quotes to have it as a text")
+    assert len(client.host.session.open) == 3
+    editor.fill("mine")
+    card(page, 0).get_by_role("button", name="Use this value").click()
+    expect(card(page, 0).locator(".here")).to_have_text("data: {a: mine}\n")
+    expect(editor).to_have_count(0)
+    page.keyboard.press("e")
+    page.keyboard.press("Escape")
+    expect(editor).to_have_count(0)
+    expect(card(page, 0)).to_be_focused()
+
+
+def test_the_keys_are_listed(page: Page) -> None:
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("take upstream")
+    page.keyboard.press("l")
+    page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+    expect(count(page)).to_have_text("3 open · 0 settled")
+
+
+def test_the_tree_leads_to_a_file(page: Page) -> None:
+    page.get_by_role("navigation").get_by_title("2.yaml").click()
+    expect(card(page, 2)).to_be_focused()
+    expect(page.locator("nav a.on")).to_have_count(1)
+
+
+def test_every_nature_has_a_card(context: BrowserContext, said: list[str]) -> None:
+    with served(task_of(*all_natures())) as client:
+        page = opened(context, client)
+        while client.host.session.open:
+            record = client.host.session.open[0]
+            choice = PER_NATURE[record.nature]
+            here = page.locator(f"#c-{record.id}")
+            here.locator(f"[data-choice={choice}]").click()
+            if choice == "value":
+                here.get_by_role("textbox").fill(OWN_VALUE)
+                here.get_by_role("button", name="Use this value").click()
+            expect(page.locator(f"#c-{record.id}.settled, main:not(:has(#c-{record.id}))")).to_have_count(1)
+        expect(count(page)).to_contain_text("All ")
+        page.locator("#automatic summary").first.click()
+        page.locator("#automatic details summary").first.click()
+        expect(page.locator("#automatic li").first).to_contain_text("pipeline.mutators")
+        page.keyboard.press("s")
+        expect(page.get_by_role("heading", name="Saved")).to_be_visible()
+        assert client.host.is_saved
+
+
+def test_what_was_merged_without_a_conflict_can_be_overruled(context: BrowserContext, said: list[str]) -> None:
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: %s}\n"
+    with served(task_of(*({"c.yaml": (head % value).encode()} for value in ("x", "y", "x")))) as client:
+        page = opened(context, client)
+        expect(count(page)).to_have_text("No conflicts")
+        page.locator("#automatic > summary").click()
+        page.get_by_role("button", name="Overrule").click()
+        page.locator("#automatic article").get_by_role("button", name="Keep yours").click()
+        expect(count(page)).to_have_text("Settled")
+        expect(card(page, 0).locator(".pill")).to_have_text("settled: yours")
+        page.keyboard.press("z")
+        expect(count(page)).to_have_text("No conflicts")
+
+
+# ---- what happens meanwhile ----------------------------------------------------------------------------------------
+
+
+def test_a_reload_keeps_choices(page: Page) -> None:
+    assert "#" not in page.url
+    page.keyboard.press("u")
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    page.reload()
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    expect(card(page, 0).locator(".pill")).to_have_text("settled: upstream")
+
+
+def test_a_second_tab_learns_that_something_changed(page: Page, context: BrowserContext, client: Client) -> None:
+    other = opened(context, client)
+    other.keyboard.press("u")
+    expect(count(other)).to_have_text("2 open · 1 settled")
+    page.keyboard.press("l")
+    expect(page.locator("#notice")).to_contain_text("perhaps in another tab")
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    assert client.host.session.records[0].chosen == "upstream"
+    page.keyboard.press("l")
+    expect(card(page, 0).locator(".pill")).to_have_text("settled: yours")
+
+
+def test_a_page_without_its_server_says_so_and_the_next_one_goes_on(
+    context: BrowserContext, said: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / ".p.choices.krm-merge"
+    task = task_of(*config_maps(2))
+    with served(task, Kept(file, task.policy_file)) as client:
+        page = opened(context, client)
+        page.keyboard.press("u")
+        expect(count(page)).to_have_text("1 open · 1 settled")
+    page.keyboard.press("l")
+    expect(card(page, 0).get_by_role("alert")).to_contain_text("run the same command again")
+    with served(task, Kept(file, task.policy_file)) as client:
+        expect(count(opened(context, client))).to_have_text("1 open · 1 settled")
+
+
+def test_closing_without_saving(page: Page, client: Client) -> None:
+    page.keyboard.press("u")
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    page.get_by_role("button", name="Close").click()
+    expect(page.get_by_role("heading", name="Closed without saving")).to_be_visible()
+    expect(page.get_by_role("status")).to_contain_text("What you chose is kept")
+    assert not client.host.is_saved
+
+
+def test_without_the_token_the_page_shows_nothing(context: BrowserContext, client: Client) -> None:
+    page = context.new_page()
+    page.goto(client.origin)
+    expect(page.locator("#notice")).to_contain_text("open the address that the terminal shows")
+    expect(page.locator("article")).to_have_count(0)
+
+
+# ---- what it looks like, and what it must not do -------------------------------------------------------------------
+
+
+def test_markup_in_values_is_text(context: BrowserContext, said: list[str]) -> None:
+    evil = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n"
+    sides = [{f"{evil.replace('/', '')}.yaml": f'{head}  a: "{evil}{side}"\n'.encode()} for side in "oul"]
+    with served(task_of(*sides)) as client:
+        page = opened(context, client)
+        expect(card(page, 0).locator(".side").first).to_contain_text(evil)
+        assert page.locator("main img, main script").count() == 0
+
+
+def test_hidden_values_are_not_on_the_page(context: BrowserContext, said: list[str]) -> None:
+    values = ("hush-original", "hush-upstream", "hush-local")
+    text = SECRETS["a Secret"]
+    with served(task_of(*({"s.yaml": text.replace("VALUE", value).encode()} for value in values))) as client:
+        page = opened(context, client)
+        expect(card(page, 0).locator(".side").nth(1)).to_contain_text("hidden value, differs")
+        page.keyboard.press("l")
+        expect(count(page)).to_have_text("Settled")
+        assert "hush" not in page.content()
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
+    # The policy of the page lets nobody add a script, the one that looks for faults neither.
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    with served(task_of(*all_natures())) as client:
+        page = opened(context, client)
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        faults(page, f"open-{width}-{scheme}")
+        page.keyboard.press("u")
+        expect(card(page, 0).locator(".result")).to_be_visible()
+        page.keyboard.press("j")
+        card(page, 2).get_by_role("button", name="Edit").click()
+        page.keyboard.type(" [1")
+        page.keyboard.press("Control+Enter")
+        expect(card(page, 2).get_by_role("alert")).to_be_visible()
+        faults(page, f"editor-{width}-{scheme}")
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        faults(page, f"keys-{width}-{scheme}")
+        page.keyboard.press("Escape")
+        assert page.locator("html").evaluate("html => html.scrollWidth") <= width
+    context.close()
+
+
+def faults(page: Page, name: str) -> None:
+    """Fails where somebody cannot see or reach something; a picture stays where KRM_MERGE_PICTURES asks for it."""
+    if folder := os.environ.get("KRM_MERGE_PICTURES"):
+        page.screenshot(path=Path(folder, f"{name}.png"))
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
+
+
+def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> None:
+    with served(task_of(*config_maps(3000))) as client:
+        page = opened(context, client)
+        expect(count(page)).to_have_text("3000 open · 0 settled")
+        page.keyboard.press("p")
+        expect(page.locator("article").last).to_be_focused()
+        page.keyboard.press("l")
+        expect(count(page)).to_have_text("2999 open · 1 settled")
+        page.keyboard.press("a")
+        expect(count(page)).to_have_text("All 3000 settled", timeout=60_000)
+
+
+def test_the_pictures_of_the_readme_can_be_made(tmp_path: Path) -> None:
+    program = ROOT / "tools" / "make_pictures.py"
+    subprocess.run([sys.executable, program, tmp_path], check=True)
+    readme = (program.parent.parent / "README.md").read_text(encoding="utf-8")
+    made = sorted(file.name for file in tmp_path.iterdir())
+    assert made == ["resolve-dark.png", "resolve-light.png"]
+    assert all(f"docs/pictures/{name}" in readme for name in made)

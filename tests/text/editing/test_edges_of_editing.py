@@ -1,0 +1,92 @@
+"""Edits at the edges: children of other documents, keys and numbers that YAML writes in its own way, aliases."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from krm_merge.text import Editor, Entry, Mapping, from_value, read, rendered, to_value
+from krm_merge.text.reading.peek import scalars_below
+from text.edits import Edit, tree
+
+
+def test_a_child_of_another_document_is_neither_a_place_nor_removed() -> None:
+    edit, other = Edit("a: 1\n"), Edit("b: 2\n")
+    collection, stranger = edit.collection(), other.child("b")[1]
+    with pytest.raises(ValueError, match="is not in this collection"):
+        edit.editor.insert(collection, Entry(from_value("c"), from_value(3)), after=stranger)
+    with pytest.raises(ValueError, match="is not in this collection"):
+        edit.editor.remove(collection, stranger)
+    assert rendered(edit.editor).text == "a: 1\n"
+
+
+def test_a_key_longer_than_yaml_has_on_one_line_is_written_by_the_fallback() -> None:
+    edit = Edit("a: 1 # kept\n")
+    edit.editor.insert(edit.collection(), Entry(from_value("k" * 2000), from_value(2)), after=edit.child("a")[1])
+    written = rendered(edit.editor)
+    assert written.by_fallback
+    assert to_value(read(written.text)) == {"a": 1, "k" * 2000: 2}
+    assert "a: 1 # kept\n" in written.text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(math.inf, ".inf"), (-math.inf, "-.inf"), (math.nan, ".nan"), (1e20, "1.0e+20")]
+)
+def test_numbers_that_json_has_no_words_for(number: float, text: str) -> None:
+    edit = Edit("a: 1\n")
+    assert edit.set("a", to=number).text() == f"a: {text}\n"
+
+
+def test_the_edited_tree_has_the_value_of_an_alias_and_stands_in_no_text() -> None:
+    edit = Edit("a: &x {b: 1}\nc: *x\n")
+    edit.set("a", "b", to=2)
+    made = edit.editor.tree()
+    assert to_value(made) == to_value(read(rendered(edit.editor).text))
+    assert to_value(edit.editor.tree(tree("- &x [1]\n- *x\n"))) == [[1], [1]]
+
+
+@pytest.mark.parametrize("flow", ["[a, b]", "{a: 1}", "a"])
+def test_a_list_in_a_list_keeps_its_form(flow: str) -> None:
+    edit = Edit(f"- - {flow}\n  - x\n- y\n")
+    edit.set(0, 1, to="z")
+    assert edit.text() == f"- - {flow}\n  - z\n- y\n"
+
+
+def test_an_editor_of_a_tree_without_text_gives_its_value() -> None:
+    editor = Editor(from_value({"a": [1, {"b": None}]}))
+    assert to_value(editor.tree()) == {"a": [1, {"b": None}]}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("!!timestamp '2026-01-01'", "2026-01-01"), ("!!merge '<<'", "<<"), ("!!float '1'", 1.0)]
+)
+def test_quoted_scalars_with_a_tag_have_the_type_of_the_tag(text: str, value: object) -> None:
+    assert to_value(read(text)) == value
+
+
+def test_a_number_in_a_block_scalar_keeps_its_tag_between_brackets() -> None:
+    edit, number = Edit("a: [1]\n"), Edit("x: !!int |-\n  5\n").child("x")[1]
+    assert isinstance(number, Entry)
+    edit.editor.replace(edit.child("a", 0)[1], number.value)
+    assert edit.text() == 'a: [!!int "5"]\n'
+
+
+def test_what_an_edit_put_there_can_be_edited() -> None:
+    edit, new = Edit("a: 1\nb: 2\n"), from_value({"c": 1, "d": 2})
+    assert isinstance(new, Mapping)
+    edit.editor.replace(edit.child("a")[1], new)
+    inner = new.entry("c")
+    assert inner is not None
+    edit.editor.replace(inner, from_value(9))
+    assert edit.text() == "a:\n  c: 9\n  d: 2\nb: 2\n"
+
+
+def test_json_has_no_word_for_what_is_no_number() -> None:
+    assert Edit('{"a": 1}').set("a", to=math.nan).text() == '{"a": .nan}'
+
+
+def test_aliases_beside_a_field_do_not_hide_its_scalars() -> None:
+    text = "data: {a: &x 1, b: *x}\nmetadata: {name: n, labels: {a: b}}\n"
+    assert scalars_below(text, "metadata") == {("name",): "n", ("labels", "a"): "b"}
+    assert scalars_below(text, "data") is None
