@@ -1,7 +1,7 @@
 """The page docs/design/finding-rules.md: each numbered rule with the modules that cite it.
 
 The rules are read from the headings and tables of the pages in PAGES, the citations from comments, docstrings and
-`tags.rule` of results: `# L4`, `(rules T2 to T4)`, `"rule": "P9"`. A rule that nothing cites has an empty cell; a test
+the `rule` of results: `# L4`, `(rules T2 to T4)`, `rule="P9"`. A rule that nothing cites has an empty cell; a test
 refuses that.
 """
 

@@ -10,13 +10,14 @@ from random import Random
 
 import yaml
 
-from krm_merge.components.graph.graph import Finding, build_graph
+from krm_merge.components.graph.graph import build_graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.description import with_block
 from krm_merge.components.plan.model import Plan, PlanChoices
 from krm_merge.components.plan.planner import plan
 from krm_merge.functions import process
+from krm_merge.krm.result import Result
 
 
 def digest(letter: str) -> str:
@@ -141,7 +142,7 @@ class Observations:
 
     # ---- what follows ------------------------------------------------------------------------------------------
 
-    def plan(self) -> tuple[list[Plan], list[Finding]]:
+    def plan(self) -> tuple[list[Plan], list[Result]]:
         """The plans, which are the same for every order of what was observed, and however often it was."""
         components, builds, pulls = list(self.components.values()), list(self.builds), list(self.pulls.values())
         before = deepcopy((components, builds, pulls))
@@ -161,7 +162,7 @@ class Observations:
 
     def _planned(
         self, components: list[Component], builds: list[Build], pulls: list[PullRequest]
-    ) -> tuple[list[Plan], list[Finding]]:
+    ) -> tuple[list[Plan], list[Result]]:
         graph, findings = build_graph(components, removed=self.removed)
         assert not [one for one in findings if one.severity == "error"], findings
         return plan(graph, History(builds, pulls, graph.components), self.choices)

@@ -20,7 +20,7 @@ def test_an_item_that_is_written_anew_is_reported_once() -> None:
     resource_list.items[0].remove("data.a")
     resource_list.items[0].set("data.c", "z")
     assert b"data: {b: y, c: z}" in resource_list.serialize()
-    assert [(result.severity, result.tags["rule"]) for result in resource_list.results] == [("warning", "W2")]
+    assert [(result.severity, result.rule) for result in resource_list.results] == [("warning", "W2")]
 
 
 def test_an_item_that_is_edited_in_its_text_is_not() -> None:

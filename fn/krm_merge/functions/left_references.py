@@ -49,7 +49,7 @@ def report_left_references(items: Sequence[Resource], changes: Sequence[Renamed]
         )
         # A later patch may have renamed or removed it.
         ref, file = now.get(change.new, (None, None))
-        results.warning(message, resource=ref, file=file, tags={"rule": "P9"})
+        results.warning(message, resource=ref, file=file, rule="P9")
 
 
 def _keys_of(identity: Identity) -> Iterator[_Key]:

@@ -44,7 +44,7 @@ def _report_renames(items: Sequence[Resource], changes: Sequence[Renamed], resul
                 f"{change.was}: {change.by} makes it {holders[0].ref}, which would be there {len(holders)} times "
                 f"(in {files}); give it another name, or remove the other one first"
             )
-            results.error(message, resource=holders[0].ref, file=holders[-1].file, tags={"rule": "P9"})
+            results.error(message, resource=holders[0].ref, file=holders[-1].file, rule="P9")
 
 
 def _identity_of(item: Resource) -> Identity | None:

@@ -43,7 +43,7 @@ def validated(resource_list: ResourceList, model: type[Model], values: Fields[st
     prefix, file = place_of(resource_list) if problems else ("", None)
     for place, problem in problems:
         path = prefix + place
-        resource_list.results.error(f"functionConfig: {path}{problem}", path=path, file=file, tags={"rule": "W4"})
+        resource_list.results.error(f"functionConfig: {path}{problem}", path=path, file=file, rule="W4")
     return checked
 
 

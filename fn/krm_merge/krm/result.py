@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         current: str | None
         proposed: str | None
         tags: dict[str, str]
+        rule: str
 
 
 Severity: TypeAlias = Literal["error", "warning", "info"]
@@ -52,7 +53,12 @@ class ResourceRef:
 
 @frozen
 class Result:
-    """One result. `current` and `proposed` are the values of the field before and after, as text."""
+    """One result: how grave, what, where, and by which rule.
+
+    Every function, command and pure room reports with this record. The place is the resource, its file with the index
+    in it, and the path of a field; `current` and `proposed` are the values of that field before and after, as text.
+    `rule` is the number of a rule of the docs; the specification has no field for it, so it is written as a tag.
+    """
 
     severity: Severity
     message: str
@@ -63,6 +69,7 @@ class Result:
     current: str | None = None
     proposed: str | None = None
     tags: dict[str, str] = fresh(factory=dict)
+    rule: str = ""
 
     def __post_init__(self) -> None:
         """Credentials in URLs stay out of results."""
@@ -86,8 +93,8 @@ class Result:
             value["field"] = about
         if self.file is not None:
             value["file"] = {"path": self.file, "index": self.file_index} if self.file_index else {"path": self.file}
-        if self.tags:
-            value["tags"] = dict(self.tags)
+        if self.rule or self.tags:
+            value["tags"] = {"rule": self.rule, **self.tags} if self.rule else dict(self.tags)
         return value
 
 

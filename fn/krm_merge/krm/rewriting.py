@@ -14,5 +14,5 @@ def report_rewriting(resource: Resource, results: Results, file: str | None = No
             f"{resource.ref}: edited beyond what can be done in its text; {lost}",
             resource=resource.ref,
             file=file or resource.file,
-            tags={"rule": "W2"},
+            rule="W2",
         )

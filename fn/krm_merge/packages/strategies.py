@@ -70,7 +70,7 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger,
     for path, file in upstream.items():
         if own and path.startswith(own):
             message = f"{path}: stays out; local has a package with an upstream of its own there"
-            merged.results.warning(message, file=path, tags={"rule": "R3", "side": "upstream"})
+            merged.results.warning(message, file=path, rule="R3", tags={"side": "upstream"})
         elif path != KPTFILE and (noted := _noted(path, file)) != local.get(path):
             changes[path] = noted
     lost, policy = set(local_changes(original, local)), merge.policy
@@ -82,8 +82,7 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger,
         if path in lost and path in local:
             # Law F: asked for, but on record.
             message, severity = policy.explanation((), "local changed it", f"it is {did}"), policy.severity(())
-            tags = {"rule": "F", "side": "both"}
-            merged.results.add(Result(severity, f"{path}: {message}", file=path, tags=tags))
+            merged.results.add(Result(severity, f"{path}: {message}", file=path, rule="F", tags={"side": "both"}))
             decided.append(FileDecision(path, "F", message, "both", severity, before, theirs, ours, after))
         else:
             merged.results.info(f"{path}: {did}", file=path)

@@ -64,7 +64,7 @@ class Part:
             result.message
             for outcome in self.decided.outcomes
             for result in _carried_out(outcome)[1]
-            if result.severity == "error" or result.tags.get("rule") in _CHECKED
+            if result.severity == "error" or result.rule in _CHECKED
         }
 
     def contexts(self, record: DecisionRecord) -> Iterator[tuple[SideName, Context]]:

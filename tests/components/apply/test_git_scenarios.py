@@ -314,7 +314,7 @@ def test_a_pinned_digest_is_left_and_told(parent: World, capsys: pytest.CaptureF
     world.plan("parent", "child")
     assert world.apply() == 0
     told = capsys.readouterr().err
-    assert f"{digest('d')} of quay.io/o/parent in Dockerfile is not known to be of it; it is left" in told
+    assert f"{digest('d')} of quay.io/o/parent in Dockerfile:1 is not known to be of it; it is kept" in told
     assert world.pulls("child") == []
 
 

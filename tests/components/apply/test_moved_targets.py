@@ -207,7 +207,7 @@ def test_what_is_taken_back_on_the_branch_alone_is_taken_back_in_the_target(
 
 
 def test_what_is_left_is_not_missing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """C5: a reference that may be of another Component is told of; that there is none would be wrong."""
+    """C5: a reference that may belong to another Component is reported."""
     world.repository("op3", {"a": "a\n"})
     world.component("op3", "op3")
     place = world.package / "components" / "op3.yaml"
@@ -219,5 +219,5 @@ def test_what_is_left_is_not_missing(world: World, capsys: pytest.CaptureFixture
     world.plan("op1", "op2", "op3", "bundle")
     assert world.apply() == 0
     said = capsys.readouterr().err
-    assert "may be of another Component whose image has this name; it is left" in said
+    assert "may belong to another Component whose image has this name; it is kept" in said
     assert "is digest.files right?" not in said

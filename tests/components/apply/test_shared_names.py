@@ -48,7 +48,7 @@ def test_whose_a_reference_is(tag: str, letter: str, told: str, policy: Replacem
     # A tag says whose a reference is; whether its digest is known is another matter.
     is_replaced = told == "ours" and (letter == "0" or policy.match == "any")
     assert edited.data == (reference(tag, "1").encode() if is_replaced else data)
-    doubts = [one for one in edited.problems if "may be of another Component" in one.message]
+    doubts = [one for one in edited.problems if "may belong to another Component" in one.message]
     assert [one.severity for one in doubts] == ["warning"] * (told == "unclear")
     assert all(digest(letter) in one.message for one in doubts)
 
@@ -56,7 +56,7 @@ def test_whose_a_reference_is(tag: str, letter: str, told: str, policy: Replacem
 def test_those_of_others_are_no_catalog_of_versions() -> None:
     """Two digests of one name in a file, each of a component of its own."""
     data = reference(":rhel8", "0") + reference(":rhel9", "5")
-    edited = replace_digests(data.encode(), [BASE], OF_P, digest("1"))
+    edited = replace_digests(data.encode(), [BASE], OF_P, digest("1"), ReplacementPolicy(), "Dockerfile")
     assert edited.data.decode() == reference(":rhel8", "1") + reference(":rhel9", "5")
     assert edited.problems == ()
 
@@ -64,7 +64,9 @@ def test_those_of_others_are_no_catalog_of_versions() -> None:
 def test_what_both_are_known_of_is_told_by_its_tag() -> None:
     known = replace(OF_P, other_digests=OF_P.digests)
     for tag, expected in ((":rhel8", "1"), (":rhel9", "0"), ("", "0")):
-        edited = replace_digests(reference(tag, "0").encode(), [BASE], known, digest("1"))
+        edited = replace_digests(
+            reference(tag, "0").encode(), [BASE], known, digest("1"), ReplacementPolicy(), "Dockerfile"
+        )
         assert edited.data.decode() == reference(tag, expected)
 
 

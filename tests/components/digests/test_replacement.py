@@ -20,7 +20,6 @@ from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import (
     EditedFile,
     ImageReference,
-    Problem,
     Replacement,
     ReplacementPolicy,
     is_candidate,
@@ -28,6 +27,7 @@ from krm_merge.components.digests.replacement import (
     selected,
 )
 from krm_merge.components.konflux.images import spellings
+from krm_merge.krm.result import Result
 
 DATA: Final = ROOT / "testdata" / "components" / "digests"
 
@@ -108,7 +108,7 @@ def replace_digests(
     known: Iterable[str],
     new: str,
     policy: ReplacementPolicy = MATCH_KNOWN,
-    path: str = "",
+    path: str = "a.txt",
 ) -> EditedFile:
     """Of an image whose name no other component has."""
     return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(known)), new, policy, path)
@@ -119,7 +119,9 @@ def before_and_after() -> list[str]:
 
 
 def lines(edited: EditedFile) -> list[tuple[str, int]]:
-    return [(problem.severity, problem.line) for problem in edited.problems]
+    """The severities of the problems, with the line that each message names behind the file, 0 for the whole file."""
+    found = ((one.severity, re.search(r"(?:a\.txt|catalog\.yaml):(\d+)", one.message)) for one in edited.problems)
+    return [(severity, int(line[1]) if line else 0) for severity, line in found]
 
 
 @pytest.mark.parametrize("text", [*FORMS.values(), *MORE_FORMS.values()], ids=[*FORMS, *MORE_FORMS])
@@ -145,7 +147,7 @@ def test_a_lookalike_is_no_reference(text: str) -> None:
         assert edited.data == data
         assert edited.replaced == ()
         assert edited.problems == (
-            Problem("C5", "info", f"nothing to update in a.yaml: no reference with a digest to {APP}", 0),
+            Result("info", f"nothing to update in a.yaml: no reference with a digest to {APP}", rule="C5"),
         )
 
 
@@ -197,7 +199,7 @@ def test_each_component_has_its_own_digest() -> None:
     edited = replace_digests(data, [APP], {OLD}, NEW)
     assert json.loads(edited.data) == {"a": f"{APP}@{NEW}", "b": f"quay.io/org/other@{OLD}"}
     assert lines(edited) == [("warning", 1)]
-    assert "also holds" in edited.problems[0].message
+    assert "outside of references" in edited.problems[0].message
 
 
 class TestKnown:
@@ -206,8 +208,8 @@ class TestKnown:
         edited = replace_digests(data, [APP], {OLD}, NEW)
         assert (edited.data, edited.replaced) == (data, ())
         assert lines(edited) == [("warning", 2)]
-        remedy = "it is left. Write a known one, or set digest.match to any"
-        assert edited.problems[0].message == f"{FIRST} of {APP} in the file is not known to be of it; {remedy}"
+        remedy = "it is kept. Write a known one, or set digest.match to any"
+        assert edited.problems[0].message == f"{FIRST} of {APP} in a.txt:2 is not known to be of it; {remedy}"
 
     def test_any_digest_is_replaced_where_that_is_wanted(self) -> None:
         edited = replace_digests(f"{APP}@{FIRST}".encode(), [APP], (), NEW, ReplacementPolicy(match="any"))
@@ -244,7 +246,7 @@ class TestSeveralDigests:
         policy = ReplacementPolicy(match="any" if match == "any" else "known")
         edited = replace_digests(self.CATALOG, [APP], known, NEW, policy, "catalog.yaml")
         assert (edited.data, edited.replaced, lines(edited)) == (self.CATALOG, (), [("error", 5)])
-        assert "catalog.yaml holds 3 digests of quay.io/org/app" in edited.problems[0].message
+        assert "catalog.yaml:5 holds 3 digests of quay.io/org/app" in edited.problems[0].message
 
     @pytest.mark.parametrize("match", ["known", "any"])
     def test_a_policy_has_the_known_ones_replaced(self, match: str) -> None:
@@ -438,7 +440,7 @@ def test_an_edit_that_went_wrong_is_not_handed_out(monkeypatch: pytest.MonkeyPat
     data = f"x {APP}@{OLD} ".encode()
     edited = replace_digests(data, [APP], {OLD}, NEW, path="a.sh")
     assert (edited.data, edited.replaced, lines(edited)) == (data, (), [("error", 0)])
-    assert edited.problems[0].message.endswith("; a.sh is left as it is")
+    assert edited.problems[0].message.endswith("; a.sh is not changed")
 
 
 def test_a_large_file_takes_no_time() -> None:

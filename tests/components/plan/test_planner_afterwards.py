@@ -9,6 +9,7 @@ import pytest
 
 from components.observations import Observations, brief, digest
 from components.plan.scenes import only, started
+from krm_merge.components.graph.findings import component_of
 from krm_merge.components.konflux.model import ComponentKey
 from krm_merge.components.plan.model import PlanChoices
 
@@ -249,7 +250,7 @@ def a_branch_ends_as_ours(made: Observations) -> None:
     made.component("bundle", "controller", repository="op", context="bundle")
     number = made.open("op", "f/bundle", ["controller/x"])
     made.build("controller", "2", number)
-    assert any(one.component is not None and one.component.name == "bundle" for one in made.plan()[1])
+    assert any(component_of(one).name == "bundle" for one in made.plan()[1])
 
 
 def closing_opens_nothing(made: Observations) -> None:

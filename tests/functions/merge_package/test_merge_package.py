@@ -436,8 +436,8 @@ def test_the_values_of_a_secret_are_not_told(path: str) -> None:
 def test_what_is_no_secret_is_told(kind: str, path: str) -> None:
     (result,) = results_of([conflict(path)], member(kind), REF, refused=False)
     assert (result.current, result.proposed) == ("l-hidden", "u-hidden")
+    assert result.rule == "V4"
     assert result.tags == {
-        "rule": "V4",
         "side": "both",
         "original": "o-old",
         "upstream": "u-hidden",

@@ -17,7 +17,7 @@ def merged(original: str, upstream: str, local: str) -> tuple[str, list[str]]:
     done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
     after = dict(Changed(sides[2], done.changes))
     assert merge_trees(sides[0], sides[1], after, PackageMerger(Policy())).changes == {}
-    told = [str(result.tags["rule"]) for result in done.results if result.severity != "info"]
+    told = [result.rule for result in done.results if result.severity != "info"]
     return after["a.yaml"].data.decode().removeprefix(head), told
 
 

@@ -1264,7 +1264,7 @@ def test_row(
     before, theirs, ours = tree(original), tree(upstream), tree(local)
     merged = merge(before, theirs, ours, on, smart)
     found = {path: file.data.decode() for path, file in Changed(ours, merged.changes).items()}
-    told = [(result.severity, result.tags.get("rule"), result.message) for result in merged.results]
+    told = [(result.severity, result.rule, result.message) for result in merged.results]
     assert found == expected, told
     assert sorted(str(rule) for severity, rule, _ in told if severity != "info") == conflicts, told
     assert any(says in message for _, _, message in told) or not says, told

@@ -65,7 +65,7 @@ def merge(original: Texts, upstream: Texts, local: Texts, policy: Winner) -> Mer
     merged = merge_trees(before, theirs, ours, PackageMerger(Policy(policy), smart=True))
     files = {path: file.data.decode() for path, file in Changed(ours, merged.changes).items()}
     results = list(merged.results)
-    return Merged(files, [Told(r.severity, r.tags.get("rule", ""), r.file or "", r.message) for r in results])
+    return Merged(files, [Told(r.severity, r.rule, r.file or "", r.message) for r in results])
 
 
 class Failure(NamedTuple):

@@ -63,7 +63,7 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
         repository, pull_requests = opened[url]
         note(f"{plan.name} was carried out at least in part, and the next run completes it")
         for step in apply_plan(plan, repository, pull_requests, ok_to_test=ok_to_test):
-            getattr(results, step.severity)(step.message, tags={"rule": step.rule})
+            results.add(step)
     show_results(results, quiet=quiet, done=True)
     if results.errors:
         sys.exit(1)

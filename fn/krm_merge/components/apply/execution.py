@@ -7,13 +7,12 @@ the next run completes an interrupted one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import TRAILER, Repository
 from krm_merge.components.apply.synthetic_commits import CopyConflictError, copied_before, with_copy, without_copy
 from krm_merge.components.digests.replacement import (
-    Problem,
     ReplacementPolicy,
     is_candidate,
     references,
@@ -33,19 +32,10 @@ from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.git.objects import TreeEntry
 from krm_merge.git.program import GitError
 from krm_merge.git.store import MergeConflictError
-from krm_merge.krm.result import Severity
+from krm_merge.krm.result import Result, Severity
 
 _ANEW = frozenset(("create", "regenerate", "rebase"))
 """The actions that rebuild the branch from its base."""
-
-
-@dataclass(frozen=True, slots=True)
-class AppliedStep:
-    """A step that was done, or that failed."""
-
-    severity: Severity
-    rule: str
-    message: str
 
 
 class _PlanStoppedError(Exception):
@@ -59,7 +49,7 @@ class _PlanStoppedError(Exception):
 
 def apply_plan(
     plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
-) -> list[AppliedStep]:
+) -> list[Result]:
     """Brings branch and pull request to the state of the plan. Returns the steps, with the problem that stopped it.
 
     `ok_to_test` asks Pipelines as Code to build what was pushed, which it does not do for everybody.
@@ -85,7 +75,7 @@ class _Run:
         self._git = repository
         self._pulls = pull_requests
         self._ok_to_test = ok_to_test
-        self.steps: list[AppliedStep] = []
+        self.steps: list[Result] = []
         self._is_fit = True
         """Whether the branch holds only changes of this plan."""
         self._is_missing = False
@@ -93,7 +83,7 @@ class _Run:
 
     def report(self, severity: Severity, rule: str, message: str) -> None:
         """Records a step; duplicates are dropped."""
-        step = AppliedStep(severity, rule, f"{self._plan.name}: {message}")
+        step = Result(severity, f"{self._plan.name}: {message}", rule=rule)
         if step not in self.steps:
             self.steps.append(step)
 
@@ -331,7 +321,7 @@ class _Run:
                 message = f"{path}:{one.line} names {edit.component} for one architecture; name the index"
                 self.report("warning", "C5", message)
 
-    def _report_problems(self, problems: Iterable[Problem]) -> None:
+    def _report_problems(self, problems: Iterable[Result]) -> None:
         for problem in problems:
             if problem.severity == "error":
                 raise _PlanStoppedError(problem.rule, problem.message)

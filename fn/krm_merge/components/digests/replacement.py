@@ -14,12 +14,11 @@ from typing import Literal
 from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.references import HEX_LENGTH, ImageReference, references
 from krm_merge.components.konflux.images import is_digest
-from krm_merge.krm.result import Severity
+from krm_merge.krm.result import Result, Severity
 
 __all__ = [
     "EditedFile",
     "ImageReference",
-    "Problem",
     "Replacement",
     "ReplacementPolicy",
     "is_candidate",
@@ -29,7 +28,7 @@ __all__ = [
 ]
 
 RULE = "C5"
-_KEPT = "it is left. Write a known one, or set digest.match to any"
+_KEPT = "it is kept. Write a known one, or set digest.match to any"
 
 MAX_SIZE = 5 * 1024 * 1024
 """Larger files are generated or data."""
@@ -78,22 +77,12 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A digest that was kept, or a warning. `line` counts from 1; 0 is the whole file."""
-
-    rule: str
-    severity: Severity
-    message: str
-    line: int
-
-
-@dataclass(frozen=True, slots=True)
 class EditedFile:
-    """The result for a file. `data` is unchanged if `problems` has an error."""
+    """The result for a file. `problems` are digests that were kept, and warnings; with an error `data` is unchanged."""
 
     data: bytes
     replaced: tuple[Replacement, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Result, ...] = ()
 
 
 def replace_digests(
@@ -101,37 +90,34 @@ def replace_digests(
     repositories: Sequence[str],
     known: ImageIdentity,
     new: str,
-    policy: ReplacementPolicy = ReplacementPolicy(),
-    path: str = "",
+    policy: ReplacementPolicy,
+    path: str,
 ) -> EditedFile:
     """Replaces the digests of all references to an image by `new`.
 
     `repositories` are the names of the image, without tag and digest. `known` has the digests that are known to be of
     it: the promoted one, those of earlier builds and plans; where other components have an image of that name, it
-    decides whose a reference is. `path` is how messages name the file.
+    decides whose a reference is. `path` is how messages name the file, with the line behind it.
     """
-    file = path or "the file"
     if not is_digest(new):
-        return EditedFile(
-            data, problems=(Problem(RULE, "error", f"{new!r} is not a sha256 digest; {file} is left as it is", 0),)
-        )
+        return EditedFile(data, problems=(_problem("error", f"{new!r} is not a sha256 digest; {path} is not changed"),))
     found = references(data, repositories)
     ours = [one for one in found if known.matches(one)]
     replaced: list[ImageReference] = []
-    problems = list(_unclear(found, known, file))
+    problems = list(_unclear(found, known, path))
     if not found:
-        message = f"nothing to update in {file}: no reference with a digest to {' or '.join(repositories)}"
-        problems.append(Problem(RULE, "info", message, 0))
+        message = f"nothing to update in {path}: no reference with a digest to {' or '.join(repositories)}"
+        problems.append(_problem("info", message))
     for repository, group in groupby(sorted(ours, key=lambda one: one.repository), key=lambda one: one.repository):
-        chosen, unchosen = _choose(repository, list(group), known.digests, new, policy, file)
+        chosen, unchosen = _choose(repository, list(group), known.digests, new, policy, path)
         replaced += chosen
         problems += unchosen
     if errors := [problem for problem in problems if problem.severity == "error"]:
         return EditedFile(data, problems=tuple(errors))
     edited = _with_digest(data, replaced, new)
     if flaw := _flaw(data, edited, references(edited, repositories), found, replaced, new):
-        return EditedFile(data, problems=(Problem(RULE, "error", f"{flaw}; {file} is left as it is", 0),))
-    problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in replaced)} - {new}, file)
+        return EditedFile(data, problems=(_problem("error", f"{flaw}; {path} is not changed"),))
+    problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in replaced)} - {new}, path)
     return EditedFile(
         edited,
         tuple(Replacement(one.line, one.repository, one.digest, new) for one in sorted(replaced, key=_place)),
@@ -139,11 +125,15 @@ def replace_digests(
     )
 
 
+def _problem(severity: Severity, message: str) -> Result:
+    return Result(severity, message, rule=RULE)
+
+
 def _place(reference: ImageReference) -> int:
     return reference.hex_start
 
 
-def _unclear(found: Sequence[ImageReference], known: ImageIdentity, file: str) -> Iterator[Problem]:
+def _unclear(found: Sequence[ImageReference], known: ImageIdentity, path: str) -> Iterator[Result]:
     """A warning for each digest whose references cannot be attributed to one component."""
     unclear = dict[str, ImageReference]()
     for one in found:
@@ -151,10 +141,10 @@ def _unclear(found: Sequence[ImageReference], known: ImageIdentity, file: str) -
             unclear.setdefault(one.digest, one)
     for one in unclear.values():
         message = (
-            f"{one.digest} of {one.repository} in {file} may be of another Component whose image has this name; it is "
-            f"left. Give it the digest or the tag of the one that is meant"
+            f"{one.digest} of {one.repository} in {path}:{one.line} may belong to another Component whose image has "
+            f"this name; it is kept. Write a digest or a tag that only one of them has"
         )
-        yield Problem(RULE, "warning", message, one.line)
+        yield _problem("warning", message)
 
 
 def _choose(
@@ -163,8 +153,8 @@ def _choose(
     known: Collection[str],
     new: str,
     policy: ReplacementPolicy,
-    file: str,
-) -> tuple[list[ImageReference], list[Problem]]:
+    path: str,
+) -> tuple[list[ImageReference], list[Result]]:
     """The references to one repository that are replaced, and the problems of the others."""
     digests = {one.digest for one in found}
     old = [one for one in found if one.digest != new]
@@ -179,16 +169,17 @@ def _choose(
         and (new not in digests or replaceable or policy.match == "any")
     ):
         message = (
-            f"{file} holds {len(digests)} digests of {repository}, as a catalog of versions does, and which to replace "
-            f"is unknown; it is left as it is. Exclude it, or set digest.multiDigestFile to replace known digests"
+            f"{path}:{found[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions does, and "
+            f"it is unknown which to replace; the file is not changed. Exclude it, or set digest.multiDigestFile to "
+            f"replace known digests"
         )
-        return [], [Problem(RULE, "error", message, found[0].line)]
+        return [], [_problem("error", message)]
     unknown = dict[str, ImageReference]()
     for one in old:
         if one.digest not in known:
             unknown.setdefault(one.digest, one)
     return replaceable, [
-        Problem(RULE, "warning", f"{one.digest} of {repository} in {file} is not known to be of it; {_KEPT}", one.line)
+        _problem("warning", f"{one.digest} of {repository} in {path}:{one.line} is not known to be of it; {_KEPT}")
         for one in unknown.values()
     ]
 
@@ -227,7 +218,7 @@ def _without_digests(data: bytes, found: Sequence[ImageReference]) -> list[bytes
     return [*pieces, data[at:]]
 
 
-def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[str], file: str) -> list[Problem]:
+def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[str], path: str) -> list[Result]:
     """Warnings for replaced digests that the file also holds outside of references to the image."""
     starts = {one.hex_start for one in found}
     first: dict[str, int] = {}
@@ -236,12 +227,7 @@ def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[s
         if digest in stale and match.start() not in starts and digest not in first:
             first[digest] = data.count(b"\n", 0, match.start()) + 1
     return [
-        Problem(
-            RULE,
-            "warning",
-            f"{file} also holds {digest} where it is not part of a reference to the image; it is left",
-            line,
-        )
+        _problem("warning", f"{path}:{line} has {digest} outside of references to the image, too; it is kept there")
         for digest, line in first.items()
     ]
 

@@ -9,22 +9,12 @@ from graphlib import TopologicalSorter
 from typing import Literal, TypeAlias
 
 from krm_merge.components.graph.circles import circles
+from krm_merge.components.graph.findings import component_of, finding
 from krm_merge.components.konflux.model import Component, ComponentKey, Nudge
-from krm_merge.krm.result import Severity
+from krm_merge.krm.result import Result
 
 Role: TypeAlias = Literal["dependency", "dependant", "both", "independent"]
 """Role of a Component: others depend on it, it depends on others, both, or neither (R2)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A message about the graph. `component` is the Component that declares the cause, `field` the field there."""
-
-    severity: Severity
-    rule: str
-    message: str
-    component: ComponentKey | None = None
-    field: str = ""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,7 +104,7 @@ class Graph:
 
 def build_graph(
     components: Iterable[Component], nudges: Iterable[Nudge] = (), removed: Iterable[str] = ()
-) -> tuple[Graph, list[Finding]]:
+) -> tuple[Graph, list[Result]]:
     """The graph of the valid edges, and findings about the others. With errors, nothing may be written.
 
     `removed` names deleted Components, besides those with a deletion timestamp (C9).
@@ -124,7 +114,7 @@ def build_graph(
     gone = {key: one for key, one in sorted(all_of.items()) if one.deleted or key.name in names}
     living = {key: component for key, component in all_of.items() if key not in gone}
     without_edges = Graph(living, deleted=gone, removed=names)
-    findings: list[Finding] = []
+    findings: list[Result] = []
     edges: set[Edge] = set()
     for declarer, edge, name in _declared(living, nudges):
         if edge is None:
@@ -142,7 +132,9 @@ def build_graph(
     }
     graph = replace(without_edges, edges=frozenset(edges), validated=frozenset(edges & validated))
     findings += map(_circle, graph.circles)
-    return graph, sorted(set(findings), key=lambda one: (one.component or ComponentKey("", ""), one.rule, one.message))
+    # An edge that both its ends declare has a finding for each.
+    different = {(component_of(one), one.rule, one.message): one for one in findings}
+    return graph, [different[key] for key in sorted(different)]
 
 
 Declared: TypeAlias = tuple[ComponentKey, Edge | None, str]
@@ -164,33 +156,33 @@ def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge])
         yield source, None if missing else Edge(target, source), missing.name if missing else ""
 
 
-def _unresolved(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Component], gone: set[str]) -> Finding:
+def _unresolved(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey, Component], gone: set[str]) -> Result:
     elsewhere = sorted(key for key in all_of if key.name == name and key.namespace != declarer.namespace)
     if name in gone:
         message = f"{declarer} names {name}, which is deleted; the edge is removed"
-        return Finding("info", "R5", message, declarer)
+        return finding("info", "R5", message, declarer)
     if elsewhere:
         message = f"{declarer} names {name}, which is in namespace {elsewhere[0].namespace}; the edge is ignored"
-        return Finding("warning", "R4", message, declarer)
-    return Finding(
+        return finding("warning", "R4", message, declarer)
+    return finding(
         "warning", "C9", f"{declarer} names {name}, but there is no such Component; the edge is ignored", declarer
     )
 
 
-def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Finding | None:
+def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Result | None:
     dependant, dependency = living[edge.dependant], living[edge.dependency]
     if edge.dependant == edge.dependency:
-        return Finding("error", "R3", f"{edge.dependant} depends on itself; remove that", edge.dependant)
+        return finding("error", "R3", f"{edge.dependant} depends on itself; remove that", edge.dependant)
     if dependant.application != dependency.application:
         message = (
             f"{edge.dependant} depends on {edge.dependency} of application {dependency.application or 'none'}, itself "
             f"in {dependant.application or 'none'}; the edge is ignored"
         )
-        return Finding("warning", "R4", message, edge.dependant)
+        return finding("warning", "R4", message, edge.dependant)
     return None
 
 
-def _circle(circle: Sequence[ComponentKey]) -> Finding:
+def _circle(circle: Sequence[ComponentKey]) -> Result:
     """The finding about a circle, with its whole path (R3)."""
     text = " -> ".join(map(str, [*circle, circle[0]]))
-    return Finding("error", "R3", f"these depend on each other in a circle: {text}", circle[0])
+    return finding("error", "R3", f"these depend on each other in a circle: {text}", circle[0])

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from krm_merge.components.graph.graph import Edge, Finding, Graph
+from krm_merge.components.graph.findings import finding
+from krm_merge.components.graph.graph import Edge, Graph
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import Build, Component, ComponentKey, ComponentVersion
+from krm_merge.krm.result import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +18,7 @@ class VersionedGraph:
 
     graph: Graph
     of: Mapping[ComponentKey, ComponentKey]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Result, ...] = ()
 
     def builds(self, history: History) -> list[Build]:
         """All builds; those of a further version are attributed to the Component of that version."""
@@ -32,13 +34,13 @@ def with_versions(graph: Graph) -> VersionedGraph:
     """
     components, of = dict(graph.components), dict[ComponentKey, ComponentKey]()
     by_name: dict[ComponentKey, dict[str, ComponentKey]] = {}
-    findings: list[Finding] = []
+    findings: list[Result] = []
     for key, component in sorted(graph.components.items()):
         for version in component.versions[1:]:
             its_key = ComponentKey(key.namespace, f"{key.name}-{version.name}")
             if its_key in components:
                 message = f"{key}: its version {version.name} is not planned: there is a Component {its_key}"
-                findings.append(Finding("warning", "C10", message, key, "spec.source.versions"))
+                findings.append(finding("warning", "C10", message, key, "spec.source.versions"))
                 continue
             components[its_key] = _of_version(component, its_key, version)
             of[its_key] = key

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from krm_merge.components.graph.graph import Edge, Finding, Graph
+from krm_merge.components.graph.graph import Edge, Graph
 from krm_merge.components.graph.groups import branch_for
 from krm_merge.components.graph.incomplete_components import incomplete_components
 from krm_merge.components.konflux.contexts import touches
@@ -23,9 +23,10 @@ from krm_merge.components.plan.our_pull_requests import OurPullRequests, Tracked
 from krm_merge.components.plan.planning import Planning, named
 from krm_merge.components.plan.triggers import triggers_by_group
 from krm_merge.forges.addresses import same_repository
+from krm_merge.krm.result import Result
 
 
-def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Finding]]:
+def plan(graph: Graph, history: History, choices: PlanChoices) -> tuple[list[Plan], list[Result]]:
     """The plans for all dependants, and findings that explain missing plans (C3).
 
     The graph must have no cycle.

@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-from krm_merge.components.graph.graph import Finding, Graph
+from krm_merge.components.graph.findings import finding
+from krm_merge.components.graph.graph import Graph
 from krm_merge.components.konflux.history import History, PullRequestId
 from krm_merge.components.konflux.images import spellings
 from krm_merge.components.konflux.model import Component, ComponentKey, PullRequest
 from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.model import PlanChoices, PlanTarget
 from krm_merge.forges.addresses import same_repository
+from krm_merge.krm.result import Result
 
 
 class Planning:
@@ -28,7 +30,7 @@ class Planning:
         self.graph = graph
         self.history = history
         self.rank = {key: at for at, key in enumerate(graph.order)}
-        self.findings: list[Finding] = []
+        self.findings: list[Result] = []
         self.closing: set[PullRequestId] = set()
         living = self._targets([graph.components[key] for key in graph.order], choices)
         self.targets = list(_with_distinct_suffixes(living))
@@ -69,7 +71,7 @@ class Planning:
 
     def report(self, severity: Literal["warning", "info"], rule: str, message: str, key: ComponentKey) -> None:
         """Records a finding about a Component."""
-        self.findings.append(Finding(severity, rule, message, key))
+        self.findings.append(finding(severity, rule, message, key))
 
     def _has_branches(self, target: PlanTarget) -> bool:
         """Whether branches end in its suffix: it depends on something, or did when its pull requests were planned."""

@@ -10,13 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from krm_merge.components.graph.graph import Finding, Role
+from krm_merge.components.graph.findings import finding
+from krm_merge.components.graph.graph import Role
 from krm_merge.components.konflux.history import latest
 from krm_merge.components.konflux.images import digest_of
 from krm_merge.components.konflux.model import Build, BuildEvent, BuildOutcome, ComponentKey, PullRequest
 from krm_merge.components.plan.description import reference
 from krm_merge.components.plan.model import Plan
 from krm_merge.components.plan.planning import Planning
+from krm_merge.krm.result import Result
 
 SnapshotType: TypeAlias = Literal["component", "group"]
 
@@ -106,7 +108,7 @@ class World:
     made: Mapping[tuple[str, str], Sequence[SnapshotPart]] = field(default_factory=dict)
 
 
-def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Finding]]:
+def simulate(planning: Planning, world: World) -> tuple[Simulation, list[Result]]:
     """Applies the specification to the observation. The graph must have no cycle."""
     player = _Player(planning, world)
     snapshots = sorted(player.snapshots(), key=lambda one: (one.namespace, one.name, one.type))
@@ -123,7 +125,7 @@ class _Player:
         self._history = history = planning.history
         self._world = world
         self._names: set[tuple[str, str]] = set()
-        self.findings: list[Finding] = []
+        self.findings: list[Result] = []
         self.candidates = {
             key: f"{image}@{digest}"
             for key in sorted(graph.components)
@@ -170,7 +172,7 @@ class _Player:
         held = self._mixed(application[0], parts) if what.release else ""
         if held:
             message = f"{build.component}: {name} is not released: {held}"
-            self.findings.append(Finding("warning", "S3", message, build.component))
+            self.findings.append(finding("warning", "S3", message, build.component))
         return Snapshot(
             application[0],
             name,
@@ -206,7 +208,7 @@ class _Player:
             )
         else:
             message = f"group {group}: not tested: nothing that depends on its Components is built in it"
-            self.findings.append(Finding("warning", "R14", message, newest.component))
+            self.findings.append(finding("warning", "R14", message, newest.component))
         name = self._name(application, newest, "group", group)
         return Snapshot(
             application[0], name, application[1], "group", self._parts(name, keys, chosen), tests, reports, group=group
@@ -269,4 +271,4 @@ class _Player:
                 yield Release(one.namespace, f"{one.name}-{plan}", one.name, plan)
 
     def _report(self, rule: str, message: str, key: ComponentKey) -> None:
-        self.findings.append(Finding("info", rule, message, key))
+        self.findings.append(finding("info", rule, message, key))

@@ -153,7 +153,7 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
         given = read_target(entry.target) if entry.target is not None else None
         if not patches:
             # P10: a generator of patches may produce none.
-            results.info(f"functionConfig: {label} is empty and skipped", path=label, tags={"rule": "P10"})
+            results.info(f"functionConfig: {label} is empty and skipped", path=label, rule="P10")
         if given is not None and len(patches) > 1:
             # P10: with a target, each of them would be for all that it selects, whatever object it names.
             raise PatchError(

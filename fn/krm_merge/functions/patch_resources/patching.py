@@ -76,7 +76,7 @@ class Patcher:
             return SAME
         if is_list(item):
             # P4: its objects would be unchanged, and the List would get their fields.
-            self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, tags={"rule": "P4"})
+            self.results.warning(f"{item.ref}: {IS_LIST}", resource=item.ref, file=item.file, rule="P4")
             return SAME
         before = to_value(root)
         assert isinstance(before, dict)
@@ -138,7 +138,7 @@ class Patcher:
                 resource=item.ref,
                 file=item.file,
                 path=path,
-                tags={"rule": "P2"},
+                rule="P2",
             )
         return after
 
@@ -162,17 +162,17 @@ def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = 
     if not matched:
         # P4: report it, since the target may be misspelt.
         message = f"{prefix}{job.label} matches nothing in {where}; check {job.chosen_by}"
-        results.warning(message, path=job.field, tags={"rule": "P4"})
+        results.warning(message, path=job.field, rule="P4")
         return
     more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
     names = f"changes {len(changed)}: {', '.join(changed[:_SHOWN])}{more}" if changed else "changes none"
     resources = "1 resource" if matched == 1 else f"{matched} resources"
     message = f"{prefix}{job.label} matches {resources}, {names}"
-    results.info(message, path=job.field, tags={"rule": "P4"})
+    results.info(message, path=job.field, rule="P4")
     for name, option in dict(pair for tally in tallies for pair in tally.kept.items()).items():
         # P9: kustomize does so without a report.
         message = f"{prefix}{job.label} does not change {name}: only options.{option} lets a patch change it"
-        results.warning(message, path=job.field, tags={"rule": "P9"})
+        results.warning(message, path=job.field, rule="P9")
     fails = next((tally.fails_again for tally in tallies if tally.fails_again), "")
     if fails or any(tally.unstable for tally in tallies):
         what = f"fails: {fails}" if fails else "would change more"
@@ -180,5 +180,5 @@ def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = 
             f"{prefix}{job.label}: a second run of this JSON patch {what}; in a pipeline use a "
             "strategic merge patch, or operations that give the same again",
             path=job.field,
-            tags={"rule": "P6"},
+            rule="P6",
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from krm_merge.components.graph.graph import Finding, Graph, build_graph
+from krm_merge.components.graph.findings import component_of
+from krm_merge.components.graph.graph import Graph, build_graph
 from krm_merge.components.graph.incomplete_components import incomplete_components
 from krm_merge.components.graph.versions import with_versions
 from krm_merge.components.konflux.history import History
@@ -20,6 +21,7 @@ from krm_merge.functions.plan_component_updates.own_items import write_items
 from krm_merge.functions.validation import place_of
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
+from krm_merge.startup import replace
 
 _FOLDER = "plans"
 
@@ -67,12 +69,12 @@ def _report_missing(resource_list: ResourceList, items: ComponentItems, config: 
             f"there is no Component of {' or '.join(GROUPS)} in the package, so there is nothing to {config.mode}; add "
             "them as documents of their own, as `kubectl get component NAME -o yaml` writes them"
         )
-        results.warning(message, tags={"rule": "C3"})
+        results.warning(message, rule="C3")
     prefix, file = place_of(resource_list)
     for name in sorted(set(config.removed) - items.names) if config.removed else ():
         path = f"{prefix}removed"
         message = f"functionConfig: {path}: nothing is known of {name}; correct the name, or take it out"
-        results.warning(message, path=path, file=file, tags={"rule": "C9", "component": name})
+        results.warning(message, path=path, file=file, rule="C9", tags={"component": name})
 
 
 def _planned(items: ComponentItems, graph: Graph, config: PlanComponentUpdates, results: Results) -> list[Plan]:
@@ -89,23 +91,16 @@ def _history(items: ComponentItems, graph: Graph) -> History:
 
 
 def report_findings(
-    findings: Iterable[Finding],
+    findings: Iterable[Result],
     items: ComponentItems,
     results: Results,
     versions: Mapping[ComponentKey, ComponentKey] | None = None,
 ) -> None:
     """Reports findings, each at its Component; `versions` says which Component some are a version of."""
     for one in findings:
-        key = one.component if one.component is None else (versions or {}).get(one.component, one.component)
-        item = items.resources.get(key) if key is not None else None
-        results.add(
-            Result(
-                one.severity,
-                one.message,
-                item.ref if item is not None else None,
-                item.file if item is not None else None,
-                item.index if item is not None else 0,
-                one.field or None,
-                tags={"rule": one.rule, "component": str(one.component or "")},
-            )
-        )
+        key = component_of(one)
+        item = items.resources.get((versions or {}).get(key, key))
+        if item is None:
+            results.add(replace(one, resource=None))
+        else:
+            results.add(replace(one, resource=item.ref, file=item.file, file_index=item.index))

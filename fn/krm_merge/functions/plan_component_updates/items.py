@@ -161,7 +161,8 @@ def _warn(item: Resource, path: str, message: str, rule: str, key: ComponentKey,
         file=item.file,
         file_index=item.index,
         path=path,
-        tags={"rule": rule, "component": str(key)},
+        rule=rule,
+        tags={"component": str(key)},
     )
 
 

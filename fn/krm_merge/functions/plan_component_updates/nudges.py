@@ -76,7 +76,7 @@ def write_nudge_configs(
     for namespace, pairs in sorted(edges.items()) if missing else ():
         if len(pairs) > _MOST_NUDGES:
             message = f"no NudgeConfig is made for namespace {namespace or 'default'}: {_too_many(len(pairs))}"
-            edits.results.warning(message, tags={"rule": "C10"})
+            edits.results.warning(message, rule="C10")
             continue
         derived: Value = ",".join(map(_arrow, sorted(pairs)))
         about: dict[str, Value] = {"name": "nudge-config", **({"namespace": namespace} if namespace else {})}
@@ -84,7 +84,7 @@ def write_nudge_configs(
         kind: dict[str, Value] = {"apiVersion": "appstudio.redhat.com/v1beta2", "kind": "NudgeConfig"}
         new.append({**kind, "metadata": about, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
         ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace or None)
-        edits.results.info(f"{ref}: made for {joined_names(map(_arrow, pairs))}", resource=ref, tags={"rule": "R1"})
+        edits.results.info(f"{ref}: made for {joined_names(map(_arrow, pairs))}", resource=ref, rule="R1")
     return new
 
 
@@ -126,9 +126,15 @@ def report_ignored_nudges(found: ComponentItems, results: Results) -> None:
         if ignored:
             nudged = joined_names(ignored)
             message = f"{item.ref}: Konflux ignores that it nudges {nudged}: a NudgeConfig exists without it"
-            about = {"rule": "C10", "component": str(key)}
             remedy = "; add it there, as mode configure does"
-            results.warning(f"{message}{remedy}", resource=item.ref, file=item.file, file_index=item.index, tags=about)
+            results.warning(
+                f"{message}{remedy}",
+                resource=item.ref,
+                file=item.file,
+                file_index=item.index,
+                rule="C10",
+                tags={"component": str(key)},
+            )
 
 
 def _pair(nudge: Value) -> tuple[str, str]:

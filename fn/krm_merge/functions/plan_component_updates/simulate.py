@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from krm_merge.components.graph.graph import Finding, Graph
+from krm_merge.components.graph.graph import Graph
 from krm_merge.components.graph.groups import group_label
 from krm_merge.components.konflux.fields import at, items, text
 from krm_merge.components.konflux.history import History
@@ -20,6 +20,7 @@ from krm_merge.functions.plan_component_updates.models import PlanComponentUpdat
 from krm_merge.functions.plan_component_updates.own_items import write_items
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.result import Result
 from krm_merge.text.reading.values import Value
 
 Object = dict[str, Value]
@@ -37,7 +38,7 @@ def simulate_components(
     graph: Graph,
     config: PlanComponentUpdates,
     plans: Sequence[Plan],
-) -> list[Finding]:
+) -> list[Result]:
     """Writes Snapshots and Releases, and the promoted digests into the Components; returns the findings."""
     history = History(found.builds, found.pull_requests, graph.components)
     planning = Planning(graph, history, choices_of(config))

@@ -55,9 +55,7 @@ class ValueEdits:
 
     def report(self, item: Resource, severity: Severity, rule: str, message: str) -> None:
         """Reports something about an item."""
-        self.results.add(
-            Result(severity, f"{item.ref}: {message}", item.ref, item.file, item.index, tags={"rule": rule})
-        )
+        self.results.add(Result(severity, f"{item.ref}: {message}", item.ref, item.file, item.index, rule=rule))
 
     def carry_out(self) -> None:
         """Edits the texts."""

@@ -59,7 +59,7 @@ def report_failures(summaries: Iterable[TransformSummary], results: Results) -> 
     for (plugin, problem), names in failed.items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         message = f"{plugin}: {problem} ({', '.join(names[:_SHOWN])}{more})"
-        results.error(message, tags={"rule": "T6", "event": "plugin-error", "plugin": plugin})
+        results.error(message, rule="T6", tags={"event": "plugin-error", "plugin": plugin})
 
 
 def report_idle(runner: Runner, summaries: Iterable[TransformSummary], results: Results) -> None:

@@ -81,21 +81,21 @@ def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severi
         new = New(one, tree)
         winner = found.setdefault(new.identity, new)
         if not equal(winner.created.resource, one.resource):
-            tags = {"rule": "T7", "event": "ignored", "plugin": one.plugin, "winner": winner.plugin}
+            tags = {"event": "ignored", "plugin": one.plugin, "winner": winner.plugin}
             message = f"{new.ref}: {one.plugin} wants it otherwise than {winner.plugin}, which counts more"
-            results.add(Result(on_conflict, message, new.ref, tags=tags))
+            results.add(Result(on_conflict, message, new.ref, rule="T7", tags=tags))
     return list(found.values())
 
 
 def report_added(new: New, path: str, runner: Runner, results: Results) -> None:
     """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
-    tags = {"rule": "T7", "event": "created", "plugin": new.plugin}
+    tags = {"event": "created", "plugin": new.plugin}
     message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
-    results.info(message, resource=new.ref, file=path, tags=tags)
+    results.info(message, resource=new.ref, file=path, rule="T7", tags=tags)
     for plugin, problem in second_run(runner, new.created.resource):
-        tags = {"rule": "T8", "event": "not-idempotent", "plugin": plugin}
+        tags = {"event": "not-idempotent", "plugin": plugin}
         message = f"{new.ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
-        results.warning(message, resource=new.ref, file=path, tags=tags)
+        results.warning(message, resource=new.ref, file=path, rule="T8", tags=tags)
 
 
 def report_existing(new: New, item: Resource, results: Results) -> None:
@@ -103,9 +103,9 @@ def report_existing(new: New, item: Resource, results: Results) -> None:
     value = item.value
     assert isinstance(value, dict)
     if not equal(without_bookkeeping(value), new.created.resource):
-        tags = {"rule": "T7", "event": "ignored", "plugin": new.plugin, "reason": "exists"}
+        tags = {"event": "ignored", "plugin": new.plugin, "reason": "exists"}
         message = f"{new.ref}: {new.plugin} wants it otherwise than the package has it; the package's is kept"
-        results.info(message, resource=new.ref, file=item.file, tags=tags)
+        results.info(message, resource=new.ref, file=item.file, rule="T7", tags=tags)
 
 
 def existing_in(

@@ -48,8 +48,8 @@ class TransformReporter:
         """Reports patches whose test failed, and every change that is ignored (T5)."""
         for skipped in settlement.skipped:
             message = f"{self._ref}: a patch of {skipped.plugin} is left out: {skipped.test} found another value"
-            tags = {"rule": "T4", "event": "test-skipped", "plugin": skipped.plugin}
-            self._add("info", message, tags, path=".".join(skipped.test.path) or None)
+            tags = {"event": "test-skipped", "plugin": skipped.plugin}
+            self._add("T4", "info", message, tags, path=".".join(skipped.test.path) or None)
         for one in settlement.ignored:
             self._ignored(one)
 
@@ -57,7 +57,6 @@ class TransformReporter:
         plugin, operation = one.operation.plugin, one.operation.operation
         why = _WHY[one.reason].format(winner=one.winner, against=one.against)
         tags = {
-            "rule": "T5",
             "event": "ignored",
             "plugin": plugin,
             "winner": one.winner,
@@ -69,6 +68,7 @@ class TransformReporter:
         if operation.kind in ("add", "replace"):
             tags["value"] = REDACTED if self._is_secret else _compact(operation.value)
         self._add(
+            "T5",
             self._on_conflict,
             f"{self._ref}: {plugin}'s {operation} is ignored: {why}",
             tags,
@@ -83,7 +83,6 @@ class TransformReporter:
             plugin, operation = one.operation.plugin, one.operation.operation
             part = "" if one.whole else f" for {one.annotation}"
             tags = {
-                "rule": "T5",
                 "event": "ignored",
                 "plugin": plugin,
                 "reason": "bookkeeping",
@@ -92,6 +91,7 @@ class TransformReporter:
             }
             existing = self._text(annotations.get(one.annotation, ABSENT))
             self._add(
+                "T5",
                 self._on_conflict,
                 f"{self._ref}: {plugin}'s {operation} is ignored{part}: in this annotation kpt keeps its books",
                 tags,
@@ -105,29 +105,30 @@ class TransformReporter:
         severity, fate = _WHITEOUT[action]
         for one in whiteouts:
             reason = f" ({one.reason})" if one.reason else ""
-            tags = {"rule": "T5", "event": "whiteout", "plugin": one.plugin, "reason": one.reason}
-            self._add(severity, f"{self._ref}: {one.plugin} whites it out{reason}; {fate}", tags)
+            tags = {"event": "whiteout", "plugin": one.plugin, "reason": one.reason}
+            self._add("T5", severity, f"{self._ref}: {one.plugin} whites it out{reason}; {fate}", tags)
 
     def applied(self, settlement: Settlement) -> None:
         """Reports the number of changes of each plugin, and agreements."""
         counts = Counter(done.plugin for done in settlement.operations)
         parts = [f"{count} of {plugin}" for plugin, count in counts.items()]
         changes = "1 change" if counts.total() == 1 else f"{counts.total()} changes"
-        tags = {"rule": "T2", "event": "applied", "plugin": ", ".join(counts)}
+        tags = {"event": "applied", "plugin": ", ".join(counts)}
         agreed = dict.fromkeys(f"{one.operation.plugin} with {one.other}" for one in settlement.agreed)
         if agreed:
             tags["agreed"] = ", ".join(agreed)
         also = f"; {', '.join(agreed)} agreed" if agreed else ""
-        self._add("info", f"{self._ref}: {changes}: {', '.join(parts)}{also}", tags)
+        self._add("T2", "info", f"{self._ref}: {changes}: {', '.join(parts)}{also}", tags)
 
     def unstable(self, plugin: str, problem: str) -> None:
         """Warns of a plugin that would change its own result again (T8)."""
-        tags = {"rule": "T8", "event": "not-idempotent", "plugin": plugin}
+        tags = {"event": "not-idempotent", "plugin": plugin}
         message = f"{self._ref}: run again on its own result, {plugin} {problem}; in a pipeline it runs at every render"
-        self._add("warning", message, tags)
+        self._add("T8", "warning", message, tags)
 
     def _add(
         self,
+        rule: str,
         severity: Severity,
         message: str,
         tags: dict[str, str],
@@ -136,7 +137,7 @@ class TransformReporter:
         proposed: str | None = None,
     ) -> None:
         item = self._item
-        result = Result(severity, message, self._ref, item.file, item.index, path, current, proposed, tags)
+        result = Result(severity, message, self._ref, item.file, item.index, path, current, proposed, tags, rule)
         self._results.add(result)
 
     def _text(self, value: Value | Absent) -> str | None:

@@ -31,8 +31,8 @@ def report(outcome: ResourceOutcome, resource: Resource, results: Results, *, re
         results.add(result)
     fate = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
     if fate and not refused and not outcome.decisions:
-        file, tags = outcome.member.file, {"rule": "R2", "side": "upstream"}
-        results.info(f"{resource.ref}: {fate}", resource=resource.ref, file=file, tags=tags)
+        file, tags = outcome.member.file, {"side": "upstream"}
+        results.info(f"{resource.ref}: {fate}", resource=resource.ref, file=file, rule="R2", tags=tags)
 
 
 def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision | None:
@@ -61,14 +61,14 @@ def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | Non
         more = f" and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else ""
         count = "1 change" if len(paths) == 1 else f"{len(paths)} changes"
         message = f"{ref or file}: {count} from upstream: {shown}{more}"
-        results.append(Result("info", message, ref, file, index, tags={"rule": "V2", "side": "upstream"}))
+        results.append(Result("info", message, ref, file, index, rule="V2", tags={"side": "upstream"}))
     return results
 
 
 def _result(decision: Decision, member: Member, ref: ResourceRef | None) -> Result:
     secret = _is_secret(member, decision)
     path = format_path(decision.path)
-    tags = {"rule": decision.rule, "side": decision.side}
+    tags: dict[str, str] = {"side": decision.side}
     values = ""
     if decision.is_conflict:
         sides = [("original", decision.original), ("upstream", decision.upstream), ("local", decision.local)]
@@ -89,6 +89,7 @@ def _result(decision: Decision, member: Member, ref: ResourceRef | None) -> Resu
         None if decision.local is None else as_text(decision.local, secret),
         None if kept is None else as_text(kept, secret),
         tags,
+        decision.rule,
     )
 
 

@@ -168,7 +168,8 @@ def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Mapp
                 resource=resource.ref,
                 file=outcome.member.file,
                 path=path,
-                tags={"rule": "G", "side": "both"},
+                rule="G",
+                tags={"side": "both"},
             )
 
 
@@ -183,5 +184,6 @@ def _check_kptfile(resource: Resource, outcome: ResourceOutcome, merged: Mapping
             resource=resource.ref,
             file=outcome.member.file,
             path=path,
-            tags={"rule": "K3", "side": "both"},
+            rule="K3",
+            tags={"side": "both"},
         )

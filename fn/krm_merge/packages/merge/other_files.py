@@ -67,7 +67,8 @@ def merge_other_file(
     conflict = _decided(path, sides, merged, "R4", explanation, "both", severity)
     if merged == local:
         return conflict
-    by_lines = Result("info", f"{path}: merged with upstream's by lines", file=path, tags=_tags("R4", "upstream"))
+    message = f"{path}: merged with upstream's by lines"
+    by_lines = Result("info", message, file=path, rule="R4", tags={"side": "upstream"})
     return conflict._replace(results=[by_lines, *conflict.results])
 
 
@@ -86,12 +87,8 @@ def _decided(
         return MergedFile(merged, [])
     before, theirs, ours, after = (None if file is None else file.data for file in (*sides, merged))
     decision = FileDecision(path, rule, message, side, severity, before, theirs, ours, after, resolution)
-    result = Result(severity, f"{path}: {message}", file=path, tags=_tags(rule, side))
+    result = Result(severity, f"{path}: {message}", file=path, rule=rule, tags={"side": side})
     return MergedFile(merged, [result], (decision,))
-
-
-def _tags(rule: str, side: Side) -> dict[str, str]:
-    return {"rule": rule, "side": side}
 
 
 # ---- choices ---------------------------------------------------------------------------------------------------------

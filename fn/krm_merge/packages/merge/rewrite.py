@@ -86,8 +86,7 @@ class Rewrite:
             if moved:
                 where = "moved" if follows else f"kept in {local.place}, as local changed it; upstream moved it"
                 message = f"{resource.ref}: {where} to {upstream.place}"
-                tags = {"rule": "R2", "side": "upstream"}
-                results.info(message, resource=resource.ref, file=local.place, tags=tags)
+                results.info(message, resource=resource.ref, file=local.place, rule="R2", tags={"side": "upstream"})
             if follows:
                 # W1: what local left alone moves as upstream moved it.
                 plan.edited[local.place, local.index] = None

@@ -55,7 +55,7 @@ def merge_trees(
         as_text.discard(KPTFILE)
         why = sides[1].unreadable[KPTFILE].reason
         message = f"{KPTFILE}: upstream does not parse ({why}); local's is kept as it is"
-        results.warning(message, file=KPTFILE, tags={"rule": "K4", "side": "upstream"})
+        results.warning(message, file=KPTFILE, rule="K4", tags={"side": "upstream"})
     resources, tangled = _apart(merged.resources, as_text)
     closed = {path for path in as_text if folders.closed(path) is not None}
     for path in closed:
@@ -65,7 +65,7 @@ def merge_trees(
     changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
-        results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+        results.warning(message, file=path, rule="R5", tags={"side": "both"})
     _tell_of_doubles(resources, results)
     files: list[FileDecision] = []
     for path in sorted(as_text - closed - tangled):
@@ -74,7 +74,7 @@ def merge_trees(
         outcomes += [] if of_file.outcome is None else [of_file.outcome]
     for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
         message = f"{path}: configPath {target} names a file that the package does not have"
-        results.warning(message, file=path, tags={"rule": "G", "side": "both"})
+        results.warning(message, file=path, rule="G", tags={"side": "both"})
     refuse_clash(local, changes, results)
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
@@ -121,7 +121,7 @@ def _tell_of_doubles(resources: list[ResourceOutcome], results: Results) -> None
         member = outcome.member
         if outcome.fate == "added" and (place := kept.get(member.identity)) is not None:
             message = f"{member.place}: {member.identity.kind} {member.identity.name} is in {place}, too; keep one"
-            results.warning(message, file=member.place, tags={"rule": "R1", "side": "both"})
+            results.warning(message, file=member.place, rule="R1", tags={"side": "both"})
 
 
 def _dangling(tree: Tree) -> set[tuple[str, str]]:
@@ -181,7 +181,7 @@ def _merge_text(
         names = " and ".join(name for name, _ in broken)
         do = "does" if len(broken) == 1 else "do"
         message = f"{path}: {names} {do} not parse ({broken[0][1]}); merged as text"
-        results.warning(message, file=path, tags={"rule": "R5", "side": "both"})
+        results.warning(message, file=path, rule="R5", tags={"side": "both"})
     for result in merged.results:
         results.add(result)
     if merged.file != ours:

@@ -1,0 +1,23 @@
+"""Findings: results about Components, made before anybody knows in which file a Component is."""
+
+from __future__ import annotations
+
+from krm_merge.components.konflux.model import ComponentKey
+from krm_merge.krm.result import ResourceRef, Result, Severity
+
+_API_VERSION = "appstudio.redhat.com/v1alpha1"
+
+
+def finding(severity: Severity, rule: str, message: str, component: ComponentKey, field: str = "") -> Result:
+    """A result about a Component: the one that declares the cause. `field` is the path of a field there, '' for none.
+
+    Its reference names the Component in Konflux's usual group; who knows the item replaces it.
+    """
+    reference = ResourceRef(_API_VERSION, "Component", component.name, component.namespace or None)
+    return Result(severity, message, reference, path=field or None, rule=rule, tags={"component": str(component)})
+
+
+def component_of(result: Result) -> ComponentKey:
+    """The Component that a finding is about."""
+    assert result.resource is not None
+    return ComponentKey(result.resource.namespace or "", result.resource.name)
