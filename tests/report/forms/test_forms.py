@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 
 from checkout import ROOT

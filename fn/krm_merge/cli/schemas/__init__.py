@@ -1,0 +1,1 @@
+"""JSON schemas of the kinds that people write and programs read: for editors and validators."""

@@ -1,0 +1,188 @@
+"""The Kptfile as a pydantic model: what kpt accepts in one, the source of its JSON schema.
+
+Source: kpt's `api/kptfile/v1`, types and validation of 2026-08. Fields that older versions of kpt refuse are included.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
+
+
+def _checked_text(value: object) -> object:
+    if isinstance(value, dict | list):
+        raise ValueError(f"is a {'map' if isinstance(value, dict) else 'list'}; a text is expected")
+    return value
+
+
+# kpt reads every scalar as text, so `ref: 1.0` is a tag; null is a field that is left out.
+Text = Annotated[Any, AfterValidator(_checked_text), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
+Texts = list[Text] | None
+TextMap = dict[str, Text] | None
+
+_ONE_PROGRAM: list[JsonValue] = [{"required": ["image"]}, {"required": ["exec"]}]
+_CONFIGS = ("configPath", "configMap", "configRef")
+
+
+class _Fields(BaseModel):
+    """A mapping with these fields and no others: kpt reads no Kptfile that has more."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class KptfileMetadata(_Fields):
+    """The metadata of a Kptfile: fewer fields than those of resources in a cluster."""
+
+    name: Text = Field(description="The name of the package.")
+    namespace: Text = Field(None, description="A namespace; kpt does not use it.")
+    labels: TextMap = Field(None, description="Labels of the package.")
+    annotations: TextMap = Field(None, description="Annotations of the package.")
+
+
+class KptfileGit(_Fields):
+    """A package in a git repository."""
+
+    repo: Text = Field(None, description="The address of the repository.")
+    directory: Text = Field(None, description="The directory of the package in the repository.")
+    ref: Text = Field(None, description="A tag, branch or commit.")
+
+
+class KptfileGitLock(KptfileGit):
+    """A commit of a package in a git repository."""
+
+    commit: Text = Field(None, description="The commit that was fetched.")
+
+
+class KptfileGenericLock(_Fields):
+    """A version of a package in a store that is not git."""
+
+    storeID: Text = Field(None, description="The kind of the store.")
+    resourceID: Text = Field(None, description="The package in the store.")
+    resourceVersion: Text = Field(None, description="The version that was fetched.")
+
+
+class KptfileUpstream(_Fields):
+    """What the package follows."""
+
+    type: Literal["git"] | None = Field(None, description="The kind of the upstream.")
+    git: KptfileGit | None = Field(None, description="The package in git.")
+    updateStrategy: Literal["resource-merge", "fast-forward", "force-delete-replace", "copy-merge"] | None = Field(
+        None, description="How updates change the package."
+    )
+    preserveExplicitNull: bool | None = Field(None, description="Whether fields that are null locally are kept.")
+
+
+class KptfileUpstreamLock(_Fields):
+    """What the package was last fetched from. Programs write it."""
+
+    type: Literal["git", "generic"] | None = Field(None, description="The kind of the upstream.")
+    git: KptfileGitLock | None = Field(None, description="The commit in git.")
+    generic: KptfileGenericLock | None = Field(None, description="The version in another store.")
+
+
+class KptfileReadinessGate(_Fields):
+    """A condition that the package waits for."""
+
+    conditionType: Text = Field(None, description="The type of the condition in `status.conditions`.")
+
+
+class KptfileInfo(_Fields):
+    """What the package is; kpt passes it through."""
+
+    site: Text = Field(None, description="The page of the package.")
+    emails: Texts = Field(None, description="The addresses of its authors.")
+    license: Text = Field(None, description="The SPDX identifier of its license.")
+    licenseFile: Text = Field(None, description="The path of the license in the package.")
+    description: Text = Field(None, description="What the package is, in a sentence.")
+    keywords: Texts = Field(None, description="Words to find it by.")
+    man: Text = Field(None, description="The path of its documentation in the package.")
+    readinessGates: list[KptfileReadinessGate] | None = Field(None, description="Conditions that it waits for.")
+
+
+class KptfileSelector(_Fields):
+    """Resources by what they are; all fields that are given have to fit."""
+
+    apiVersion: Text = Field(None, description="Their apiVersion.")
+    kind: Text = Field(None, description="Their kind.")
+    name: Text = Field(None, description="Their name.")
+    namespace: Text = Field(None, description="Their namespace.")
+    labels: TextMap = Field(None, description="Labels that they have.")
+    annotations: TextMap = Field(None, description="Annotations that they have.")
+    resourceFileRegexp: Text = Field(None, description="A regular expression that the path of their file matches.")
+
+
+class KptfileReference(_Fields):
+    """A resource of the package."""
+
+    apiVersion: Text = Field(None, description="Its apiVersion.")
+    kind: str = Field(min_length=1, description="Its kind.")
+    name: str = Field(min_length=1, description="Its name.")
+    namespace: Text = Field(None, description="Its namespace.")
+
+
+class KptfileFunction(_Fields):
+    """A function of the pipeline: a program and its configuration."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "oneOf": _ONE_PROGRAM,
+            "not": {"anyOf": [{"required": [a, b]} for a, b in (_CONFIGS[:2], _CONFIGS[1:], _CONFIGS[::2])]},
+        },
+    )
+
+    name: Text = Field(None, description="Its name, unique in the list: updates recognise the function by it.")
+    image: Text = Field(None, description="The image that it runs.")
+    exec: Text = Field(None, description="The program that it runs, instead of an image.")
+    tag: Text = Field(None, description="The tag of the image, or a range of versions.")
+    configPath: Text = Field(None, description="The file of its functionConfig, in the directory of the Kptfile.")
+    configMap: TextMap = Field(None, description="Its functionConfig as keys and values.")
+    configRef: KptfileReference | None = Field(None, description="The resource that is its functionConfig.")
+    selectors: list[KptfileSelector] | None = Field(None, description="The resources it gets; without any, all.")
+    exclude: list[KptfileSelector] | None = Field(None, description="Resources that it does not get.")
+    when: Text = Field(None, description="A CEL expression; the function runs where it is true.")
+
+    @model_validator(mode="after")
+    def _is_runnable(self) -> KptfileFunction:
+        if self.image and self.exec:
+            raise ValueError("has both image and exec; keep one of them")
+        if not self.image and not self.exec:
+            raise ValueError("has neither image nor exec; add the one that it runs")
+        given = [name for name in _CONFIGS if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"has both {' and '.join(given)}; keep one of them")
+        return self
+
+
+class KptfilePipeline(_Fields):
+    """The functions that `kpt fn render` runs."""
+
+    mutators: list[KptfileFunction] | None = Field(None, description="Functions that change resources, in order.")
+    validators: list[KptfileFunction] | None = Field(
+        None, description="Functions that check resources, after all mutators; their changes are discarded."
+    )
+
+
+class KptfileInventory(_Fields):
+    """The inventory of `kpt live`."""
+
+    name: Text = Field(None, description="Its name.")
+    namespace: Text = Field(None, description="Its namespace.")
+    inventoryID: Text = Field(None, description="Its id in the cluster.")
+    labels: TextMap = Field(None, description="Its labels.")
+    annotations: TextMap = Field(None, description="Its annotations.")
+
+
+class Kptfile(_Fields):
+    """A package of kpt: what it follows, what it is, which functions it runs."""
+
+    apiVersion: Literal["kpt.dev/v1"]
+    kind: Literal["Kptfile"]
+    metadata: KptfileMetadata = Field(description="The name of the package, its labels and annotations.")
+    upstream: KptfileUpstream | None = Field(None, description="What the package follows.")
+    upstreamLock: KptfileUpstreamLock | None = Field(None, description="What the package was last fetched from.")
+    info: KptfileInfo | None = Field(None, description="What the package is.")
+    pipeline: KptfilePipeline | None = Field(None, description="The functions that `kpt fn render` runs.")
+    inventory: KptfileInventory | None = Field(None, description="The inventory of `kpt live`.")
+    status: dict[str, Any] | None = Field(None, description="What programs found out about the package.")

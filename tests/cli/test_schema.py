@@ -1,0 +1,172 @@
+"""`krm-merge schema`: JSON schemas that editors and validators read, held against the models and against kpt."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+
+from krm_merge.cli.app import app
+from krm_merge.cli.schemas.kinds import KINDS
+from krm_merge.packages.kptfile_model import Kptfile
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMA_LINE = re.compile(r"\A# yaml-language-server: \$schema=(\S+)\n")
+OUR_KIND = re.compile(rf"^kind: ({'|'.join(KINDS)})$", re.MULTILINE)
+EXAMPLES = [
+    file
+    for file in sorted((ROOT / "examples").rglob("*"))
+    if file.is_file()
+    and ".expected" not in file.parts
+    and (file.suffix == ".yaml" or file.name.endswith("Kptfile"))
+    and OUR_KIND.search(file.read_text(encoding="utf-8"))
+]
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["schema", *arguments], prog_name="krm-merge")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prints_the_schema_that_the_docs_have(kind: str) -> None:
+    done = run(kind)
+    assert done.exit_code == 0, done.output
+    schema = json.loads(done.stdout)
+    Draft202012Validator.check_schema(schema)
+    assert schema["title"] == kind
+    assert schema == json.loads((ROOT / "docs" / "schemas" / KINDS[kind].file).read_text(encoding="utf-8"))
+
+
+def test_without_a_kind_lists_all() -> None:
+    done = run()
+    assert done.exit_code == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("kptfile", "there is no schema of kptfile; did you mean Kptfile?"),
+        ("MergePackages", "there is no schema of MergePackages; did you mean MergePackage?"),
+        ("Deployment", "there is no schema of Deployment; known are MergePackage, PatchResources, "),
+    ],
+)
+def test_an_unknown_kind_names_the_nearest(given: str, said: str) -> None:
+    done = run(given)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+# ---- the Kptfile ---------------------------------------------------------------------------------------------------
+
+KPTFILE = {"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "metadata": {"name": "web"}}
+UPSTREAM = {"type": "git", "git": {"repo": "https://example.com/a.git", "directory": "/web", "ref": "v1"}}
+ACCEPTED: list[dict[str, Any]] = [
+    {},
+    {"info": None, "pipeline": None, "upstream": None},
+    {"metadata": {"name": "web", "labels": {"a": 1}, "annotations": {"b": True}}},
+    {"upstream": {**UPSTREAM, "updateStrategy": "copy-merge"}},
+    {"upstream": {"type": "git", "git": {"repo": "r", "directory": "/", "ref": 1.0}}},
+    {"upstreamLock": {"type": "git", "git": {**UPSTREAM["git"], "commit": "a" * 40}}},  # type: ignore[dict-item]
+    {"info": {"description": 1, "keywords": ["a", 2], "readinessGates": [{"conditionType": "Ready"}]}},
+    {"pipeline": {"mutators": [], "validators": [{"image": "a/b:v1"}]}},
+    {"pipeline": {"mutators": [{"image": "a/b:v1", "configMap": {"a": 1, "b": True, "c": None}}]}},
+    {"pipeline": {"mutators": [{"image": "a/b:v1", "selectors": [{"kind": "Kptfile"}], "exclude": [{"name": "a"}]}]}},
+    {"inventory": {"name": "a", "namespace": "b", "inventoryID": "c", "labels": {"d": "e"}}},
+    {"status": {"conditions": [{"type": "Ready", "status": "True"}]}},
+]
+REFUSED: list[dict[str, Any]] = [
+    {"apiVersion": "kpt.dev/v1alpha2"},
+    {"bogus": 1},
+    {"metadata": {"name": "web", "uid": "abc"}},
+    {"metadata": {"labels": {}}},
+    {"info": {"descriptions": "a"}},
+    {"info": {"keywords": "a"}},
+    {"upstream": {"gitt": {}}},
+    {"upstream": {**UPSTREAM, "git": []}},
+    {"pipeline": {"mutators": [{"imagee": "a/b:v1"}]}},
+    {"pipeline": {"mutators": [{"name": "a"}]}},
+    {"pipeline": {"mutators": [{}]}},
+    {"pipeline": {"mutators": [{"image": "a/b:v1", "exec": "cat"}]}},
+    {"pipeline": {"mutators": [{"image": "a/b:v1", "configPath": "a.yaml", "configMap": {"a": "b"}}]}},
+    {"pipeline": {"mutators": [{"image": "a/b:v1", "configMap": {"a": ["b"]}}]}},
+    {"pipeline": {"validators": [{"image": "a/b:v1", "selectors": [{"kinds": "A"}]}]}},
+    {"inventory": {"id": "a"}},
+]
+
+
+def is_valid(value: dict[str, Any]) -> bool:
+    """Whether schema and model take it; they have to agree."""
+    by_schema = Draft202012Validator(KINDS["Kptfile"].schema()).is_valid(value)
+    try:
+        Kptfile.model_validate(value)
+    except ValueError:
+        assert not by_schema, "only the schema takes it"
+        return False
+    assert by_schema, "only the model takes it"
+    return True
+
+
+@pytest.mark.parametrize("change", ACCEPTED)
+def test_the_schema_of_the_kptfile_accepts(change: dict[str, Any]) -> None:
+    assert is_valid(KPTFILE | change)
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_the_schema_of_the_kptfile_refuses(change: dict[str, Any]) -> None:
+    assert not is_valid(KPTFILE | change)
+
+
+def test_fields_of_newer_versions_of_kpt_are_known() -> None:
+    function = {"image": "set-labels", "tag": ">=0.2", "when": "true", "configRef": {"kind": "ConfigMap", "name": "a"}}
+    lock = {"type": "generic", "generic": {"storeID": "DB", "resourceID": "a", "resourceVersion": "1"}}
+    upstream = {**UPSTREAM, "preserveExplicitNull": True}
+    assert is_valid(
+        KPTFILE | {"upstream": upstream, "upstreamLock": lock, "pipeline": {"mutators": [function]}, "status": {}}
+    )
+
+
+@pytest.mark.kpt
+@pytest.mark.parametrize(
+    ("change", "accepted"), [*((change, True) for change in ACCEPTED), *((change, False) for change in REFUSED)]
+)
+def test_kpt_says_the_same(change: dict[str, Any], accepted: bool, tmp_path: Path) -> None:
+    (tmp_path / "Kptfile").write_text(yaml.safe_dump(KPTFILE | change), encoding="utf-8")
+    # Without an engine kpt stops at the first function, behind its own validation.
+    done = subprocess.run(
+        ["kpt", "fn", "render", tmp_path, "--image-pull-policy", "never"],
+        capture_output=True,
+        check=False,
+        env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(tmp_path), "DOCKER_HOST": "unix:///nowhere"},
+        text=True,
+        timeout=60,
+    )
+    refused = re.search(r"can't be read|is invalid|old version|must have `metadata.name`", done.stderr)
+    assert (refused is None) == accepted, done.stderr
+
+
+# ---- the examples --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.relative_to(ROOT / "examples").as_posix())
+def test_examples_name_their_schema_and_keep_to_it(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    line, kind = SCHEMA_LINE.match(text), OUR_KIND.search(text)
+    assert line is not None, "the first line names no schema"
+    assert kind is not None
+    schema = (file.parent / line[1]).resolve()
+    assert schema == ROOT / "docs" / "schemas" / KINDS[kind[1]].file
+    errors = Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))).iter_errors(yaml.safe_load(text))
+    assert [error.message for error in errors] == []
+
+
+def test_there_are_examples_of_most_kinds() -> None:
+    kinds = {match[1] for file in EXAMPLES if (match := OUR_KIND.search(file.read_text(encoding="utf-8")))}
+    assert {"Kptfile", "MergePackage", "PatchResources", "TransformResources", "PlanComponentUpdates"} <= kinds
