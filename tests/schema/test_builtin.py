@@ -15,7 +15,7 @@ NAME = KeyedList(("name",))
 POD = "spec"
 TEMPLATE = "spec.template.spec"
 CRON_TEMPLATE = "spec.jobTemplate.spec.template.spec"
-PORTS = KeyedList(("containerPort", "protocol"), (("protocol", ("str", "TCP")),))
+PORTS = KeyedList(("containerPort", "protocol"), (("protocol", "TCP"),))
 
 
 def schema_of(kind: str) -> BuiltinSchema:
@@ -78,7 +78,7 @@ LISTS: list[tuple[str, str, ListKind]] = [
     ("v1/Node", "spec.podCIDRs", SET),
     ("v1/Node", "spec.taints", ORDERED),
     ("v1/Node", "status.addresses", KeyedList(("type",))),
-    ("v1/Service", "spec.ports", KeyedList(("port", "protocol"), (("protocol", ("str", "TCP")),))),
+    ("v1/Service", "spec.ports", KeyedList(("port", "protocol"), (("protocol", "TCP"),))),
     ("v1/Service", "spec.externalIPs", ORDERED),
     ("v1/ServiceAccount", "secrets", NAME),
     # Kubernetes marks this one as atomic, other than that of a pod.

@@ -154,7 +154,7 @@ def test_incomplete_definitions_define_nothing(broken: str) -> None:
 @pytest.mark.parametrize(
     ("at", "expected"),
     [
-        ("spec.listeners", KeyedList(("port", "protocol"), (("port", ("int", 80)), ("protocol", ("str", "TCP"))))),
+        ("spec.listeners", KeyedList(("port", "protocol"), (("port", ("int", 80)), ("protocol", "TCP")))),
         ("spec.listeners[port=80].hosts", SET),
         ("spec.listeners[0].rules", KeyedList(("name",))),
         ("spec.listeners[0].rules[name=a].tags", SET),

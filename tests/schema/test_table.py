@@ -119,7 +119,7 @@ def check_list(schema: BuiltinSchema, at: FieldPath, field: Definition, place: s
     if keys or key:
         assert isinstance(kind, KeyedList), place
         assert kind.keys == tuple(keys or [key]), place
-        assert kind.defaults == ((("protocol", ("str", "TCP")),) if "protocol" in kind.keys else ()), place
+        assert kind.defaults == ((("protocol", "TCP"),) if "protocol" in kind.keys else ()), place
     else:
         assert kind == (SET if field.get("x-kubernetes-list-type") == "set" or strategy else ORDERED), place
 

@@ -13,7 +13,6 @@ from krm_merge.text.reading.nodes import (
     Node,
     Sequence,
     resolved,
-    text_canonical,
 )
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Value, from_value
@@ -43,7 +42,7 @@ class Edit:
             holder = resolved(node)
             if isinstance(holder, Mapping):
                 assert isinstance(step, str)
-                child = holder.fields[text_canonical(step)]
+                child = holder.fields[step]
                 node = child.value
             else:
                 assert isinstance(holder, Sequence)

@@ -13,7 +13,7 @@ from krm_merge.startup import pattern
 from krm_merge.text.cut import Slice
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Entry, Mapping, Node, Sequence, TextError, resolved, text_canonical
+from krm_merge.text.reading.nodes import Entry, Mapping, Node, Sequence, TextError, resolved
 from krm_merge.text.reading.values import Value, from_value, key_text, to_value
 
 if TYPE_CHECKING:
@@ -289,11 +289,10 @@ class Resource:
         return node, ()
 
     def _entry(self, node: Mapping, name: str) -> Entry | None:
-        canonical = text_canonical(name)
         for child in self.editor.children(node):
-            if isinstance(child, Entry) and child.key.canonical == canonical:
+            if isinstance(child, Entry) and child.key.canonical == name:
                 return child
-        entry = node.fields.get(canonical)
+        entry = node.fields.get(name)
         return entry if entry is not None and entry.inherited else None
 
     def _element(self, node: Sequence, steps: FieldPath) -> Node:

@@ -70,7 +70,7 @@ def undeclared(package: Tree) -> Changes:
             continue
         for node in functions.items:
             config = node.get("configPath") if isinstance(node, Mapping) else None
-            if config is not None and config.canonical == ("str", CONFIG_FILE):
+            if config is not None and config.canonical == CONFIG_FILE:
                 kptfile.editor.remove(functions, node)
     if kptfile.is_changed:
         changes[KPTFILE] = _written(kptfile, package)

@@ -23,7 +23,6 @@ from krm_merge.schema.model import (
     is_bookkeeping_path,
     key_fields,
 )
-from krm_merge.text.reading.nodes import text_canonical
 
 
 class _Field:
@@ -41,7 +40,7 @@ class _Field:
         self.kind: ListKind = ORDERED
         if "keys" in marks:
             keys = [key.partition("=") for key in marks["keys"].split(",")]
-            defaults = tuple((name, text_canonical(default)) for name, _, default in keys if default)
+            defaults = tuple((name, default) for name, _, default in keys if default)
             self.kind = KeyedList(tuple(name for name, _, _ in keys), defaults)
         elif self.merge_key is not None and "merge" in self.strategy:
             self.kind = KeyedList((self.merge_key,))

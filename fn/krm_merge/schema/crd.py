@@ -148,7 +148,7 @@ def _at(node: Node | None, *fields: str) -> Node | None:
 
 
 def _is_text(node: Scalar) -> bool:
-    return node.canonical[0] == "str"
+    return type(node.canonical) is str
 
 
 def _text(node: Node | None) -> str:

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Canonical
+from krm_merge.text.reading.scalars import Canonical
 
 ORDERED: Final = "ordered"
 """A sequence: its elements have no identity (rule L3)."""

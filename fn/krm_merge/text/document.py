@@ -12,8 +12,9 @@ from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.render import Piece, render
 from krm_merge.text.reading.indents import Indents
 from krm_merge.text.reading.layout import CannotEditError, chunks, is_block, is_block_scalar, source_of
-from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Sequence, TextError, value_of
+from krm_merge.text.reading.nodes import Mapping, Node, Sequence, TextError, value_of
 from krm_merge.text.reading.reader import check, read, read_all
+from krm_merge.text.reading.scalars import Canonical
 
 _SEPARATOR = "---\n"
 

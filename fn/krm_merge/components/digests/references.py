@@ -146,7 +146,7 @@ def _image_of(mapping: nodes.Mapping, place: str) -> str:
 
 def _text(mapping: nodes.Mapping, key: str) -> str:
     value = mapping.get(key)
-    return value.text if isinstance(value, nodes.Scalar) and value.canonical[0] == "str" else ""
+    return value.text if isinstance(value, nodes.Scalar) and type(value.canonical) is str else ""
 
 
 def _digests_of(mapping: nodes.Mapping) -> Iterator[tuple[int, str, str]]:

@@ -59,7 +59,7 @@ def _plain(holder: Mapping, is_config_map: bool) -> MergeSettings | None:
         return None
     if not is_config_map:
         for name, wanted in (("apiVersion", API_VERSION), ("kind", "MergePackage")):
-            if name not in fields or fields[name].canonical != ("str", wanted):
+            if name not in fields or fields[name].canonical != wanted:
                 return None
         metadata = fields.get("metadata")
         if metadata is not None and not isinstance(metadata, Mapping):
@@ -68,14 +68,14 @@ def _plain(holder: Mapping, is_config_map: bool) -> MergeSettings | None:
         if name in fields and not _is_package(fields[name], lists=not is_config_map):
             return None
     for name, choices in _CHOICES.items():
-        if name in fields and fields[name].canonical not in [("str", choice) for choice in choices]:
+        if name in fields and fields[name].canonical not in choices:
             return None
     return _settings(fields, Policy(on_conflict=_choice(fields, "onConflict")), ())  # type: ignore[arg-type]
 
 
 def _is_package(node: Node, *, lists: bool) -> bool:
     if isinstance(node, Scalar):
-        return node.canonical[0] == "str"
+        return type(node.canonical) is str
     return lists and isinstance(node, Sequence) and all(isinstance(resolved(item), Mapping) for item in node.items)
 
 

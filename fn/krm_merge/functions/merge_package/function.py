@@ -70,7 +70,7 @@ def _has_nothing_to_do(resource_list: ResourceList) -> bool:
     data = config.get("data") if config is not None else None
     empty = config is None or (
         config.get("kind") is not None
-        and config.get("kind").canonical == ("str", "ConfigMap")  # type: ignore[union-attr]
+        and config.get("kind").canonical == "ConfigMap"  # type: ignore[union-attr]
         and (data is None or not getattr(data, "fields", {}))
     )
     if not empty or has_tagged_items(resource_list):

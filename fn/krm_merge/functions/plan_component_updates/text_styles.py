@@ -19,7 +19,7 @@ def in_style_of(before: Node, text: str) -> Scalar | None:
     """
     for spelling in _spellings(before, text) if isinstance(before, Scalar) else ():
         found = _read(spelling)
-        if found is not None and found.canonical in (("str", text), ("str", f"{text}\n")):
+        if found is not None and found.canonical in (text, f"{text}\n"):
             return found
     return None
 

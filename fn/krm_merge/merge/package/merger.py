@@ -18,7 +18,9 @@ from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
 from krm_merge.schema.builtin import any_object_schema
 from krm_merge.startup import frozen, replace
 from krm_merge.text.document import document_text
-from krm_merge.text.reading.nodes import Canonical, Entry, Mapping, mapping_canonical, resolved, text_canonical
+from krm_merge.text.reading.nodes import Entry, Mapping, mapping_canonical, resolved
+from krm_merge.text.reading.scalars import Canonical
+from krm_merge.text.reading.values import key_text
 
 if TYPE_CHECKING:
     from krm_merge.merge.package.narrow import Document
@@ -271,7 +273,7 @@ def _root(member: Member | None) -> Mapping | None:
 
 def _version(root: Mapping) -> str:
     node = root.get("apiVersion")
-    return str(node.canonical[-1]) if node is not None else ""
+    return key_text(node) if node is not None else ""
 
 
 def _same_text(first: Member, second: Member) -> bool:
@@ -283,9 +285,7 @@ def _named_like(root: Mapping) -> Mapping:
     metadata = root.entry("metadata")
     if metadata is None or not isinstance(metadata.value, Mapping):
         return Mapping(None, 0, 0, True)
-    named = [
-        e for e in metadata.value.entries if e.key.canonical in (text_canonical("name"), text_canonical("namespace"))
-    ]
+    named = [e for e in metadata.value.entries if e.key.canonical in ("name", "namespace")]
     return Mapping(None, 0, 0, True, [Entry(metadata.key, Mapping(None, 0, 0, True, named))])
 
 
@@ -309,7 +309,7 @@ def essence(schema: Schema, root: Mapping, path: tuple[str, ...] = ()) -> Canoni
     """The value of a resource without what is never compared (K1, R6)."""
     fields = {}
     for key, entry in root.fields.items():
-        at = (*path, str(key[1]) if len(key) > 1 else "")
+        at = (*path, key_text(entry.key))
         if schema.stays_local(at):
             continue
         value = resolved(entry.value)

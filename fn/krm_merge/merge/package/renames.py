@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.values.likeness import THRESHOLD, likeness
 from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import Entry, Node, resolved, text_canonical
+from krm_merge.text.reading.nodes import Entry, Node, resolved
 
 Triple: TypeAlias = tuple[Member | None, Member | None, Member | None]
 """A resource in original, upstream and local."""
@@ -20,8 +20,8 @@ _Thing = TypeVar("_Thing")
 MOST_CANDIDATES = 100
 """Of more new resources in one file only those of the same name are looked at."""
 
-_IDENTITY = {text_canonical(name) for name in ("apiVersion", "kind")}
-_NAME = {text_canonical(name) for name in ("name", "namespace", "generateName")}
+_IDENTITY = {"apiVersion", "kind"}
+_NAME = {"name", "namespace", "generateName"}
 
 
 def moved_files(
@@ -176,13 +176,13 @@ def _content(member: Member) -> Node:
     entries = []
     for key, entry in member.root.fields.items():
         value = resolved(entry.value)
-        if key == text_canonical("metadata") and isinstance(value, nodes.Mapping):
+        if key == "metadata" and isinstance(value, nodes.Mapping):
             value = _without(value, _NAME)
         if key not in _IDENTITY and not (isinstance(value, nodes.Mapping) and not value.fields):
             entries.append(Entry(entry.key, value))
     return nodes.Mapping(None, 0, 0, True, entries)
 
 
-def _without(mapping: nodes.Mapping, keys: set[nodes.Canonical]) -> nodes.Mapping:
+def _without(mapping: nodes.Mapping, keys: set[str]) -> nodes.Mapping:
     entries = [Entry(e.key, e.value) for key, e in mapping.fields.items() if key not in keys]
     return nodes.Mapping(None, 0, 0, True, entries)

@@ -9,7 +9,8 @@ from krm_merge.krm.fieldpath import Step
 from krm_merge.merge.values.images import image_repository
 from krm_merge.merge.values.matching import Match
 from krm_merge.startup import frozen, replace
-from krm_merge.text.reading.nodes import Canonical, Mapping, Node, resolved, text_canonical
+from krm_merge.text.reading.nodes import Mapping, Node, resolved
+from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.values import key_text
 
 SIMILARITY_THRESHOLD = 0.5
@@ -276,7 +277,7 @@ def _without_version(node: Node) -> object:
         return node.canonical
     fields: dict[Canonical, object] = {key: entry.value.canonical for key, entry in node.fields.items()}
     if image := _text(node, "image"):
-        fields[text_canonical("image")] = image_repository(image)
+        fields["image"] = image_repository(image)
     return fields
 
 
@@ -328,4 +329,4 @@ def _configuration(node: Node) -> dict[str, object]:
 
 def _text(node: Node, field: str) -> str:
     value = node.get(field) if isinstance(node, Mapping) else None
-    return key_text(value) if value is not None and value.canonical[0] == "str" else ""
+    return key_text(value) if value is not None and type(value.canonical) is str else ""

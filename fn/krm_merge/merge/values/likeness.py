@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Counts
 from typing import TypeVar
 
-from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.scalars import Canonical
 
 Counted = TypeVar("Counted")
 
@@ -62,9 +63,9 @@ def _shared(first: Counts[Counted, int], second: Counts[Counted, int]) -> int:
 def _of_scalars(first: Node, second: Node) -> float:
     if first.canonical == second.canonical:
         return 1.0
-    if first.canonical[0] != "str" or second.canonical[0] != "str":
+    ours, theirs = first.canonical, second.canonical
+    if type(ours) is not str or type(theirs) is not str:
         return 0.0
-    ours, theirs = str(first.canonical[1]), str(second.canonical[1])
     names = ours.partition("=")[::2], theirs.partition("=")[::2]
     if "=" in ours and "=" in theirs:
         return 1.0 if names[0][0] == names[1][0] else 0.0

@@ -10,7 +10,8 @@ from krm_merge.krm.identity import generate_name_of, identity_of
 from krm_merge.schema import KeyedList
 from krm_merge.schema.elements import element_key
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Canonical, Mapping, Node
+from krm_merge.text.reading.nodes import Mapping, Node
+from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.values import key_text
 
 

@@ -12,7 +12,8 @@ from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.likeness import THRESHOLD, Traits
 from krm_merge.merge.values.matching import Match
 from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.reading.nodes import Canonical, Mapping, Node, Scalar
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar
+from krm_merge.text.reading.scalars import Canonical
 
 WEAK_KEYS = ("name", "host", "path", "id", "key", "target")
 """Fields that identify elements where no schema says what does, if every element has one of its own."""

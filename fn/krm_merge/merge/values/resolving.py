@@ -13,7 +13,7 @@ from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.lines.three_way import choose_lines
 from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved, text_canonical
+from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
 from krm_merge.text.reading.values import from_value
 
 if TYPE_CHECKING:
@@ -124,13 +124,13 @@ def _appended(first: Sequence, second: Sequence) -> Sequence:
 
 
 def _texts(sides: Sides) -> tuple[str, str, str] | None:
-    texts = [node.text for node in sides.present if isinstance(node, Scalar) and node.canonical[0] == "str"]
+    texts = [node.text for node in sides.present if isinstance(node, Scalar) and type(node.canonical) is str]
     return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
 
 
 def _text_node(text: str, sides: Sides) -> Node:
     for node in (sides.local, sides.upstream, sides.original):
-        if node is not None and node.canonical == text_canonical(text):
+        if node is not None and node.canonical == text:
             return node
     return Scalar(None, 0, 0, text, '"')
 

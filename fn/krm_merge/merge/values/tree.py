@@ -20,18 +20,8 @@ from krm_merge.merge.values.order import merge_order
 from krm_merge.schema import Discriminator, Schema
 from krm_merge.startup import replace
 from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import (
-    Canonical,
-    Child,
-    Entry,
-    Mapping,
-    Node,
-    Scalar,
-    Sequence,
-    resolved,
-    text_canonical,
-    value_of,
-)
+from krm_merge.text.reading.nodes import Child, Entry, Mapping, Node, Scalar, Sequence, resolved, value_of
+from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
 
@@ -131,7 +121,7 @@ class TreeMerge:
         if merged is None:
             return self.conflict(path, sides, "V6")
         for node in (sides.local, sides.upstream):
-            if node is not None and node.canonical == text_canonical(merged.text):
+            if node is not None and node.canonical == merged.text:
                 break
         else:
             node = Scalar(None, 0, 0, merged.text, '"')
@@ -192,7 +182,7 @@ class TreeMerge:
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for group in self.schema.alternatives(path):
-            held = [tuple(key for name in group if (key := text_canonical(name)) in side) for side in fields]
+            held = [tuple(name for name in group if name in side) for side in fields]
             if held[1] != held[2]:
                 verdicts |= self._one_of(path, fields, held)
         if discriminator := self.schema.discriminator(path):
@@ -235,12 +225,11 @@ class TreeMerge:
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         """V7: where a field says which of its siblings are allowed, they are one value with it."""
         names = [discriminator.field, *dict.fromkeys(m for members in discriminator.members.values() for m in members)]
-        field = text_canonical(discriminator.field)
-        default = None if discriminator.default is None else text_canonical(discriminator.default)
-        chosen = [side[field].value.canonical if field in side else default for side in fields]
+        field = discriminator.field
+        chosen = [side[field].value.canonical if field in side else discriminator.default for side in fields]
         if chosen[1] == chosen[2]:
             return {}
-        return self._one_of(path, fields, [tuple(k for n in names if (k := text_canonical(n)) in s) for s in fields])
+        return self._one_of(path, fields, [tuple(name for name in names if name in side) for side in fields])
 
     def _one_of(
         self, path: FieldPath, fields: Series[dict[Canonical, Entry]], held: Series[tuple[Canonical, ...]]
@@ -436,12 +425,14 @@ def _only_removes(original: Mapping | None, side: Mapping | None) -> bool:
 
 def _text(key: Canonical) -> str:
     """A key as a step of a path."""
+    if type(key) is str:
+        return key
     return str(key[1]) if len(key) > 1 else "null"
 
 
 def _texts(sides: Sides) -> tuple[str, str, str] | None:
     """The text of each side, None unless all three are strings."""
-    texts = [node.text for node in sides.present if isinstance(node, Scalar) and node.canonical[0] == "str"]
+    texts = [node.text for node in sides.present if isinstance(node, Scalar) and type(node.canonical) is str]
     return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
 
 

@@ -20,8 +20,9 @@ from krm_merge.merge.lines.three_way import has_crlf, merge_lines_without_confli
 from krm_merge.startup import frozen, replace
 from krm_merge.text.editing.align import aligned
 from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
-from krm_merge.text.reading.nodes import Canonical, Child, Mapping, Node, TextError, text_canonical
+from krm_merge.text.reading.nodes import Child, Mapping, Node, TextError
 from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.scalars import Canonical, type_of
 
 MAX_ROUNDS = 12
 """A text that merging again still changes after so many rounds is given up for local's own, edited."""
@@ -92,8 +93,7 @@ class Presentation:
         """Whether lines would keep what the document loses: kpt's annotations for its own use, local's alone (W3)."""
         lost = _annotations(self._versions.local.canonical) - _annotations(self._wanted)
         return any(
-            text_canonical(name) in lost and name not in self._original and name not in self._upstream
-            for name in ID_ANNOTATIONS
+            name in lost and name not in self._original and name not in self._upstream for name in ID_ANNOTATIONS
         )
 
     def _by_lines(self) -> str | None:
@@ -217,13 +217,20 @@ def _annotations(document: Canonical) -> set[Canonical]:
     """The names of the annotations of a document."""
     value = document
     for name in ("metadata", "annotations"):
-        fields = value[-1] if value[0] == "map" and isinstance(value[-1], frozenset) else ()
-        value = next((inner for key, inner in fields if key == text_canonical(name)), ("null",))
-    return {key for key, _ in value[-1]} if isinstance(value[-1], frozenset) else set()
+        value = next((inner for key, inner in _fields(value) if key == name), ("null",))
+    return {key for key, _ in _fields(value)}
+
+
+def _fields(canonical: Canonical) -> frozenset[tuple[Canonical, Canonical]]:
+    """The fields of a mapping, no fields for another value."""
+    fields = canonical[-1] if type_of(canonical) == "map" else ()
+    return fields if isinstance(fields, frozenset) else frozenset()
 
 
 def _unordered(canonical: Canonical) -> Canonical:
     """A value whose lists have no order."""
+    if type(canonical) is str:
+        return canonical
     kind, value = canonical[0], canonical[-1]
     if kind == "seq" and isinstance(value, tuple):
         return "seq", frozenset(Counter(map(_unordered, value)).items())

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema import KeyedList, Schema
-from krm_merge.text.reading.nodes import Canonical
-from krm_merge.text.reading.scalars import python_value
+from krm_merge.text.reading.scalars import Canonical, python_value
 from krm_merge.text.reading.values import Value
 
 

@@ -29,7 +29,7 @@ def is_one_value(field: Field, *lists: list[Value]) -> bool:
 class ElementKeys:
     """The key fields of one list. Without any, the elements are scalars and identify themselves."""
 
-    __slots__ = ("_default_values", "_defaults", "fields", "path")
+    __slots__ = ("_default_values", "_defaults", "_known", "fields", "path")
 
     def __init__(self, field: Field, path: FieldPath, mode: MergeKeys) -> None:
         """`single` matches as kubectl does, by the one field that the schema names, without defaults."""
@@ -38,6 +38,8 @@ class ElementKeys:
         defaults = field.defaults if mode == "multi" else {}
         self._default_values = defaults
         self._defaults = {name: identity(value) for name, value in defaults.items()}
+        # By id(), with the element, so that no other one gets its id: order and merge ask for each several times.
+        self._known: dict[int, tuple[Object, Hashable]] = {}
 
     def of(self, item: Value) -> Hashable:
         """The identity of an element. Raises PatchError where a key field is missing that has no default."""
@@ -45,10 +47,14 @@ class ElementKeys:
             return identity(item)
         if not isinstance(item, dict):
             raise PatchError(f"a map with the merge key {self.name} is expected, not {shown(item)}", self.path)
+        if (known := self._known.get(id(item))) is not None:
+            return known[1]
         for name in self.fields:
             if name not in item and name not in self._defaults:
                 raise PatchError(f"map: {shown(item)} does not contain declared merge key: {name}", self.path)
-        return element_key(self.fields, lambda name: _given(item.get(name)), self._defaults)
+        key = element_key(self.fields, lambda name: _given(item.get(name)), self._defaults)
+        self._known[id(item)] = item, key
+        return key
 
     def of_any(self, item: Value) -> Hashable:
         """The identity of an element, None where it has none: kubectl does not ask it of every element."""

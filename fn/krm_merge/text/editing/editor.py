@@ -5,7 +5,6 @@ from __future__ import annotations
 from krm_merge.text.reading.layout import Comments
 from krm_merge.text.reading.nodes import (
     Alias,
-    Canonical,
     Child,
     Collection,
     Entry,
@@ -20,6 +19,7 @@ from krm_merge.text.reading.nodes import (
     sequence_canonical,
     value_of,
 )
+from krm_merge.text.reading.scalars import Canonical
 
 
 class _Order:

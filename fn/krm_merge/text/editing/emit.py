@@ -16,19 +16,9 @@ from krm_merge.text.reading.layout import (
     known_chunks,
     source_of,
 )
-from krm_merge.text.reading.nodes import (
-    Alias,
-    Canonical,
-    Child,
-    Collection,
-    Entry,
-    Mapping,
-    Node,
-    Scalar,
-    Sequence,
-    is_merge_key,
-)
+from krm_merge.text.reading.nodes import Alias, Child, Collection, Entry, Mapping, Node, Scalar, Sequence, is_merge_key
 from krm_merge.text.reading.scalar_text import block_text, flow_text, json_text, line_text, needs_block
+from krm_merge.text.reading.scalars import Canonical
 
 MAX_KEY = 1000  # libyaml looks no further than 1,024 characters for the colon of a key
 

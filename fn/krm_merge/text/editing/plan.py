@@ -6,7 +6,6 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
 from krm_merge.text.reading.nodes import (
     Alias,
-    Canonical,
     Child,
     Collection,
     Entry,
@@ -17,6 +16,7 @@ from krm_merge.text.reading.nodes import (
     merged_mappings,
     value_of,
 )
+from krm_merge.text.reading.scalars import Canonical
 
 
 class EditPlan:

@@ -27,7 +27,7 @@ from krm_merge.text.reading.nodes import (
     is_merge_key,
     value_of,
 )
-from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe
+from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe, type_of
 
 _MERGE = re.compile(r"<<\Z")
 _NO_FOLDING = 1 << 20
@@ -218,7 +218,7 @@ class _Reemitter:
 def _new_scalar(node: Scalar, emitter: Emitter) -> Any:
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString, PlainScalarString
 
-    kind = node.canonical[0]
+    kind = type_of(node.canonical)
     if kind == "binary":
         raise CannotEditError("binary values are not for ruamel")
     if kind != "str":

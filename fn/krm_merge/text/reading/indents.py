@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.startup import frozen
-from krm_merge.text.reading.layout import CannotEditError, chunks, is_block, source_of
+from krm_merge.text.reading.layout import CannotEditError, first_dash, is_block, source_of
 from krm_merge.text.reading.nodes import Mapping, Node, Sequence
 
 STEP = 2
@@ -47,6 +47,6 @@ def indents_of(root: Node) -> Indents:
 def list_column(sequence: Sequence) -> int:
     """The column of the dashes of a block list; 0 where it cannot be determined."""
     try:
-        return chunks(sequence)[0].column
+        return source_of(sequence).column(first_dash(sequence))
     except CannotEditError:
         return 0

@@ -200,6 +200,11 @@ def _find_colon(source: Source, position: int) -> int:
     return position if text[position : position + 1] == ":" else -1
 
 
+def first_dash(sequence: Sequence) -> int:
+    """Index of the first dash of a block list. Raises CannotEdit."""
+    return _find_dash(source_of(sequence), sequence.start)
+
+
 def _find_dash(source: Source, position: int) -> int:
     """The next dash of a sequence: only white space, comments and properties precede it."""
     text = source.text

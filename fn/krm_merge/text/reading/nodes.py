@@ -6,10 +6,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.text.reading.scalars import FIRST_OF_TYPED, resolve
-
-# A hashable stand-in for a value: equal exactly when the values are equal as yaml.v3 reads them (type and value).
-Canonical: TypeAlias = tuple[object, ...]
+from krm_merge.text.reading.scalars import FIRST_OF_TYPED, Canonical, resolve
 
 MERGE_KEY = "<<"
 
@@ -86,11 +83,11 @@ class Scalar:
 
     @property
     def canonical(self) -> Canonical:
-        """Type and value."""
+        """Type and value; of a string the string itself."""
         if self._canonical is None:
             # Most scalars: this is worth a shortcut.
             if self.tag is None and (self.style or self.text[:1] not in FIRST_OF_TYPED):
-                self._canonical = ("str", self.text)
+                self._canonical = self.text
             else:
                 self._canonical = resolve(self.text, self.style, self.tag)
         return self._canonical
@@ -166,11 +163,11 @@ class Mapping:
 
     def entry(self, key: str) -> Entry | None:
         """The field with a text key, or None."""
-        return self.fields.get(text_canonical(key))
+        return self.fields.get(key)
 
     def get(self, key: str) -> Node | None:
         """The value of a field with a text key, aliases resolved, or None."""
-        entry = self.fields.get(text_canonical(key))
+        entry = self.fields.get(key)
         return None if entry is None else resolved(entry.value)
 
 
@@ -248,11 +245,6 @@ Node: TypeAlias = "Scalar | Mapping | Sequence | Alias"
 """A value in a text, with the place where it is written."""
 Collection: TypeAlias = "Mapping | Sequence"
 Child: TypeAlias = "Entry | Node"
-
-
-def text_canonical(text: str) -> Canonical:
-    """The canonical form of a string value."""
-    return ("str", text)
 
 
 def mapping_canonical(fields: dict[Canonical, Canonical]) -> Canonical:

@@ -12,7 +12,6 @@ from krm_merge.startup import patterns_compiled_when_used
 from krm_merge.text.reading.nodes import (
     MERGE_KEY,
     Alias,
-    Canonical,
     Entry,
     Mapping,
     Node,
@@ -21,9 +20,8 @@ from krm_merge.text.reading.nodes import (
     Source,
     TextError,
     is_merge_key,
-    text_canonical,
 )
-from krm_merge.text.reading.scalars import CORE_TAGS
+from krm_merge.text.reading.scalars import CORE_TAGS, Canonical
 
 with patterns_compiled_when_used():
     import yaml
@@ -301,7 +299,7 @@ def _check_keys(mapping: Mapping) -> None:
     """Raises TextError for a duplicate key; several merge keys are allowed."""
     fields = {entry.key.canonical: entry for entry in mapping.entries}
     if len(fields) == len(mapping.entries):
-        if text_canonical(MERGE_KEY) not in fields:
+        if MERGE_KEY not in fields:
             # What they mean is known now: it will be asked for.
             mapping._fields = fields
         return

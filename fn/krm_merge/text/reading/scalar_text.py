@@ -13,7 +13,7 @@ from krm_merge.text.reading.layout import (
     source_of,
 )
 from krm_merge.text.reading.nodes import Node, Scalar
-from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe, python_value, quoted
+from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe, python_value, quoted, type_of
 
 _PROPERTIES = pattern(r"(?:[&!]\S*(?:\s+|\Z))+")
 _NOT_IN_FLOW = pattern(r"[\[\]{},?#]|:(?:\Z|\s)|[-:]\Z")
@@ -23,7 +23,7 @@ _NOT_IN_BLOCK = pattern(r"[-?:](?:\s|\Z)")
 def needs_block(node: Scalar) -> bool:
     """Whether a scalar is written with `|` or `>`: it is so in its source, or it is a new text of several lines."""
     if node.source is None:
-        return node.canonical[0] == "str" and literal_is_safe(node.text)
+        return type(node.canonical) is str and literal_is_safe(node.text)
     return is_block_scalar(node) and not node.source.odd_breaks and node.text.strip(" \n") != ""
 
 
@@ -53,7 +53,7 @@ def flow_text(node: Scalar) -> str:
 
 def json_text(node: Scalar) -> str | None:
     """A scalar as JSON, None for what JSON has no words for."""
-    kind = node.canonical[0]
+    kind = type_of(node.canonical)
     if kind == "str":
         return quoted(node.text)
     value = python_value(node.canonical)
@@ -91,7 +91,7 @@ def in_quotes_of(before: Node, after: Node) -> str | None:
     """A text of one line in the quotes that it had before; None where they were others, or none, or do not fit."""
     if not isinstance(before, Scalar) or not isinstance(after, Scalar) or before.tag or after.tag:
         return None
-    if before.style not in ("'", '"') or after.style == before.style or after.canonical[0] != "str":
+    if before.style not in ("'", '"') or after.style == before.style or type(after.canonical) is not str:
         return None
     if "\n" in after.text:
         return None
@@ -114,7 +114,7 @@ def _without_anchor(text: str) -> str:
 
 
 def _by_value(node: Scalar, *, flow: bool) -> str:
-    kind = node.canonical[0]
+    kind = type_of(node.canonical)
     if kind == "str":
         return node.text if plain_is_safe(node.text, flow=flow) else quoted(node.text)
     if kind == "binary":

@@ -7,8 +7,15 @@ octal, a timestamp reaches Kubernetes as the string it is.
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 from krm_merge.startup import pattern
+
+Canonical: TypeAlias = "str | tuple[object, ...]"
+"""A hashable stand-in for a value, equal exactly when the values are equal as yaml.v3 reads them (type and value).
+
+A string stands for itself, since nearly all keys and most values are strings; all else is a tuple of type and value.
+"""
 
 _CORE_NAMES = ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "binary")
 CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in _CORE_NAMES)
@@ -37,29 +44,29 @@ _ENDS_PLAIN = pattern(r":(?:\s|\Z)|\s#|\s\Z")
 _MUST_ESCAPE = pattern(rf"(?![\t\n])[{_NOT_PRINTABLE}]")
 
 
-def resolve(text: str, style: str, tag: str | None) -> tuple[object, ...]:
-    """Type and value of a scalar, as a tuple that compares equal exactly for equal values.
+def resolve(text: str, style: str, tag: str | None) -> Canonical:
+    """The canonical form of a scalar.
 
     `style` is '' for plain scalars; quoted and block scalars are strings. An explicit core tag decides the type.
     """
     if tag is not None:
         short = tag.rsplit(":", 1)[-1]
         if short == "str" or tag == "!":
-            return ("str", text)
+            return text
         if short in ("int", "float", "bool", "null"):
             value = resolve_plain(text)
-            if short == "float" and value[0] == "int":
+            if short == "float" and type_of(value) == "int":
                 return ("float", repr(float(str(value[1]))))
-            return value if value[0] == short else (short, text)
+            return value if type_of(value) == short else (short, text)
         if short == "binary":
             return ("binary", "".join(text.split()))
     if style:
-        return ("str", text)
+        return text
     return resolve_plain(text)
 
 
-def resolve_plain(text: str) -> tuple[object, ...]:
-    """Type and value of a plain scalar without a tag."""
+def resolve_plain(text: str) -> Canonical:
+    """The canonical form of a plain scalar without a tag."""
     first = text[:1]
     if text in _NULLS:
         return ("null",)
@@ -74,7 +81,7 @@ def resolve_plain(text: str) -> tuple[object, ...]:
             return ("int", number)
         if _FLOAT.match(digits) and not math.isinf(float(digits)):
             return ("float", repr(float(digits)))
-    return ("str", text)
+    return text
 
 
 def _integer(digits: str) -> int:
@@ -88,8 +95,15 @@ def _integer(digits: str) -> int:
     return sign * int(body[:40])
 
 
-def python_value(canonical: tuple[object, ...]) -> object:
+def type_of(canonical: Canonical) -> object:
+    """The type of a value: the name of a core tag, for a string as well."""
+    return "str" if type(canonical) is str else canonical[0]
+
+
+def python_value(canonical: Canonical) -> object:
     """The Python value of a scalar's canonical form."""
+    if type(canonical) is str:
+        return canonical
     kind = canonical[0]
     if kind == "null":
         return None
@@ -100,7 +114,7 @@ def python_value(canonical: tuple[object, ...]) -> object:
 
 def plain_is_safe(text: str, *, flow: bool) -> bool:
     """Whether a string may be unquoted and is read as this string by YAML 1.1 and 1.2 readers alike."""
-    if not text or resolve_plain(text)[0] != "str" or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
+    if not text or type(resolve_plain(text)) is not str or _LOOKS_TYPED.match(text) or _ENDS_PLAIN.search(text):
         return False
     if text.startswith(("---", "...", "- ")) or text == "-":
         return False

@@ -60,6 +60,6 @@ def from_value(value: Value) -> Node:
     if isinstance(value, list):
         return Sequence(None, 0, 0, not value, [from_value(item) for item in value])
     if isinstance(value, str):
-        quoted = value == MERGE_KEY or resolve(value, "", None) != ("str", value)
+        quoted = value == MERGE_KEY or resolve(value, "", None) != value
         return Scalar(None, 0, 0, value, '"' if quoted else "")
     return Scalar(None, 0, 0, scalar_text(value))

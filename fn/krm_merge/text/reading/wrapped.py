@@ -28,4 +28,4 @@ def read_wrapped(lines: list[str]) -> Scalar | None:
     except TextError:
         return None
     node = root.get("a") if isinstance(root, Mapping) and len(root.entries) == 1 else None
-    return node if isinstance(node, Scalar) and node.canonical[0] == "str" else None
+    return node if isinstance(node, Scalar) and type(node.canonical) is str else None
