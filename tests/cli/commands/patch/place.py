@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from checkout import ROOT
+from e2e.in_process import krm_merge
 
 WEB = """\
 # the shop
@@ -65,12 +62,8 @@ class Place:
 
     def run(self, *arguments: str, stdin: str = "", code: int = 0) -> tuple[str, str]:
         """What it writes to stdout and stderr; its exit code must be this one."""
-        env = {**os.environ, "PYTHONPATH": str(ROOT / "fn"), "NO_COLOR": "1"}
-        command = [sys.executable, "-m", "krm_merge", "patch", *arguments]
-        done = subprocess.run(
-            command, cwd=self.directory, env=env, input=stdin.encode(), capture_output=True, check=False, timeout=60
-        )
-        out, err = done.stdout.decode(), done.stderr.decode()
+        done = krm_merge("patch", *arguments, cwd=self.directory, stdin=stdin, NO_COLOR="1")
+        out, err = done.stdout, done.stderr
         assert done.returncode == code, (out, err)
         assert "Traceback" not in err
         if code:

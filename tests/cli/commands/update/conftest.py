@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands.update.updates import V1, V2, Files, Run, Upstream
+from e2e import in_process
 from e2e.hosts import GIT_ENVIRONMENT, SECONDS
 from krm_merge.packages.git import CACHE_VARIABLE
 from packages.repositories import Repository, kptfile, write
@@ -31,12 +32,13 @@ def package(upstream: Upstream, tmp_path: Path) -> Path:
 @pytest.fixture
 def krm_merge(tmp_path: Path) -> Callable[..., Run]:
     def run(*arguments: str | Path, code: str = "", **environment: str) -> Run:
-        start = ["-c", code] if code else ["-m", "krm_merge"]
-        cache = {CACHE_VARIABLE: str(tmp_path / "cache"), "no_proxy": "*"}
+        variables = {CACHE_VARIABLE: str(tmp_path / "cache"), "no_proxy": "*", **environment}
+        if not code:
+            return in_process.krm_merge(*arguments, cwd=tmp_path, **variables)
         return subprocess.run(
-            [sys.executable, *start, *map(str, arguments)],
+            [sys.executable, "-c", code, *map(str, arguments)],
             cwd=tmp_path,
-            env={**os.environ, **GIT_ENVIRONMENT, **cache, **environment},
+            env={**os.environ, **GIT_ENVIRONMENT, **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
