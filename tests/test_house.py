@@ -19,6 +19,7 @@ MOST_MODULES = 12
 ONE_MODULE_EACH = {"cli/commands": "one module for each command"}
 """Folders with more modules than one can look over, with their reason; CONTRIBUTING names it, too."""
 TESTS = ROOT / "tests"
+MOST_LINES = 600
 OF_NO_ROOM = {"e2e", "fuzz", "generated", "kills"}
 """Folders of tests that take the program as a whole, or that hold what is generated for several rooms."""
 
@@ -54,10 +55,19 @@ def test_every_folder_says_what_it_is_for() -> None:
 
 
 def test_tests_lie_where_the_code_lies_that_they_test() -> None:
+    """In the folder of the same name; a module with many tests has a folder of its name."""
     folders = {file.parent.relative_to(TESTS) for file in TESTS.rglob("*.py")}
     of_rooms = {folder for folder in folders if folder.parts and folder.parts[0] not in OF_NO_ROOM}
-    assert {folder for folder in of_rooms if not (SOURCES / folder).is_dir()} == set()
+    places = {folder: SOURCES / folder for folder in of_rooms}
+    assert [folder for folder, at in places.items() if not (at.is_dir() or at.with_suffix(".py").is_file())] == []
     assert {folder.name for folder in TESTS.iterdir()} >= OF_NO_ROOM
+
+
+def test_no_file_of_tests_is_longer_than_one_reads() -> None:
+    lines = {
+        str(file.relative_to(TESTS)): len(file.read_text(encoding="utf-8").splitlines()) for file in TESTS.rglob("*.py")
+    }
+    assert {file: count for file, count in lines.items() if count > MOST_LINES} == {}
 
 
 def test_no_two_public_types_share_a_name() -> None:

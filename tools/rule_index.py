@@ -90,7 +90,7 @@ def citations() -> dict[tuple[str, str], Counter[str]]:
         first_line = text.partition("\n")[0]
         for rule in {*_rules_in(first_line, path), *_laws_in(first_line)}:
             found[rule][path] += MAIN_SUBJECT
-    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+    for file in sorted((ROOT / "tests").rglob("*.py")):
         for rule in _laws_in(file.read_text(encoding="utf-8")):
             found.setdefault(rule, Counter())[file.relative_to(ROOT).as_posix()] += 1
     return found

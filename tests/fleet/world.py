@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from e2e.hosts import git, installed_program, run
+from e2e.hosts import git
+from e2e.in_process import krm_merge
 from packages.repositories import Repository, config_map, kptfile, write
 
 V1 = {"shop/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n"}
@@ -64,9 +65,9 @@ class World:
             made.append(work.bare(self.place / "forge" / f"{number:03}.git").path)
         return made
 
-    def fleet(self, *arguments: str | Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    def fleet(self, *arguments: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Runs a command of `krm-merge fleet`."""
-        return run(installed_program(), "fleet", *arguments, cwd=self.place, stdin=stdin)
+        return krm_merge("fleet", *arguments, cwd=self.place, stdin=stdin)
 
     def planned(self, *arguments: str | Path, directory: str = "campaign") -> str:
         """A campaign for the packages of the working tree, or for what the arguments name."""

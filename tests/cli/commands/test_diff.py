@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from e2e.in_process import krm_merge
+
 OLD = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -45,8 +47,7 @@ SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {p: hun
 
 
 def run(place: Path, *arguments: str, code: int = 0, data: str = "") -> str:
-    command = [sys.executable, "-m", "krm_merge", *arguments]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False, input=data)
+    done = krm_merge(*arguments, cwd=place, stdin=data)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stdout + done.stderr
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from e2e.hosts import Run
+from e2e.in_process import krm_merge
 
 TEXT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: {}\n"
 
@@ -20,9 +21,8 @@ def sides(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def merge(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "krm_merge", "merge", *arguments]
-    return subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+def merge(place: Path, *arguments: str) -> Run:
+    return krm_merge("merge", *arguments, cwd=place)
 
 
 @pytest.mark.parametrize("on_conflict", ["upstream", "fail", "markers"])

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from e2e.hosts import Run
+from e2e.in_process import krm_merge
 from krm_merge.merge.decisions.nature import Nature
 from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps
@@ -37,8 +39,8 @@ ASKED_ABOUT = SECRETS.keys() - {"a text"}
 BY_DOCUMENT = ["--function-identity", "document"]
 
 
-def run(place: Path, *arguments: str, given: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*COMMAND, *arguments], cwd=place, input=given, capture_output=True, text=True, check=False)
+def run(place: Path, *arguments: str, given: str = "", code: int = 0) -> Run:
+    done = krm_merge(*arguments, cwd=place, stdin=given)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

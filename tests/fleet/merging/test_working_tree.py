@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hosts import git, installed_program
+from e2e.hosts import git
+from e2e.in_process import krm_merge
 from fleet.world import World
 from packages.repositories import config_map, kptfile, snapshot, write
 
@@ -48,8 +49,7 @@ def test_every_package_is_as_update_would_have_it(world: World) -> None:
     # One worker: what it has read for one package, it takes for the next.
     world.fleet("run", "campaign", "--jobs", "1")
     for name in sorted(f"team-{number}/pkg-00{number}" for number in range(6)):
-        command = [installed_program(), "update", f"{world.place}/other/{name}@v2"]
-        assert subprocess.run(command, check=False, capture_output=True).returncode == 0
+        assert krm_merge("update", f"{world.place}/other/{name}@v2", cwd=world.place).returncode == 0
     assert snapshot(tree) == snapshot(world.place / "other")
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from e2e.hosts import git, installed_program, run
+from e2e.hosts import git
+from e2e.in_process import krm_merge
 from fleet.world import World
 
 BRANCH = "krm-merge/shop-v2"
@@ -38,7 +39,7 @@ def pulls(place: Path) -> list[dict[str, Any]]:
 
 
 def merge(world: World, place: Path, number: int = 1) -> None:
-    done = run(installed_program(), "components", "pull-request", "merge", str(place), str(number), cwd=world.place)
+    done = krm_merge("components", "pull-request", "merge", str(place), str(number), cwd=world.place)
     assert done.returncode == 0, done.stderr
 
 
@@ -116,8 +117,8 @@ def test_what_was_merged_or_closed_is_known(world: World) -> None:
     places = listed(world, 2)
     world.fleet("publish", "campaign")
     merge(world, places[0])
-    command = [installed_program(), "components", "pull-request", "close", str(places[1]), "1"]
-    assert run(*command, cwd=world.place).returncode == 0
+    command = ["components", "pull-request", "close", str(places[1]), "1"]
+    assert krm_merge(*command, cwd=world.place).returncode == 0
     world.fleet("publish", "campaign")
     assert world.states() == {"merged": 1, "closed": 1}
     world.fleet("run", "campaign")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -13,6 +11,7 @@ import pytest
 import yaml
 
 from checkout import ROOT
+from e2e.in_process import krm_merge
 from krm_merge.functions import process
 from krm_merge.functions.policy.merge_policy import policy_of
 
@@ -36,8 +35,7 @@ RESOLUTION = """\
 
 
 def run(place: Path, *arguments: str, code: int = 0) -> str:
-    command = [sys.executable, "-m", "krm_merge", *arguments]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    done = krm_merge(*arguments, cwd=place)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stdout + done.stderr
 

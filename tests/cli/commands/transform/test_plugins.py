@@ -1,0 +1,366 @@
+"""`krm-merge transform`: which plugins run, with which options, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import pytest
+import yaml
+
+from cli.commands.transform.place import FILES, IMAGE, STRIPPED, TABLES, WEB, Place, Value, replicas
+from krm_merge.cli.commands.transform import options_by_plugin
+from krm_merge.functions.transform_resources.config import options_of_crane
+from krm_merge.transform import Operation, Response
+from krm_merge.transform.plugins.directory import VARIABLE
+from krm_merge.transform.protocol.plugin import WithOptions
+
+FLAGS: Final = TABLES["newest_2026"]["optionalFlags"]
+
+
+# ---- which plugins run -----------------------------------------------------------------------------------------------
+
+CHOICES = [
+    # arguments, the replicas, plugins that lose
+    ([], 3, "bc"),
+    (["--plugin-priorities", "c"], 5, "ab"),
+    (["--plugin-priorities", "c,b,c"], 5, "ab"),
+    (["--plugin-priorities", "b,c,b"], 4, "ac"),
+    (["--skip-plugins", "a"], 4, "c"),
+    (["-s", " a , b ", "--plugin-priorities", "a"], 5, ""),
+]
+
+
+@pytest.mark.parametrize(("arguments", "wanted", "losers"), CHOICES)
+def test_priorities_and_plugins_to_skip(three: Place, arguments: list[str], wanted: int, losers: str) -> None:
+    """Programs in subfolders too, in the order of their paths; T11: a repeated name keeps its first place."""
+    _, err = three.transform(*arguments)
+    assert yaml.safe_load(three.read("pkg/web.yaml"))["spec"]["replicas"] == wanted
+    assert [name for name in "abc" if f"Deployment web: {name}'s replace" in err] == list(losers)
+
+
+@pytest.mark.parametrize("option", ["--plugin-priorities", "--skip-plugins"])
+def test_unknown_names(three: Place, option: str) -> None:
+    _, err = three.transform(option, "a,x,y", code=1)
+    known = "known are KubernetesPlugin, a, b, c"
+    assert err.splitlines()[:2] == [
+        f"error   {option} names {name}, but no plugin has that name; {known}" for name in "xy"
+    ]
+    assert three.files("pkg") == FILES
+
+
+def test_the_directory_of_the_environment(three: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "plugins")
+    three.run("pkg")
+    assert yaml.safe_load(three.read("pkg/web.yaml"))["spec"]["replicas"] == 3
+
+
+def test_options_before_the_directory(place: Place) -> None:
+    out, _ = place.run("run", "--diff", "--dry-run", "pkg")
+    assert out
+    assert place.run("--diff", "pkg")[0] == out
+    assert place.read("pkg/web.yaml") == STRIPPED
+
+
+@pytest.mark.parametrize("keep", ["unit", "operation", "plugin"])
+@pytest.mark.parametrize("detect", ["effect", "path"])
+def test_how_conflicts_are_found(three: Place, keep: str, detect: str) -> None:
+    three.plugin("d", {"Deployment": {"patches": [replicas(9), IMAGE]}})
+    three.transform("--detect", detect, "--keep", keep)
+    lost = keep == "plugin" and detect == "effect"
+    assert ("nginx:1.27" in three.read("pkg/web.yaml")) is not lost
+
+
+# ---- options of plugins ----------------------------------------------------------------------------------------------
+
+
+def test_options_for_all_and_for_one(place: Place) -> None:
+    """Those for one count more; names are in lower case, as crane has them."""
+    meta = json.dumps({"requestVersion": ["v1"], "responseVersion": ["v1"]})
+    for name in "ab":
+        note = f"""[ "$request" = '{{}}' ] || echo "$request" >> {place.directory}/{name}.json"""
+        place.program(name, "#!/bin/sh", "request=$(cat)", note, f"echo '{meta}'")
+    own = """a={"X": "3", "z": "4"}"""
+    place.transform("--optional-flags", '{"X": "1", "Y": "2"}', "--plugin-flags", own, "-s", "KubernetesPlugin")
+    extras = [json.loads(place.read(f"{name}.json").splitlines()[0])["extras"] for name in "ab"]
+    assert extras == [{"x": "3", "y": "2", "z": "4"}, {"x": "1", "y": "2"}]
+
+
+FLAG_ERRORS = [
+    (["--optional-flags", '{"a":'], "no JSON at line 1, column 6; a JSON map of texts is expected"),
+    (["--optional-flags", '["a"]'], "a JSON map of texts is expected"),
+    (["--optional-flags", "null"], "a JSON map of texts is expected"),
+    (["--optional-flags", '{"a": 1}'], "a JSON map of texts is expected"),
+    (["--optional-flags", '{"Ab": "1", "aB": "2"}'], "duplicate optional key ab"),
+    (["--plugin-flags", 'x={"a": "b"}'], "--plugin-flags names x, but no plugin has that name; known are KubernetesP"),
+    (["--plugin-flags", "a={"], "--plugin-flags a: no JSON"),
+    (["--plugin-flags", "a={}", "--plugin-flags", "a={}"], "--plugin-flags: duplicate plugin a"),
+    (["--plugin-flags", "a"], "--plugin-flags a: NAME=JSON is expected"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "says"), FLAG_ERRORS)
+def test_wrong_options(three: Place, arguments: list[str], says: str) -> None:
+    _, err = three.transform(*arguments, code=2)
+    assert says in err
+    assert three.files("pkg") == FILES
+
+
+def test_options_that_no_plugin_knows_warn(place: Place) -> None:
+    _, err = place.run("pkg", "-q", "--optional-flags", '{"registry-replacment": "a=b"}')
+    assert err == "warning no plugin knows the option registry-replacment\n"
+    _, err = place.run("pkg", "-q", "--plugin-flags", 'KubernetesPlugin={"strip": "b"}')
+    assert err == "warning KubernetesPlugin does not know the option strip\n"
+
+
+@dataclass
+class Recorder:
+    """A plugin that keeps what it was told."""
+
+    name: str
+    told: Value = field(default_factory=dict)
+
+    def run(self, resource: Value, options: Mapping[str, str]) -> Response:
+        self.told = dict(options)
+        return Response.of(Operation("remove", ("spec",)))
+
+
+@pytest.mark.parametrize("case", FLAGS["resolve"], ids=lambda case: str(case["name"]))
+def test_options_as_crane_resolves_them(case: Value) -> None:
+    """crane's table; a stage is a plugin."""
+    plugin = Recorder(case["stage"])
+    own = (case["perStage"] or {}).get(plugin.name)
+    whole = WithOptions(plugin, own) if own is not None else plugin
+    whole.run({}, case["global"] or {})
+    assert plugin.told == case["expect"]
+
+
+SAYS: Final = {
+    "expected format StageName=JSON": "NAME=JSON is expected",
+    "stage name is empty": "NAME=JSON is expected",
+    "invalid JSON": "no JSON",
+    "expected a JSON object": "a JSON map of texts is expected",
+    "duplicate": "duplicate plugin",
+    "duplicate optional key": "duplicate optional key",
+}
+"""How the messages of crane's table are worded here."""
+
+
+@pytest.mark.parametrize("case", FLAGS["parseStageOptionals"], ids=lambda case: " ".join(case["values"])[:40])
+def test_options_as_crane_parses_them(case: Value) -> None:
+    if "expect" in case:
+        assert options_by_plugin(case["values"]) == case["expect"]
+        return
+    with pytest.raises(ValueError, match=re.escape(SAYS[case["errorContains"]])):
+        options_by_plugin(case["values"])
+
+
+@pytest.mark.parametrize("case", FLAGS["validate"]["cases"], ids=lambda case: str(list(case["perStage"] or ())))
+def test_options_as_crane_validates_them(place: Place, case: Value) -> None:
+    for name in set(FLAGS["validate"]["stages"]) - {"KubernetesPlugin"}:
+        place.plugin(name, {})
+    flags = [f"--plugin-flags={name}={json.dumps(own)}" for name, own in (case["perStage"] or {}).items()]
+    _, err = place.transform(*flags, code=0 if case["ok"] else 2)
+    if not case["ok"]:
+        assert "but no plugin has that name" in err
+
+
+@pytest.mark.parametrize("text", ["", "  ", "{}"])
+def test_no_options(text: str) -> None:
+    assert options_of_crane(text) == {}
+
+
+# ---- --config --------------------------------------------------------------------------------------------------------
+
+CONFIG = """\
+apiVersion: fn.kpt.dev/v1alpha1
+kind: TransformResources
+metadata:
+  name: transform # as in the package
+priorities: [site]
+plugins:
+- exec: {file: a}
+- name: site
+  patches:
+  - ops:
+    - op: add
+      path: /metadata/annotations/note
+      value: |
+        two
+        lines
+  - target: {kind: Deployment}
+    ops: [{op: replace, path: /spec/replicas, value: 9}]
+"""
+
+
+@pytest.mark.parametrize("start", ["", "# a licence\n", "---\n", "# a licence\n---\n", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_configuration(three: Place, start: str, end: str) -> None:
+    """Files as they are found in packages, however they begin and whatever ends their lines."""
+    three.write(**{"fn.yaml": (start + CONFIG).replace("\n", end)})
+    _, err = three.transform("--config", "fn.yaml")
+    web = yaml.safe_load(three.read("pkg/web.yaml"))
+    assert web["spec"]["replicas"] == 9
+    assert web["metadata"]["uid"] == "abc"
+    assert web["metadata"]["annotations"] == {"note": "two\nlines\n"}
+    assert "web.yaml: Deployment web: a's replace /spec/replicas is ignored: site has priority" in err
+
+
+WRONG_CONFIGS = [
+    ("", "fn.yaml is empty; a TransformResources functionConfig is expected"),
+    ("# nothing\n", "fn.yaml is empty; a TransformResources functionConfig is expected"),
+    ("a: 1\nkind: [\n", "line 3"),
+    ("a: 1\na: 2\n", "the key a is there twice"),
+    ("- a\n", "fn.yaml: "),
+    ("text\n", "fn.yaml"),
+    (CONFIG.replace("TransformResources", "PatchResources"), "kind is 'PatchResources'"),
+    (CONFIG.replace("plugins:", "plugin:"), "plugin is not a field of it"),
+    (CONFIG.replace("{file: a}", "{file: bbb}"), "plugins[0]: plugins has no plugin bbb"),
+    (CONFIG.replace("[site]", "[sites]"), "priorities names sites, but no plugin has that name"),
+    (None, "fn.yaml: "),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), WRONG_CONFIGS)
+def test_wrong_configurations(three: Place, text: str | None, says: str) -> None:
+    if text is not None:
+        three.write(**{"fn.yaml": text})
+    _, err = three.transform("--config", "fn.yaml", code=1 if text and text.startswith("apiVersion") else 3)
+    assert err.startswith("error ")
+    assert says in err
+    assert "stdin" not in err
+    assert three.files("pkg") == FILES
+
+
+# ---- plugins that fail -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [["pkg"], ["list-plugins"], ["optionals"]])
+def test_programs_that_do_not_tell_of_themselves(three: Place, command: list[str]) -> None:
+    three.plugin("broken", {}, "echo oops >&2", "exit 1")
+    _, err = three.run(*command, "--plugin-dir", "plugins", code=3)
+    assert err.startswith("error ")
+    assert "plugins/broken: ended with exit code 1: oops" in err
+    assert three.files("pkg") == FILES
+
+
+def test_plugins_that_fail(three: Place) -> None:
+    """One error for all resources; what other plugins want is not written."""
+    three.plugin("d", {})
+    script = three.read("plugins/d").replace("*) echo '{}' ;;", "*) echo failed >&2; exit 7 ;;")
+    three.program("d", script)
+    _, err = three.transform(code=1)
+    lines = err.splitlines()
+    assert "error   d: ended with exit code 7: failed (Service dns, Deployment web)" in lines
+    assert lines[-1] == "refused; nothing was written"
+    assert three.files("pkg") == FILES
+
+
+# ---- packages --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("directory", ["none", "pkg/web.yaml"])
+def test_packages_that_are_not_there(place: Place, directory: str) -> None:
+    assert place.run(directory, code=3)[1] == f"error {directory}: there is no such directory\n"
+
+
+BROKEN = [("kind: [\n", "not valid YAML"), ("kind: A\nkind: B\n", "the key kind is there twice")]
+
+
+@pytest.mark.parametrize(("text", "says"), BROKEN)
+@pytest.mark.parametrize("how", [[], ["--transform-dir", "out"]])
+def test_broken_files_are_refused(place: Place, text: str, says: str, how: list[str]) -> None:
+    place.write(**{"pkg/zz/bad.yaml": text})
+    _, err = place.run("pkg", *how, code=3)
+    assert err.startswith("error pkg/zz/bad.yaml: ")
+    assert says in err
+    assert place.files("pkg") == {**FILES, "zz/bad.yaml": text}
+    assert not (place.directory / "out").exists()
+
+
+def test_bytes_that_are_no_text(place: Place) -> None:
+    (place.directory / "pkg/web.yaml").write_bytes(b"a: \xff\n")
+    assert place.run("pkg", code=3)[1].startswith("error pkg/web.yaml: ")
+
+
+def test_other_yaml_is_left_alone(place: Place) -> None:
+    others = {"empty.yaml": "", "list.yaml": "- a\n", "text.yml": "text", "two.yaml": f"a:   1\n---\n{WEB}---\n- 1"}
+    place.write(**{f"pkg/{name}": text for name, text in others.items()})
+    place.run("pkg")
+    others["two.yaml"] = others["two.yaml"].replace(", uid: abc", "")
+    assert place.files("pkg") == {**FILES, **others, "web.yaml": STRIPPED}
+
+
+def test_an_empty_package(place: Place) -> None:
+    (place.directory / "empty").mkdir()
+    assert place.run("empty") == ("", "info    KubernetesPlugin wants nothing changed\nno file changes\n")
+
+
+# ---- list-plugins, optionals -----------------------------------------------------------------------------------------
+
+
+def test_list_plugins(told: Place) -> None:
+    assert told.run("list-plugins") == ("KubernetesPlugin v1\n", "")
+    out, err = told.run("list-plugins", "--plugin-dir", "plugins")
+    assert (out, err) == ("KubernetesPlugin v1\nPainter v2\nplain\n", "")
+    out, _ = told.run("list-plugins", "--plugin-dir", "plugins", "--skip-plugins", "KubernetesPlugin,plain")
+    assert out == "Painter v2\n"
+
+
+def test_list_plugins_as_json(told: Place) -> None:
+    out, _ = told.run("list-plugins", "--plugin-dir", "plugins", "-s", "KubernetesPlugin", "--output", "json")
+    versions = {"requestVersion": ["v1"], "responseVersion": ["v1"]}
+    fields = [
+        {"flagName": "color", "help": "Which one.", "example": "red"},
+        {"flagName": "size", "help": "How big.", "example": ""},
+    ]
+    painter, plain = json.loads(out)
+    assert painter == {"name": "Painter", "version": "v2", **versions, "optionalFields": fields}
+    assert plain == {"name": "plain", "version": "", **versions}
+
+
+def test_optionals(told: Place) -> None:
+    out, err = told.run("optionals", "--plugin-dir", "plugins", "-s", "KubernetesPlugin")
+    assert out == "Painter:\n  color: Which one. Example: red\n  size: How big.\nplain: no options\n"
+    assert err == ""
+    out, _ = told.run("optionals")
+    assert "  strip-default-rbac: " in out
+    assert {
+        field["flagName"] for field in json.loads(told.run("optionals", "--output", "json")[0])[0]["optionalFields"]
+    } > {
+        "registry-replacement",
+        "extra-whiteouts",
+    }
+
+
+# ---- usage -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("pkg", "--ignored-patches-dir", "lost"),
+        ("pkg", "--plugin-dir", "none"),
+        ("pkg", "--plugin-dir", "pkg/web.yaml"),
+        ("pkg", "--on-conflict", "fail"),
+        ("pkg", "--whiteout", "delete"),
+        ("pkg", "--config", "pkg"),
+        ("pkg", "other"),
+        ("run",),
+        ("list-plugins", "pkg"),
+        ("optionals", "--plugin-dir", "none"),
+        ("--dry-run",),
+    ],
+)
+def test_wrong_usage(place: Place, arguments: tuple[str, ...]) -> None:
+    place.run(*arguments, code=2)
+    assert place.files("pkg") == FILES
+
+
+@pytest.mark.parametrize("command", [["run"], ["list-plugins"], ["optionals"]])
+def test_help(place: Place, command: list[str]) -> None:
+    assert f"krm-merge transform {command[0]} [OPTIONS]" in place.run(*command, "--help")[0]
+    assert "krm-merge transform DIR" in place.run("--help")[0]

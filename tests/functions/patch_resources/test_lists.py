@@ -1,0 +1,239 @@
+"""Strategic patches of lists: orders, keys and schemas; JSON patches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from functions.patch_resources.patched import DEPLOYMENT, ENV, Done, config_of, patched, refused
+from functions.streams import HEAD, SERVICE, as_item
+
+# ---- lists: orders, keys, schemas ------------------------------------------------------------------------------------
+
+
+def env_of(done: Done) -> list[str]:
+    containers = done.items[0]["spec"]["template"]["spec"]["containers"]
+    return [variable["name"] for container in containers for variable in container.get("env", [])]
+
+
+def test_what_the_order_moves_is_told() -> None:
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV})
+    assert env_of(done) == ["B", "C", "A"]
+    (moved,) = [result for result in done.results if result["tags"]["rule"] == "P2"]
+    assert moved["severity"] == "info"
+    assert moved["message"].startswith(
+        "Deployment shop/web: patches[0] moves A in spec.template.spec.containers[name=web].env:"
+    )
+    assert moved["field"] == {"path": "spec.template.spec.containers[name=web].env"}
+    assert moved["file"] == {"path": "apps/web.yaml"}
+    assert '- name: B # second\n            value: "3"' in done.text
+
+
+def test_an_order_list_moves_what_it_names_behind_the_rest() -> None:
+    order = "spec: {template: {spec: {$setElementOrder/containers: [{name: log}], containers: []}}}"
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order})
+    names = [container["name"] for container in done.items[0]["spec"]["template"]["spec"]["containers"]]
+    assert names == ["web", "log"]
+    assert "moves web in spec.template.spec.containers" in done.said("info")[0]
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": order}, listOrder="kubernetes")
+    assert done.text == done.before
+
+
+def test_kubectl_moves_without_a_word() -> None:
+    done = patched([DEPLOYMENT], {"target": {"kind": "Deployment"}, "patch": ENV}, listOrder="kubernetes")
+    assert env_of(done) == ["B", "C", "A"]
+    assert all(result["tags"]["rule"] == "P4" for result in done.results)
+
+
+PORTS = [
+    # a patch of the ports, the target ports by protocol with all key fields and with one; None where it is an error
+    ("{port: 53, protocol: UDP, targetPort: 5353}", [("TCP", None), ("UDP", 5353)], [("UDP", 5353), ("UDP", None)]),
+    ("{port: 53, targetPort: 5353}", [("TCP", 5353), ("UDP", None)], [("TCP", 5353), ("UDP", None)]),
+    ("{port: 53, protocol: TCP, $patch: delete}", [("UDP", None)], []),
+    ("{port: 53, $patch: delete}", [("UDP", None)], []),
+    (
+        "{port: 53, protocol: SCTP}",
+        [("TCP", None), ("UDP", None), ("SCTP", None)],
+        [("SCTP", None), ("UDP", None)],
+    ),
+    ("{name: tcp}", None, None),
+]
+
+
+@pytest.mark.parametrize(("patch", "multi", "single"), PORTS)
+def test_merge_keys(patch: str, multi: Any, single: Any) -> None:
+    entry = {"target": {"kind": "Service"}, "patch": f"spec: {{ports: [{patch}]}}"}
+    for mode, wanted in (("multi", multi), ("single", single)):
+        done = Done([SERVICE], config_of(entry, mergeKeys=mode))
+        if wanted is None:
+            assert done.exit_code == 1
+            (error,) = done.results
+            assert error["message"].startswith("Service dns: patches[0]: spec.ports: ")
+            assert "does not contain declared merge key: port" in error["message"]
+            assert error["field"] == {"path": "spec.ports"}
+            assert error["file"] == {"path": "dns.yaml", "index": 2}
+            assert error["resourceRef"] == {"apiVersion": "v1", "kind": "Service", "name": "dns"}
+            continue
+        ports = done.items[0]["spec"]["ports"]
+        assert [(port.get("protocol", "TCP"), port.get("targetPort")) for port in ports] == wanted
+
+
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: zones.example.com
+spec:
+  group: example.com
+  names: {kind: Zone}
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              ports:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [port, protocol]
+                items:
+                  type: object
+                  properties:
+                    port: {type: integer}
+                    protocol: {type: string, default: TCP}
+                    note: {type: string}
+              tags:
+                type: array
+                x-kubernetes-list-type: set
+                items: {type: string}
+              plain:
+                type: array
+                items: {type: object}
+"""
+ZONE = """\
+apiVersion: example.com/v1
+kind: Zone
+metadata:
+  name: zone
+spec:
+  ports:
+  - port: 53 # zones
+  - port: 53 # names
+    protocol: UDP
+  tags:
+  - a # first
+  - b
+  plain:
+  - name: x
+  - name: y
+"""
+
+
+def test_lists_of_custom_resources() -> None:
+    patch = "spec: {ports: [{port: 53, protocol: TCP, note: n}], tags: [c], plain: [{name: z}]}"
+    entry = {"target": {"kind": "Zone"}, "patch": patch}
+    done = patched([ZONE, CRD], entry)
+    wanted = ZONE.replace("# zones\n", '# zones\n    protocol: TCP\n    note: "n"\n').replace(
+        "  - b\n", "  - b\n  - c\n"
+    )
+    wanted = wanted.replace("  - name: x\n  - name: y\n", "  - name: z\n")
+    assert done.text == HEAD + as_item(wanted) + as_item(CRD)
+    # Without its definition nothing is known of it: lists are replaced.
+    done = patched([ZONE], entry)
+    assert done.items[0]["spec"] == {
+        "ports": [{"port": 53, "protocol": "TCP", "note": "n"}],
+        "tags": ["c"],
+        "plain": [{"name": "z"}],
+    }
+
+
+def test_list_keys() -> None:
+    keys = [
+        {"apiVersion": "example.com/v1", "kind": "Zone", "path": "spec.plain", "keys": ["name"]},
+        {"apiVersion": "example.com/v2", "kind": "Zone", "path": "spec.tags", "keys": ["name"]},
+    ]
+    entry = {"target": {"kind": "Zone"}, "patch": "spec: {plain: [{name: y, n: 1}, {name: z}], tags: [c]}"}
+    done = patched([ZONE], entry, listKeys=keys)
+    assert done.items[0]["spec"]["plain"] == [{"name": "x"}, {"name": "y", "n": 1}, {"name": "z"}]
+    assert done.items[0]["spec"]["tags"] == ["c"]
+
+
+def test_list_keys_of_a_list_in_list_elements() -> None:
+    item = "apiVersion: e.com/v1\nkind: W\nmetadata: {name: w}\n"
+    item += "spec: {groups: [{name: g, parts: [{id: 1, side: l}]}]}\n"
+    keys = [
+        {"apiVersion": "e.com/v1", "kind": "W", "path": "spec.groups", "keys": ["name"]},
+        {"apiVersion": "e.com/v1", "kind": "W", "path": "spec.groups.parts", "keys": ["id", "side"]},
+    ]
+    patch = "spec: {groups: [{name: g, parts: [{id: 1, side: r}, {id: 1, side: l, x: 1}]}]}"
+    entry = {"target": {"kind": "W"}, "patch": patch}
+    done = patched([item], entry, listKeys=keys)
+    parts = [{"id": 1, "side": "r"}, {"id": 1, "side": "l", "x": 1}]
+    assert done.items[0]["spec"]["groups"] == [{"name": "g", "parts": parts}]
+    (error,) = refused([item], {**entry, "patch": patch.replace(", side: r", "")}, listKeys=keys)
+    assert "spec.groups[name=g].parts: " in error
+    assert "does not contain declared merge key: side" in error
+
+
+# ---- JSON patches ----------------------------------------------------------------------------------------------------
+
+
+def test_a_json_patch_that_a_second_run_would_repeat() -> None:
+    add = "- {op: add, path: /spec/ports/-, value: {port: 80}}"
+    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": add})
+    (warning,) = done.said("warning")
+    assert warning.startswith("functionConfig: patches[0]: a second run of this JSON patch would change more")
+    assert done.results[-1]["tags"] == {"rule": "P6"}
+
+
+MORE = "would change more; in a pipeline"
+
+
+@pytest.mark.parametrize(
+    ("patch", "warns"),
+    [
+        ("- {op: replace, path: /spec/ports/0/port, value: 54}", ""),
+        ("- {op: add, path: /spec/type, value: ClusterIP}", ""),
+        # Names stay what they were, every time.
+        ("- {op: replace, path: /metadata/name, value: new}", ""),
+        ("- {op: remove, path: /spec/ports/0}", MORE),
+        ("- {op: remove, path: /spec/ports}", "fails: Service dns: operation 1, "),
+        ("- {op: move, from: /spec/ports, path: /spec/gates}", "fails: Service dns: operation 1, "),
+        (
+            "- {op: test, path: /spec/ports/0/port, value: 53}\n- {op: replace, path: /spec/ports/0/port, value: 54}",
+            "fails: Service dns: operation 1, ",
+        ),
+    ],
+)
+def test_json_patches_in_a_pipeline(patch: str, warns: str) -> None:
+    """P6: a patch that fails the next run is no patch for a pipeline."""
+    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
+    said = "".join(text for text in done.said("warning") if "a second run" in text)
+    assert bool(said) is bool(warns)
+    assert said.startswith(f"functionConfig: patches[0]: a second run of this JSON patch {warns}" if warns else "")
+
+
+def test_a_second_run_that_fails_for_one_resource_of_several() -> None:
+    other = SERVICE.replace("name: dns", "name: second").replace("  ports:\n", "  ports:\n  - {port: 1}\n")
+    remove = "- {op: remove, path: /spec/ports/1}"
+    done = patched([other, SERVICE], {"target": {"kind": "Service"}, "patch": remove})
+    (warning,) = done.said("warning")
+    assert "fails: Service dns: operation 1, " in warning
+
+
+def test_json_patches_keep_comments_too() -> None:
+    patch = "- {op: add, path: /spec/ports/0, value: {port: 80}}\n- {op: replace, path: /spec/ports/2/name, value: u}"
+    done = patched([SERVICE], {"target": {"kind": "Service"}, "patch": patch})
+    assert done.text.endswith(
+        "    ports:\n    - port: 80\n    - port: 53 # for zones\n      name: tcp\n"
+        "    - name: u # for names\n      port: 53\n      protocol: UDP\n"
+    )
+    # Of a key field, too.
+    done = patched(
+        [SERVICE], {"target": {"kind": "Service"}, "patch": "- {op: replace, path: /spec/ports/0/port, value: 54}"}
+    )
+    assert "    - port: 54 # for zones\n      name: tcp\n" in done.text

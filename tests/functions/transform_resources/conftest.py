@@ -1,0 +1,41 @@
+"""Fixtures of these tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from functions.transform_resources.plugins import Point, Points, Programs, children
+from krm_merge.transform.plugins import entry_points
+from krm_merge.transform.plugins.directory import VARIABLE
+
+
+@pytest.fixture
+def points(monkeypatch: pytest.MonkeyPatch) -> Points:
+    made = Points()
+
+    def known(*, group: str) -> list[Point]:
+        assert group == "krm_merge.transform_plugins"
+        return made.all
+
+    monkeypatch.setattr(entry_points, "entry_points", known)
+    return made
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
+    made = Programs(tmp_path / "plugins", tmp_path / "notes")
+    made.directory.mkdir()
+    monkeypatch.setenv(VARIABLE, str(made.directory))
+    return made
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No directory of plugins is known before a test, no process is there after it that was not there before."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    before = children()
+    yield
+    assert children() <= before

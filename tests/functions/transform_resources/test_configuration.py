@@ -1,0 +1,268 @@
+"""The functionConfig of TransformResources, as its own kind and as a ConfigMap: what is read, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from functions import streams
+from functions.streams import DEPLOYMENT, Value
+from functions.transform_resources.plugins import (
+    BARE,
+    BUILTIN,
+    Done,
+    Point,
+    Points,
+    Programs,
+    config_of,
+    op,
+    patches,
+    refused,
+    sets,
+    transformed,
+)
+from krm_merge.transform import Response
+
+
+def config_map(**data: str) -> Value:
+    return streams.config_map("TransformResources", **{name.replace("_", "-"): text for name, text in data.items()})
+
+
+# ---- the functionConfig as a ConfigMap -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_programs(programs: Programs) -> Programs:
+    for name, value in (("a", 11), ("b", 12)):
+        answer = json.dumps({"patches": [op("add", "/spec/replicas", value)]})
+        programs.add(name, f'echo "$request" >> {programs.notes}', f"echo '{answer}'")
+    return programs
+
+
+CONFIG_MAPS = [
+    # data, the replicas, the plugins that ran
+    ({}, 11, "ab"),
+    ({"plugin_priorities": "b"}, 12, "ab"),
+    ({"plugin_priorities": " b , a,b "}, 12, "ab"),
+    ({"plugin_priorities": "b,KubernetesPlugin", "skip_plugins": "b"}, 11, "a"),
+    ({"skip_plugins": "a,b"}, 1, ""),
+    ({"plugins": "b"}, 12, "b"),
+    ({"plugins": "b, a"}, 12, "ab"),
+    ({"plugins": "KubernetesPlugin"}, 1, ""),
+    ({"optional_flags": ""}, 11, "ab"),
+]
+
+
+@pytest.mark.parametrize(("data", "replicas", "ran"), CONFIG_MAPS)
+def test_config_maps(two_programs: Programs, data: dict[str, str], replicas: int, ran: str) -> None:
+    """The names of crane's flags."""
+    done = Done([DEPLOYMENT], config_map(**data))
+    assert done.exit_code == 0, done.message
+    assert done.items[0]["spec"]["replicas"] == replicas
+    named = {one["tags"].get("plugin", "") for one in (*done.events("applied"), *done.events("ignored"))}
+    assert named == set(ran)
+
+
+@pytest.mark.parametrize("data", [{}, {"plugins": "contact.sh,a"}])
+def test_names_in_config_maps(two_programs: Programs, data: dict[str, str]) -> None:
+    """T11: a program is found by its file, and called as its metadata say."""
+    two_programs.add(
+        "contact.sh",
+        """echo '{"patches": [{"op": "add", "path": "/spec/replicas", "value": 13}]}'""",
+        meta={"name": "contact"},
+    )
+    done = Done([DEPLOYMENT], config_map(plugin_priorities="contact", **data))
+    assert done.exit_code == 0, done.message
+    assert done.items[0]["spec"]["replicas"] == 13
+
+
+def test_options_of_config_maps(points: Points) -> None:
+    """Names in lower case, as crane has them."""
+    points.add("x", Response())
+    done = Done([BARE], config_map(plugins="x", optional_flags='{"Registry-Replacement": "A=b"}'))
+    assert done.exit_code == 0
+    assert points.options == [{"registry-replacement": "A=b"}]
+
+
+WRONG_CONFIG_MAPS = [
+    ({"optional_flags": "{"}, "data.optional-flags", "no JSON"),
+    ({"optional_flags": "[]"}, "data.optional-flags", "a JSON map of texts is expected"),
+    ({"optional_flags": "null"}, "data.optional-flags", "a JSON map of texts is expected"),
+    ({"optional_flags": '{"a": true}'}, "data.optional-flags", "a JSON map of texts is expected"),
+    ({"optional_flags": '{"Aa": "1", "aA": "2"}'}, "data.optional-flags", "duplicate optional key aa"),
+    ({"plugins": ""}, "data.plugins", "names no plugin; leave it out for KubernetesPlugin and all programs in the"),
+    ({"plugins": " , "}, "data.plugins", "names no plugin; leave it out for KubernetesPlugin and all programs in the"),
+    ({"plugins": "none"}, "data.plugins", "no installed package has the entry point none"),
+    ({"plugins": "../a"}, "data.plugins", "no installed package has the entry point ../a"),
+    ({"plugin_priorities": "none"}, "data.plugin-priorities", "no plugin has that name"),
+    ({"skip_plugins": "a,none"}, "data.skip-plugins", "data.skip-plugins names none"),
+    ({"plugin_priority": "a"}, "data.plugin-priority", "is not a field of it"),
+]
+
+
+@pytest.mark.usefixtures("two_programs")
+@pytest.mark.parametrize(("data", "path", "says"), WRONG_CONFIG_MAPS)
+def test_wrong_config_maps(data: dict[str, str], path: str, says: str) -> None:
+    done = Done([DEPLOYMENT], config_map(**data))
+    assert done.exit_code == 1
+    (error,) = done.results
+    assert error["message"].startswith(f"functionConfig: {path}")
+    assert says in error["message"]
+    assert error["field"] == {"path": path}
+
+
+@pytest.mark.usefixtures("two_programs")
+def test_all_errors_of_a_config_map_at_once() -> None:
+    done = Done([DEPLOYMENT], config_map(optional_flags="{", plugins="none"))
+    assert [one["field"]["path"] for one in done.results] == ["data.optional-flags", "data.plugins"]
+    done = Done([DEPLOYMENT], config_map(plugin_priorities="x,y", skip_plugins="z"))
+    assert [one["field"]["path"] for one in done.results] == ["data.plugin-priorities"] * 2 + ["data.skip-plugins"]
+
+
+def test_a_program_that_does_not_answer_is_named(two_programs: Programs) -> None:
+    (two_programs.directory / "broken").write_text("#!/bin/sh\necho oops >&2\nexit 1\n")
+    (two_programs.directory / "broken").chmod(0o555)
+    for data in ({}, {"plugins": "a,broken"}):
+        done = Done([DEPLOYMENT], config_map(**data))
+        assert done.exit_code == 1
+        (error,) = done.said("error")
+        assert "broken: ended with exit code 1: oops" in error
+
+
+# ---- configurations that are wrong -----------------------------------------------------------------------------------
+
+GOOD = sets("good", 5)
+MODEL_ERRORS = [
+    # a change of the functionConfig, the fields that are named
+    ({"plugin": []}, ["plugin"]),
+    ({"plugins": []}, ["plugins"]),
+    ({"plugins": None}, ["plugins"]),
+    ({"plugins": [{**GOOD, "timeout": 5}]}, ["plugins[0].timeout"]),
+    ({"plugins": [GOOD, {"builtin": "helm"}]}, ["plugins[1].builtin"]),
+    ({"plugins": [{"exec": {"file": "a", "args": ["-x"]}}]}, ["plugins[0].exec.args"]),
+    ({"plugins": [{"exec": {"file": "a", "timeoutSeconds": 0}}]}, ["plugins[0].exec.timeoutSeconds"]),
+    ({"plugins": [{"exec": {"file": "a", "timeoutSeconds": 3000}}]}, ["plugins[0].exec.timeoutSeconds"]),
+    ({"plugins": [{"exec": {"protocol": "grpc"}}]}, ["plugins[0].exec.file", "plugins[0].exec.protocol"]),
+    ({"plugins": [patches("a")]}, ["plugins[0].patches[0].ops"]),
+    ({"plugins": [patches("a", op("jump", "/a"))]}, ["plugins[0].patches[0].ops[0].op"]),
+    ({"plugins": [patches("a", {"op": "remove"})]}, ["plugins[0].patches[0].ops[0].path"]),
+    ({"plugins": [sets("a", 1) | {"options": {"x": True}}]}, ["plugins[0].options.x"]),
+    ({"plugins": [patches("a", op("remove", "/a"), target={"names": "x"})]}, ["plugins[0].patches[0].target.names"]),
+    ({"plugins": [patches("a", op("remove", "/a"), onTestFailure="stop")]}, ["plugins[0].patches[0].onTestFailure"]),
+    ({"priorities": "a"}, ["priorities"]),
+    ({"options": {"a": 1}}, ["options.a"]),
+    ({"conflicts": {"detect": "text"}}, ["conflicts.detect"]),
+    ({"conflicts": {"keep": "all", "onConflict": "fail"}}, ["conflicts.keep", "conflicts.onConflict"]),
+    ({"whiteout": {"action": "delete"}}, ["whiteout.action"]),
+    ({"listKeys": [{"kind": "A"}]}, ["listKeys[0].apiVersion", "listKeys[0].path", "listKeys[0].keys"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "paths"), MODEL_ERRORS)
+def test_wrong_fields(change: Value, paths: list[str]) -> None:
+    done = Done([DEPLOYMENT], {**config_of(GOOD), **change})
+    assert done.exit_code == 1
+    assert [result["field"]["path"] for result in done.results] == paths
+    for result in done.results:
+        assert result["message"].startswith(f"functionConfig: {result['field']['path']}")
+
+
+REMOVE = op("remove", "/a")
+PLUGIN_ERRORS = [
+    # a plugin, what is said of it
+    ({"name": "x"}, "give exactly one of builtin, exec, entryPoint and patches"),
+    ({"builtin": "kubernetes", "entryPoint": "x"}, "give exactly one of builtin, exec, entryPoint and patches"),
+    ({**GOOD, "exec": {"file": "x"}}, "give exactly one of builtin, exec, entryPoint and patches"),
+    ({"patches": GOOD["patches"]}, "name is missing"),
+    (patches("a", op("remove", "a")), "patches[0].ops[0]: the path 'a' is no JSON pointer"),
+    (patches("a", op("remove", "/a~2")), "patches[0].ops[0]: the path '/a~2' is no JSON pointer"),
+    (patches("a", {"op": "replace", "path": "/a"}), "patches[0].ops[0]: replace without value"),
+    (patches("a", REMOVE, {"op": "move", "path": "/a"}), "patches[0].ops[1]: move without from"),
+    (patches("a", REMOVE, target={"name": "("}), "target.name is '(', no regular expression"),
+    (patches("a", REMOVE, target={"labelSelector": "a in b"}), "cannot read the selector 'a in b' at column 1"),
+    ({"entryPoint": "none"}, "has the entry point none in krm_merge.transform_plugins; known are brown, red"),
+    ({"entryPoint": "brown"}, "acme:plugin cannot be loaded: ImportError: no module named acme"),
+    ({"entryPoint": "red"}, "acme:plugin is neither a function nor an object with run"),
+    ({"exec": {"file": "none"}}, "has no plugin none; it holds "),
+    ({"exec": {"file": "bin/ok"}}, "'bin/ok' is not the name of a file in the plugin directory"),
+    ({"exec": {"file": "/bin/sh"}}, "'/bin/sh' is not the name of a file in the plugin directory"),
+    ({"exec": {"file": "../outside"}}, "'../outside' is not the name of a file in the plugin directory"),
+    ({"exec": {"file": ".."}}, "'..' is not the name of a file in the plugin directory"),
+    ({"exec": {"file": ""}}, "'' is not the name of a file in the plugin directory"),
+    ({"exec": {"file": "writable"}}, "could be changed by whoever runs this; set its mode to 0555"),
+    ({"exec": {"file": "group"}}, "could be changed by whoever runs this; set its mode to 0555"),
+    ({"exec": {"file": "link"}}, "leads out of the plugin directory"),
+    ({"exec": {"file": "text"}}, "is no executable file; set its mode to 0555"),
+    ({"exec": {"file": "bin"}}, "is no executable file; set its mode to 0555"),
+    ({"exec": {"file": "dangling"}}, "has no plugin dangling"),
+    ({"exec": {"file": "loop"}}, "has no plugin loop"),
+]
+
+
+@pytest.fixture
+def odd_programs(programs: Programs, points: Points) -> Programs:
+    for name, mode in (("ok", 0o555), ("writable", 0o557), ("group", 0o575), ("text", 0o444), ("bin/ok", 0o555)):
+        programs.add(name, "echo '{}'", mode=mode)
+    programs.add("../outside", "echo '{}'")
+    (programs.directory / "link").symlink_to("../outside")
+    (programs.directory / "dangling").symlink_to("nothing")
+    (programs.directory / "loop").symlink_to("loop")
+    points.all += [Point("red", "text"), Point("brown", ImportError("no module named acme"))]
+    return programs
+
+
+@pytest.mark.usefixtures("odd_programs")
+@pytest.mark.parametrize(("plugin", "says"), PLUGIN_ERRORS)
+def test_wrong_plugins(plugin: Value, says: str) -> None:
+    done = Done([DEPLOYMENT], config_of({"name": "fine", "exec": {"file": "ok"}}, plugin))
+    assert done.exit_code == 1
+    (error,) = done.results
+    assert error["message"].startswith("functionConfig: plugins[1]: ")
+    assert says in error["message"]
+    assert error["field"] == {"path": "plugins[1]"}
+
+
+@pytest.mark.usefixtures("odd_programs")
+def test_all_wrong_plugins_at_once() -> None:
+    done = Done([DEPLOYMENT], config_of(*(plugin for plugin, _ in PLUGIN_ERRORS)))
+    assert [one["field"]["path"] for one in done.results] == [f"plugins[{at}]" for at in range(len(PLUGIN_ERRORS))]
+
+
+def test_a_link_inside_of_the_directory(odd_programs: Programs) -> None:
+    (odd_programs.directory / "inner").symlink_to("bin/ok")
+    transformed([DEPLOYMENT], {"exec": {"file": "inner"}})
+
+
+@pytest.mark.parametrize("file", ["a", "/bin/sh"])
+def test_no_program_runs_without_a_directory(file: str) -> None:
+    """T6: the package's configuration cannot allow it."""
+    (error,) = refused([DEPLOYMENT], {"exec": {"file": file}})
+    assert error.startswith("functionConfig: plugins[0]: executable plugins run only where KRM_MERGE_PLUGIN_DIR names")
+
+
+@pytest.mark.parametrize("name", ["priorities", "skipPlugins"])
+def test_unknown_names(name: str) -> None:
+    """T11: a misspelt name would have no effect, and nobody would know."""
+    done = Done([DEPLOYMENT], config_of(GOOD, BUILTIN, **{name: ["good", "bad", "worse"]}))
+    assert done.exit_code == 1
+    first, second = done.results
+    known = "known are good, KubernetesPlugin"
+    assert first["message"] == f"functionConfig: {name} names bad, but no plugin has that name; {known}"
+    assert "names worse" in second["message"]
+    assert first["field"] == {"path": name}
+
+
+def test_programs_whose_metadata_are_none(programs: Programs) -> None:
+    plugin = programs.add("p", meta={"requestVersion": ["v2"]})
+    (error,) = refused([DEPLOYMENT], {"exec": plugin["exec"]})
+    assert error == "functionConfig: plugins[0]: requestVersion of the metadata does not name v1"
+
+
+def test_no_two_resources_of_one_identity() -> None:
+    """P9, of plugins, too: kubectl would apply one over the other."""
+    other = DEPLOYMENT.replace("name: web", "name: new")
+    (error,) = refused(
+        [DEPLOYMENT, other], patches("a", op("replace", "/metadata/name", "new"), target={"name": "web"})
+    )
+    assert "Deployment shop/web: a makes it Deployment shop/new, which would be there 2 times" in error

@@ -1,0 +1,392 @@
+"""Options of plugins, plugins that fail, programs, and plugins in several processes (T6)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import date
+from typing import Any, Final
+
+import pytest
+
+from functions.streams import DEPLOYMENT, OTHER, SERVICE, Value, many
+from functions.transform_resources.plugins import (
+    BARE,
+    BUILTIN,
+    CLAIM,
+    SECRET,
+    Done,
+    Point,
+    Points,
+    Programs,
+    Run,
+    adds,
+    config_of,
+    created,
+    op,
+    patches,
+    refused,
+    sets,
+    transformed,
+)
+from krm_merge.functions import process
+from krm_merge.krm import parallel
+from krm_merge.transform import Metadata, Operation, OptionalField, Patch, PluginError, Response
+
+# ---- options ---------------------------------------------------------------------------------------------------------
+
+
+def test_options(points: Points) -> None:
+    """Those of a plugin count more than those for all."""
+    plugins = [{**points.add("a", Response()), "options": {"x": "1", "z": "3"}}, points.add("b", Response())]
+    transformed([BARE], *plugins, options={"x": "0", "y": "2"})
+    assert points.options == [{"x": "1", "y": "2", "z": "3"}, {"x": "0", "y": "2"}]
+
+
+def test_unknown_options_warn(programs: Programs, points: Points) -> None:
+    known = {"optionalFields": [{"flagName": "color", "help": "Which.", "example": "red"}]}
+    program = {**programs.add("p", "echo '{}'", meta=known), "options": {"colour": "red"}}
+    done = transformed([BARE], program, BUILTIN, options={"color": "red", "registry-replacment": "a=b"})
+    assert done.said("warning") == [
+        "functionConfig: no plugin knows the option registry-replacment",
+        "functionConfig: p does not know the option colour",
+    ]
+    # One that tells nothing of its options may know any.
+    done = transformed([BARE], program, points.add("a", Response()), options={"registry-replacment": "a=b"})
+    assert done.said("warning") == ["functionConfig: p does not know the option colour"]
+
+
+def test_entry_points_tell_their_options(points: Points) -> None:
+    class Colors:
+        metadata = Metadata("Colors", "v2", (OptionalField("color"),))
+
+        def run(self, resource: Value, options: dict[str, str]) -> Response:
+            return Response.of(Operation("add", ("data", "color"), value=options["color"]))
+
+    points.all.append(Point("colors", Colors))
+    done = transformed([BARE], {"entryPoint": "colors"}, options={"color": "red", "size": "9"})
+    assert done.items[0]["data"] == {"color": "red"}
+    assert done.said("warning") == ["functionConfig: no plugin knows the option size"]
+
+
+def test_a_broken_option_is_an_error_of_its_plugin() -> None:
+    (error,) = refused([OTHER, SERVICE], BUILTIN, options={"strip-default-rbac": "maybe"})
+    assert error.startswith("KubernetesPlugin: option strip-default-rbac is 'maybe'")
+    assert error.endswith(" (ConfigMap other, Service dns)")
+
+
+# ---- plugins that fail (T6) ------------------------------------------------------------------------------------------
+
+
+def raising(error: Exception) -> Run:
+    def raises(resource: Value, options: dict[str, str]) -> Response:
+        raise error
+
+    return raises
+
+
+def test_one_error_for_each_problem(points: Points) -> None:
+    items = [OTHER.replace("name: other", f"name: o{n}") for n in range(7)]
+    plugins = [
+        points.add("a", raising(KeyError("data"))),
+        sets("b", "c", "/data/a", "ConfigMap"),
+        points.add("c", raising(PluginError("no", "PluginRunError", "because"))),
+        points.add("d", lambda resource, _: {"patches": 1} if resource["metadata"]["name"] == "o3" else {}),
+    ]
+    done = Done([*items, DEPLOYMENT], config_of(*plugins))
+    assert done.exit_code == 1
+    names = ", ".join(f"ConfigMap o{n}" for n in range(5))
+    assert done.said("error") == [
+        f"a: KeyError: 'data' ({names} and 3 more)",
+        f"c: PluginRunError: no: because ({names} and 3 more)",
+        "d: patches and newResources of the response are lists (ConfigMap o3)",
+    ]
+    assert [one["tags"] for one in done.results] == [
+        {"rule": "T6", "event": "plugin-error", "plugin": name} for name in "acd"
+    ]
+
+
+def nested(levels: int) -> Any:
+    return [nested(levels - 1)] if levels else 1
+
+
+JSON_KNOWS: Final = "JSON knows dict, list, str, int, float, bool and None"
+WRONG_ANSWERS: list[tuple[Callable[[], Any], str]] = [
+    # what a plugin answers, what is said of it
+    (lambda: Response.of(add_x("/spec/x", 1)), "the path of add is '/spec/x'; a tuple of texts is expected: ('spec',"),
+    (lambda: Response.of(add_x(("spec", 0), 1)), "the path of add is ('spec', 0); a tuple of texts is expected"),
+    (lambda: Response.of(Operation("copy", ("x",), "/spec")), "the source of copy is '/spec'; a tuple of texts"),  # type: ignore[arg-type]
+    (lambda: Response.of(Operation("set", ("x",))), "op is 'set'; known are add, remove, replace, move, copy, test"),  # type: ignore[arg-type]
+    (lambda: Response.of(add_x(("x" * 3,) * 200, 1)), "the path of add has more than 126 levels"),
+    (lambda: Response((add_x(("x",), 1),)), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
+    (lambda: Response(Patch(())), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
+    (lambda: Response(iter(())), "patches of the response: a tuple of Patch is expected"),  # type: ignore[arg-type]
+    (lambda: Response((Patch(("x",)),)), "operations of a patch: a tuple of Operation is expected"),  # type: ignore[arg-type]
+    (lambda: Response(is_whiteout="no"), "is_whiteout of the response: a bool is expected"),  # type: ignore[arg-type]
+    (lambda: Response(reason=5), "reason of the response: a str is expected"),  # type: ignore[arg-type]
+    (lambda: Response(new_resources=("x",)), "new_resources of the response: a tuple of dict is expected"),  # type: ignore[arg-type]
+    (lambda: 5, "the response is no JSON object with version, isWhiteOut, patches and newResources"),
+]
+WRONG_VALUES = [
+    # a value, what is said of it
+    (("a", "b"), f"holds a tuple; {JSON_KNOWS}"),
+    ({"a": [{"b", "c"}]}, f"holds a set; {JSON_KNOWS}"),
+    (date(2020, 1, 1), f"holds a date; {JSON_KNOWS}"),
+    (OrderedDict(a=1), f"holds a OrderedDict; {JSON_KNOWS}"),
+    ({1: 2}, "holds a key that is no text"),
+    ({"\ud800": 2}, "holds a key that is no text"),
+    (["\ud800"], "holds half a character"),
+    (float("nan"), "holds nan, which JSON does not know"),
+    (nested(150), "is nested deeper than 126 levels"),
+]
+
+
+def add_x(path: Any, value: Any) -> Operation:
+    return Operation("add", path, value=value)
+
+
+@pytest.mark.parametrize(("answer", "says"), WRONG_ANSWERS)
+def test_answers_that_are_none(points: Points, answer: Callable[[], Any], says: str) -> None:
+    """T6: the error names the plugin, and no item changes."""
+    (error,) = refused([DEPLOYMENT], points.add("a", lambda *_: answer()))
+    assert error.startswith(f"a: {says}")
+    assert error.endswith("(Deployment shop/web)")
+
+
+@pytest.mark.parametrize(("value", "says"), WRONG_VALUES)
+def test_values_that_are_no_json(points: Points, value: Any, says: str) -> None:
+    """However a plugin answers."""
+    made = points.add("made", lambda *_: Response.of(add_x(("spec", "x"), value)))
+    read = points.add("read", {"patches": [op("add", "/spec/x", value)]})
+    new = adds(points, "new", created(data=value))
+    where = "(Deployment shop/web)"
+    assert refused([DEPLOYMENT], made, read, new) == [
+        f"made: the value of add /spec/x {says} {where}",
+        f"read: the value of add /spec/x {says} {where}",
+        f"new: a new resource of the response {says} {where}",
+    ]
+
+
+def test_the_deepest_value(points: Points) -> None:
+    """It can be read again, as an item and in a file."""
+    deepest = points.add(
+        "a", {"patches": [op("add", "/spec/x", nested(124))], "newResources": [created(x=nested(125))]}
+    )
+    done = transformed([DEPLOYMENT], deepest)
+    assert process(done.output.encode()).exit_code == 0
+    for answer in ({"patches": [op("add", "/spec/x", nested(125))]}, {"newResources": [created(x=nested(126))]}):
+        (error,) = refused([DEPLOYMENT], points.add("b", answer))
+        assert "nested deeper than 126 levels" in error
+
+
+def test_copies_that_are_too_deep() -> None:
+    """Each puts all of it into its innermost map."""
+    copies = [{"op": "copy", "from": "/x", "path": "/x" + "/a" * 2**times} for times in range(1, 7)]
+    for number, last in ((5, False), (6, True)):
+        plugins = sets("b", 5), patches("a", op("add", "/x", {"a": {}}), *copies[:number])
+        done = Done([DEPLOYMENT], config_of(*plugins))
+        too_deep = ["a: makes a resource that is nested deeper than 126 levels (Deployment shop/web)"]
+        assert done.said("error") == (too_deep if last else [])
+
+
+def test_what_entry_points_print_is_not_in_the_output(points: Points, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the function and of `krm-merge transform --output json`, which both are on stdout."""
+
+    class Talks:
+        def __init__(self) -> None:
+            print("made")
+
+        def run(self, resource: Value, options: dict[str, str]) -> Response:
+            print("looking at", resource["kind"])
+            return Response()
+
+    points.all.append(Point("talks", Talks))
+    transformed([OTHER], {"entryPoint": "talks"})
+    assert capsys.readouterr() == ("", "made\nlooking at ConfigMap\n")
+
+
+def test_a_plugin_cannot_end_the_program(points: Points) -> None:
+    """Nothing on stdout and exit code 0 would look like success."""
+
+    def leaves(resource: Value, options: dict[str, str]) -> Response:
+        raise SystemExit(0)
+
+    (error,) = refused([OTHER], points.add("a", leaves))
+    assert error.startswith("a: SystemExit")
+
+
+WRONG_OPERATIONS = [
+    (op("replace", "/spec/none", 1), "/spec/none"),
+    (op("move", "/spec/a", **{"from": "/spec/none"}), "/spec/none"),
+    (op("add", "/spec/replicas/x", 1), "/spec/replicas"),
+    (op("add", "/spec/template/spec/containers/7", {}), "has 2 elements; 7 is no place among them"),
+    (
+        op("replace", f"/spec/template/spec/containers/{'1' * 5000}", {}),
+        "there is no /spec/template/spec/containers/111",
+    ),
+    (op("add", f"/spec/template/spec/containers/{'1' * 5000}", {}), "1 is no place among them"),
+    (op("remove", ""), "the whole object cannot be removed"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "says"), WRONG_OPERATIONS)
+def test_operations_that_cannot_be_carried_out(wrong: Value, says: str) -> None:
+    (error,) = refused([DEPLOYMENT], sets("b", 5), patches("a", wrong))
+    assert error.startswith("a: ")
+    assert says in error
+    assert error.endswith(" (Deployment shop/web)")
+
+
+def test_items_that_are_no_resources() -> None:
+    items = [BARE, OTHER.replace("kind: ConfigMap\n", ""), OTHER.replace("data:", "data: 1\ndata:")]
+    first, second = refused(items, sets("a", 5))
+    assert "apiVersion and kind are expected" in first
+    assert first.startswith("other.yaml: ")
+    assert second.startswith("other.yaml: ")
+    assert "the key data is there twice" in second
+
+
+# ---- programs --------------------------------------------------------------------------------------------------------
+
+
+def test_programs_change_resources(programs: Programs) -> None:
+    """T6: crane's protocol; the name is given, or the metadata's, or the file's."""
+    answer = json.dumps({"version": "v1", "patches": [op("replace", "/spec/replicas", 3)]})
+    script = f"echo '{answer}'"
+    named = programs.add("file", script, meta={"name": "Told"})
+    for name, wanted in (("given", "given"), (None, "Told")):
+        done = transformed([DEPLOYMENT], {"name": name, "exec": named["exec"]}, priorities=[wanted])
+        assert done.items[0]["spec"]["replicas"] == 3
+        assert done.events("applied")[0]["tags"]["plugin"] == wanted
+    programs.add("plain", script)
+    done = transformed([DEPLOYMENT], {"exec": {"file": "plain"}}, priorities=["plain"])
+    assert done.events("applied")[0]["tags"]["plugin"] == "plain"
+
+
+def test_programs_are_told_apart(programs: Programs) -> None:
+    """One program twice, with other options."""
+    script = """printf '{"patches": [{"op": "add", "path": "/data/%s", "value": "x"}]}' "${request##*KEY}" """
+    script = script.replace("${request##*KEY}", '$(echo "$request" | sed \'s/.*key": "\\([a-z]*\\)".*/\\1/\')')
+    program = programs.add("p", script)
+    plugins = [{**program, "name": name, "options": {"key": name}} for name in ("one", "two")]
+    done = transformed([BARE], *plugins)
+    assert done.items[0]["data"] == {"one": "x", "two": "x"}
+
+
+def is_there(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+HOSTILE = [
+    # what a program does, what is said
+    (["while :; do :; done"], "did not finish within 0.5 s and was killed"),
+    (["trap '' TERM HUP INT", "while :; do sleep 60; done"], "did not finish within 0.5 s and was killed"),
+    (["while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"], "and was killed"),
+    (["cat /dev/zero"], "wrote more than 16,777,216 bytes and was killed"),
+    (["sleep 60 > /dev/null 2>&1 &", "echo $! >> {notes}", "echo '{{}}'"], "left a process behind, which was killed"),
+    (["sleep 60 &", "echo $! >> {notes}", "echo '{{}}'"], "did not finish within 0.5 s and was killed"),
+    (["echo broken >&2", "exit 3"], "ended with exit code 3: broken"),
+    (["kill -9 $$"], "was ended by signal 9"),
+    (["echo nonsense"], "answered with what is no JSON"),
+    (["exit 0"], "answered with nothing at all"),
+    (
+        ["""echo '{{"type": "PluginRunError", "message": "no", "error": "why"}}' >&2""", "exit 1"],
+        "PluginRunError: no: why",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "says"), HOSTILE)
+def test_programs_that_do_what_they_should_not(programs: Programs, lines: list[str], says: str) -> None:
+    """T6: nothing changes, the plugin is named, nothing of it is left."""
+    notes = [f"echo $$ >> {programs.notes}", *(line.format(notes=programs.notes) for line in lines)]
+    limit = 0.5 if "0.5" in says or "xxx" in lines[0] else 20
+    plugin = programs.add("bad", *notes, timeoutSeconds=limit)
+    done = Done([OTHER, DEPLOYMENT, SERVICE], config_of(sets("b", 5), plugin))
+    assert done.exit_code == 1
+    assert done.text == done.before
+    errors = done.said("error")
+    assert errors, done.told
+    assert all(error.startswith("bad: ") for error in errors)
+    assert says in errors[0]
+    assert "ConfigMap other" in errors[0]
+    assert [pid for pid in programs.notes.read_text().split() if is_there(pid)] == []
+
+
+ANSWERS_METADATA = [
+    # what a program does when it is asked of itself, what is said
+    (["echo oops >&2", "exit 1"], "ended with exit code 1: oops"),
+    (["while :; do :; done"], "did not finish within 0.5 s and was killed"),
+    (["echo '[]'"], "the metadata is no JSON object"),
+]
+
+
+@pytest.mark.parametrize("name", [None, "bad"])
+@pytest.mark.parametrize(("lines", "says"), ANSWERS_METADATA)
+def test_programs_that_do_not_tell_of_themselves(
+    programs: Programs, name: str | None, lines: list[str], says: str
+) -> None:
+    """T6, also of one whose name is given."""
+    program = programs.add("bad", timeoutSeconds=0.5 if "0.5" in says else 20)
+    file = programs.directory / "bad"
+    file.unlink()
+    file.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    file.chmod(0o555)
+    errors = refused([OTHER], {**program, "name": name})
+    assert len(errors) == 1
+    assert says in errors[0]
+
+
+def test_a_program_cannot_tell_values_of_secrets(programs: Programs) -> None:
+    """T5: an answer that is no JSON may hold what it was asked."""
+    plugin = programs.add("bad", "echo \"$request\" | sed 's/.*password/password/'")
+    done = Done([SECRET], config_of(plugin))
+    assert done.exit_code == 1
+    assert "c2VjcmV0" not in done.told + done.message
+
+
+# ---- many items ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("three_processors")
+@pytest.mark.parametrize(("fails", "action"), [(True, "annotate"), (False, "drop")])
+def test_several_processes_give_what_one_gives(
+    monkeypatch: pytest.MonkeyPatch, points: Points, fails: bool, action: str
+) -> None:
+    """T2: same input, same bytes out."""
+    plugins = [
+        BUILTIN,
+        sets("a", 5),
+        sets("b", 6),
+        patches("c", op("add", "/spec/ports/-", {"port": 80}), target={"kind": "Service"}),
+        points.add("d", lambda r, _: {"newResources": [created(r["kind"].lower(), data={"n": r["kind"]})]}),
+        points.add("e", lambda r, _: {"newResources": [created(r["metadata"]["name"])]}),
+        *([patches("f", op("replace", "/data/a", 1), target={"name": "n4.*"})] if fails else []),
+    ]
+    config = config_of(*plugins, priorities=["b"], whiteout={"action": action})
+    items = many(500, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
+    monkeypatch.setattr(parallel, "WORTH_IT", 10**9)
+    alone = Done(items, config)
+    monkeypatch.setattr(parallel, "WORTH_IT", 100)
+    assert Done(items, config).output == alone.output
+    assert alone.exit_code == fails
+    if not fails:
+        assert len(alone.events("created")) == 405
+
+
+@pytest.mark.usefixtures("three_processors")
+def test_programs_in_several_processes(monkeypatch: pytest.MonkeyPatch, programs: Programs) -> None:
+    answer = json.dumps({"patches": [op("add", "/metadata/labels/x", "y")]})
+    plugin = programs.add("p", f"echo $$ >> {programs.notes}", f"echo '{answer}'")
+    items = many(12, DEPLOYMENT, SERVICE, OTHER, CLAIM, SECRET)
+    alone = Done(items, config_of(plugin))
+    monkeypatch.setattr(parallel, "WORTH_IT", 4)
+    assert Done(items, config_of(plugin)).output == alone.output
+    assert all(item["metadata"]["labels"]["x"] == "y" for item in alone.items)
+    assert [pid for pid in programs.notes.read_text().split() if is_there(pid)] == []

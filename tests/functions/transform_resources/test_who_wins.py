@@ -1,0 +1,342 @@
+"""TransformResources from bytes to bytes: which plugin wins, and what stays byte for byte (T1, T2, T4, T10)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from functions.streams import DEPLOYMENT, HEAD, ID, INDEX, LEGACY_ID, OTHER, PATH, SERVICE, Value, as_item
+from functions.transform_resources.plugins import (
+    BARE,
+    LOCAL_CONFIG,
+    Done,
+    Points,
+    Programs,
+    config_of,
+    op,
+    patches,
+    sets,
+    transformed,
+    without_ids,
+)
+from krm_merge.transform import Response
+
+KPTFILE = f"""\
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: pkg
+  annotations:
+    {PATH}: Kptfile
+"""
+LOCAL = f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+  annotations:
+    {LOCAL_CONFIG}: "true"
+data: {{}}
+"""
+
+
+# ---- who wins (T2, T11) ----------------------------------------------------------------------------------------------
+
+ORDERS = [
+    # plugins as they are declared, the list of priorities, the plugins from the strongest to the weakest
+    ("abc", "", "abc"),
+    ("cab", "", "cab"),
+    ("abc", "c", "cab"),
+    ("abc", "cb", "cba"),
+    ("cba", "b", "bca"),
+    ("abc", "cab", "cab"),
+    # A repeated name keeps its first place.
+    ("abc", "bab", "bac"),
+    ("abc", "cac", "cab"),
+    ("abc", "aaabbb", "abc"),
+]
+
+
+@pytest.mark.parametrize(("declared", "priorities", "order"), ORDERS)
+@pytest.mark.parametrize("detect", ["effect", "path"])
+def test_priorities(declared: str, priorities: str, order: str, detect: str) -> None:
+    """T2: listed before unlisted, then as declared; T11: a repeated name keeps its first place."""
+    plugins = [sets(name, 10 + "abc".index(name)) for name in declared]
+    done = transformed([DEPLOYMENT], *plugins, priorities=list(priorities), conflicts={"detect": detect})
+    winner = order[0]
+    assert done.items[0]["spec"]["replicas"] == 10 + "abc".index(winner)
+    why = "priority" if winner in priorities else "order"
+    assert sorted(plugin for plugin, _, _ in done.lost()) == sorted(order[1:])
+    if detect == "effect":
+        assert sorted(done.lost()) == sorted((name, winner, why) for name in order[1:])
+    (applied,) = done.events("applied")
+    assert applied["tags"] == {"rule": "T2", "event": "applied", "plugin": winner}
+    assert applied["severity"] == "info"
+    assert applied["message"] == f"Deployment shop/web: 1 change: 1 of {winner}"
+
+
+@pytest.mark.parametrize(
+    ("priorities", "replicas", "lost"),
+    [
+        ([], 1, [("y", "x", "order"), ("x", "x", "order")]),
+        (["x"], 1, [("x", "x", "order"), ("y", "x", "priority")]),
+        (["y"], 2, [("x", "y", "priority"), ("x", "y", "priority")]),
+    ],
+)
+def test_two_plugins_of_one_name(priorities: list[str], replicas: int, lost: list[tuple[str, str, str]]) -> None:
+    """T11: both get the priority of the name; between them, the earlier one wins."""
+    plugins = [sets("x", 11), sets("y", 12), sets("x", 13)]
+    done = transformed([DEPLOYMENT], *plugins, priorities=priorities)
+    assert done.items[0]["spec"]["replicas"] == 10 + replicas
+    assert done.lost() == lost
+
+
+def test_the_order_of_items_and_priorities_gives_the_same_bytes() -> None:
+    """T2: same input, same bytes out."""
+    plugins = [sets("a", 5), sets("b", 6), sets("c", "x", "/spec/ports/0/name", "Service")]
+    outputs = {transformed([DEPLOYMENT, SERVICE], *plugins, priorities=["b"]).output for _ in range(3)}
+    assert len(outputs) == 1
+
+
+def test_equal_changes_agree() -> None:
+    """T2: both are recorded."""
+    done = transformed([DEPLOYMENT], sets("a", 5), sets("b", 5), priorities=["b"])
+    assert done.items[0]["spec"]["replicas"] == 5
+    assert done.lost() == []
+    (applied,) = done.events("applied")
+    assert applied["tags"] == {"rule": "T2", "event": "applied", "plugin": "b", "agreed": "a with b"}
+    assert applied["message"] == "Deployment shop/web: 1 change: 1 of b; a with b agreed"
+
+
+def test_every_plugin_sees_the_original(points: Points) -> None:
+    """T1, also where a plugin changes the object that it was given."""
+
+    def changes(resource: Value, options: dict[str, str]) -> Response:
+        resource["spec"]["replicas"] = 99
+        del resource["metadata"]["labels"]
+        return Response()
+
+    done = transformed([DEPLOYMENT], points.add("a", changes), sets("b", 5), points.add("c", Response()))
+    assert done.items[0]["spec"]["replicas"] == 5
+    # T8: once more on what came of it.
+    assert [seen["spec"]["replicas"] for seen in points.seen] == [1, 1, 5, 5]
+    assert all("labels" in seen["metadata"] for seen in points.seen)
+
+
+def test_every_plugin_sees_all_options(points: Points) -> None:
+    """T1: whatever another one, or the same one before, did to its own."""
+
+    def takes(resource: Value, options: dict[str, str]) -> Response:
+        options.clear()
+        return Response()
+
+    seen = ({"who": "me"}, {"who": "me", "own": "x"})
+    own = points.add("own", takes) | {"options": {"own": "x"}}
+    transformed([OTHER, SERVICE], points.add("a", takes), own, options={"who": "me"})
+    assert points.options == [*seen, *seen]
+
+
+def test_skipped_plugins_do_not_run(points: Points) -> None:
+    done = transformed([DEPLOYMENT], points.add("a", Response()), sets("b", 5), skipPlugins=["a"], priorities=["a"])
+    assert points.seen == []
+    assert done.items[0]["spec"]["replicas"] == 5
+
+
+UNITS = [
+    # keep, what is left of the weaker plugin's labels, how many of its operations are ignored
+    ("unit", {"free": "1"}, 2),
+    ("operation", {"free": "1", "guarded": "1"}, 1),
+    ("plugin", {}, 3),
+]
+
+
+@pytest.mark.parametrize(("keep", "labels", "ignored"), UNITS)
+def test_what_is_lost_together(keep: str, labels: Value, ignored: int) -> None:
+    """T4: operations that share a test are kept or lost as a whole."""
+    guarded = [op("test", "/spec/replicas", 1), op("replace", "/spec/replicas", 6)]
+    weaker = {
+        "name": "weak",
+        "patches": [
+            {"ops": [op("add", "/metadata/labels/free", "1")]},
+            {"ops": [*guarded, op("add", "/metadata/labels/guarded", "1")]},
+        ],
+    }
+    done = transformed([DEPLOYMENT], sets("strong", 5), weaker, conflicts={"keep": keep})
+    assert done.items[0]["metadata"]["labels"] == {"app": "web", "tier": "front", **labels}
+    assert len(done.lost()) == ignored
+    assert {one["tags"]["plugin"] for one in done.events("ignored")} == {"weak"}
+
+
+# ---- what stays as it came -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("crlf", [False, True])
+def test_everything_else_stays_byte_for_byte(crlf: bool) -> None:
+    """T10, W1, W3: comments, quotes and line ends; items that no plugin changes, wholly."""
+    plugin = patches(
+        "a",
+        op("replace", "/spec/replicas", 3),
+        op("replace", "/spec/template/spec/containers/1/image", "nginx:1.27"),
+        op("remove", "/metadata/labels/tier"),
+        target={"kind": "Deployment"},
+    )
+    done = Done([OTHER, DEPLOYMENT, SERVICE], config_of(plugin), crlf=crlf)
+    assert done.exit_code == 0
+    wanted = DEPLOYMENT.replace("replicas: 1", "replicas: 3").replace("nginx:1.25", "nginx:1.27")
+    wanted = without_ids(wanted.replace("{app: web, tier: front}", "{app: web}"))
+    assert done.text == HEAD + as_item(OTHER) + as_item(wanted) + as_item(SERVICE)
+
+
+def test_what_is_there_already_changes_no_byte() -> None:
+    done = transformed([DEPLOYMENT, SERVICE], sets("a", 1))
+    assert done.text == done.before
+    assert done.events("applied") == []
+
+
+def test_no_items_and_no_work() -> None:
+    done = Done([], config_of(sets("a", 1)))
+    assert not done.items
+    assert done.said("info") == ["a wants nothing changed"]
+
+
+def test_plugins_that_want_nothing_are_named() -> None:
+    done = transformed([OTHER], sets("a", 1), patches("b", op("replace", "/data/a", "c")), sets("c", 1))
+    assert [one["tags"] for one in done.events("idle")] == [
+        {"event": "idle", "plugin": "a"},
+        {"event": "idle", "plugin": "c"},
+    ]
+
+
+# ---- what kpt keeps in annotations (T1) ------------------------------------------------------------------------------
+
+
+def test_entry_points_do_not_see_what_kpt_keeps(points: Points) -> None:
+    done = transformed([DEPLOYMENT, SERVICE, BARE], points.add("a", Response()))
+    assert done.text == done.before
+    deployment, service, bare = points.seen
+    assert deployment["metadata"]["annotations"] == {"team": "red"}
+    assert service["metadata"] == {"name": "dns"}
+    assert bare == yaml.safe_load(BARE)
+    assert [{**seen, "metadata": {}} for seen in points.seen] == [{**item, "metadata": {}} for item in done.items]
+
+
+def test_programs_do_not_see_what_kpt_keeps(programs: Programs) -> None:
+    plugin = programs.add("a", f'echo "$request" >> {programs.notes}', "echo '{}'")
+    done = transformed([DEPLOYMENT, SERVICE], plugin, options={"x": "y"})
+    assert done.text == done.before
+    seen = [json.loads(line) for line in programs.notes.read_text().splitlines()]
+    assert [one["metadata"].get("annotations") for one in seen] == [{"team": "red"}, None]
+    assert [one["extras"] for one in seen] == [{"x": "y"}] * 2
+    assert "config.k" not in programs.notes.read_text()
+
+
+ANNOTATIONS = [
+    # operations, the annotations that are not kpt's afterwards
+    ([op("remove", "/metadata/annotations")], {}),
+    ([op("replace", "/metadata/annotations", {})], {}),
+    ([op("replace", "/metadata/annotations", None)], {}),
+    ([op("replace", "/metadata/annotations", {"x": "y"})], {"x": "y"}),
+    ([op("add", "/metadata/annotations", {"x": "y", PATH: "evil.yaml", ID: "9"})], {"x": "y"}),
+    ([op("add", f"/metadata/annotations/{PATH.replace('/', '~1')}", "evil.yaml")], {"team": "red"}),
+    ([op("remove", f"/metadata/annotations/{PATH.replace('/', '~1')}")], {"team": "red"}),
+    (
+        [op("add", "/metadata/annotations/internal.config.kubernetes.io~1package-path", "/evil")],
+        {"team": "red"},
+    ),
+    ([op("replace", "/metadata", {"name": "web", "namespace": "shop"})], {}),
+    ([op("replace", "", {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}})], {}),
+    (
+        [op("move", "/metadata/labels", **{"from": "/metadata/annotations"})],
+        {},
+    ),
+]
+
+
+@pytest.mark.parametrize(("ops", "annotations"), ANNOTATIONS)
+def test_what_kpt_keeps_is_put_back(ops: list[Value], annotations: Value) -> None:
+    """Without its path kpt would take the object for a new one, and delete its file."""
+    done = transformed([DEPLOYMENT, OTHER], patches("a", *ops, target={"kind": "Deployment"}))
+    found = dict(done.items[0]["metadata"]["annotations"])
+    for name in (ID, LEGACY_ID):
+        # W3: an edited item loses its ids.
+        if found.pop(name, None) is not None:
+            assert done.text == done.before
+    assert found == {PATH: "apps/web.yaml", **annotations}
+    assert done.text.endswith(as_item(OTHER))
+
+
+@pytest.mark.parametrize("name", [PATH, INDEX, "internal.config.kubernetes.io/package-path", ID])
+def test_what_kpt_keeps_is_not_made_up(name: str) -> None:
+    """A path of a plugin's would lead kpt to any file of the package."""
+    done = transformed([BARE], patches("a", op("add", "/metadata/annotations", {name: "../evil", "x": "y"})))
+    assert done.items[0]["metadata"]["annotations"] == {"x": "y"}
+
+
+MEDDLING = [
+    # an operation, its field, what is said of it
+    (op("add", f"/metadata/annotations/{PATH.replace('/', '~1')}", "evil.yaml"), PATH, "is ignored: "),
+    (op("remove", f"/metadata/annotations/{PATH.replace('/', '~1')}"), PATH, "is ignored: "),
+    (op("add", f"/metadata/annotations/{INDEX.replace('/', '~1')}", "7"), INDEX, "is ignored: "),
+    (op("add", "/metadata/annotations", {"team": "red", INDEX: "7"}), INDEX, f"is ignored for {INDEX}: "),
+    (
+        op("copy", "/metadata/annotations", **{"from": "/spec/books"}),
+        INDEX,
+        f"is ignored for {INDEX}: ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("wish", "name", "says"), MEDDLING)
+def test_what_would_change_what_kpt_keeps_is_told(wish: Value, name: str, says: str) -> None:
+    """T5: ignored, not counted, not called a change at the next run."""
+    item = DEPLOYMENT.replace("spec:\n", f'spec:\n  books: {{team: red, {INDEX}: "7"}}\n', 1)
+    done = transformed([item], patches("a", wish))
+    assert done.text == done.before
+    assert done.events("applied") == done.events("not-idempotent") == done.events("idle") == []
+    (told,) = done.events("ignored")
+    assert says in told["message"]
+    tags = {"rule": "T5", "event": "ignored", "plugin": "a", "reason": "bookkeeping"}
+    assert told["tags"] == {**tags, "op": wish["op"], "pointer": wish["path"]}
+    assert (told["severity"], told["field"]["path"]) == ("warning", f'metadata.annotations["{name}"]')
+    if name == PATH:
+        assert told["field"]["currentValue"] == told["field"]["proposedValue"] == "apps/web.yaml"
+    # What else the plugin wants is done, and counted alone.
+    done = transformed([item], patches("a", wish, op("replace", "/spec/replicas", 3)))
+    assert done.items[0]["spec"]["replicas"] == 3
+    assert len(done.events("ignored")) == 1
+    assert done.events("not-idempotent") == []
+    (applied,) = done.events("applied")
+    assert applied["message"].endswith("2 changes: 2 of a" if " for " in says else "1 change: 1 of a")
+
+
+def test_plugins_that_agree_on_what_kpt_keeps_are_told_both() -> None:
+    wish = op("add", f"/metadata/annotations/{INDEX.replace('/', '~1')}", "7")
+    plugins = [patches("a", wish), patches("b", wish, op("replace", "/spec/replicas", 3))]
+    done = transformed([DEPLOYMENT], *plugins)
+    assert [one["tags"]["plugin"] for one in done.events("ignored")] == ["a", "b"]
+    (applied,) = done.events("applied")
+    assert "agreed" not in applied["tags"]
+
+
+def test_the_metadata_of_a_plugin_that_gives_none_back() -> None:
+    """Removing all annotations keeps the text of kpt's own."""
+    done = transformed([DEPLOYMENT], patches("a", op("remove", "/metadata/annotations")))
+    wanted = "".join(line for line in without_ids(DEPLOYMENT).splitlines(keepends=True) if "team:" not in line)
+    assert done.text == HEAD + as_item(wanted)
+
+
+# ---- what plugins are not shown --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("item", [KPTFILE, LOCAL])
+def test_kptfiles_and_local_configuration_are_not_shown(points: Points, item: str) -> None:
+    done = transformed([item, BARE], points.add("a", Response(is_whiteout=True)), whiteout={"action": "drop"})
+    assert [seen["metadata"]["name"] for seen in points.seen] == ["bare"]
+    assert done.text == HEAD + as_item(item)
+
+
+def test_local_config_that_says_no_is_shown(points: Points) -> None:
+    transformed([LOCAL.replace('"true"', '"false"')], points.add("a", Response()))
+    assert len(points.seen) == 1

@@ -1,0 +1,494 @@
+"""Merges of lists, values, layouts and images that must come out as said, by rule.
+
+A row is three versions of a package, the text that must come out, and the rules of the conflicts that must be
+reported. A version is a mapping of paths to texts, or one text, which then is `a.yaml`. L1, V8, ... are the rules of
+docs/rules.md.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from packages.merge.cases import (
+    Case,
+    Row,
+    assert_merges,
+    config_map,
+    kptfile,
+    kustomization,
+    row,
+    service,
+)
+
+# ---- texts -----------------------------------------------------------------------------------------------------------
+
+
+def widget(*elements: str) -> str:
+    """An object of which no schema is known, with a list."""
+    lines = "".join(f"  - {element}\n" for element in elements)
+    return f"apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  list:\n{lines}"
+
+
+def pod(*containers: str, more: str = "") -> str:
+    return f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n{more}  containers:\n{''.join(containers)}"
+
+
+def container(image: str = "web:v1", name: str = "c", more: str = "") -> str:
+    return f"  - name: {name}\n    image: {image}\n{more}"
+
+
+# ---- lists without keys ----------------------------------------------------------------------------------------------
+
+RULES = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r}\nrules:\n" + "".join(
+    f"- {{apiGroups: [{group}], resources: [x], verbs: [get]}}\n" for group in "abcd"
+)
+INGRESS = (
+    "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: web\nspec:\n  rules:\n  - host: example.com\n"
+    "    http:\n      paths:\n      - path: /\n        pathType: Prefix\n        backend:\n          service:\n"
+    "            name: web\n            port:\n              number: 80\n"
+)
+WEAK_KEYS = [
+    row(
+        f"L3 elements are known by {key}, if each has one of its own",
+        widget(f"{{{key}: a, v: 1}}", f"{{{key}: b, v: 1}}"),
+        widget(f"{{{key}: b, v: 2}}", f"{{{key}: a, v: 1}}"),
+        widget(f"{{{key}: a, v: 3}}", f"{{{key}: b, v: 1}}"),
+        widget(f"{{{key}: b, v: 2}}", f"{{{key}: a, v: 3}}"),
+    )
+    for key in ("name", "host", "path", "id", "key", "target")
+]
+LISTS = [
+    row(
+        "L1 each side changes another element of a keyed list",
+        pod(container(), container(name="d")),
+        pod(container("web:v2"), container(name="d")),
+        pod(container(), container("own:v3", name="d")),
+        pod(container("web:v2"), container("own:v3", name="d")),
+    ),
+    row(
+        "L1 a key field that is null counts as its default",
+        service("A"),
+        service("A", port=80).replace("port: 80", "port: 80\n    targetPort: up"),
+        service("A").replace("port: 80", "port: 80\n    protocol: null"),
+        service("A").replace("port: 80", "port: 80\n    protocol: null\n    targetPort: up"),
+    ),
+    *WEAK_KEYS,
+    row(
+        "L3 one side changes the first element, the other the second",
+        RULES,
+        RULES.replace("[a], resources: [x]", "[a], resources: [up]"),
+        RULES.replace("[b], resources: [x]", "[b], resources: [mine]"),
+        RULES.replace("[a], resources: [x]", "[a], resources: [up]").replace(
+            "[b], resources: [x]", "[b], resources: [mine]"
+        ),
+    ),
+    row(
+        "L3 both change the first element, and local's own one stays",
+        RULES,
+        RULES.replace("[a], resources: [x]", "[a], resources: [up]"),
+        RULES.replace("[a], resources: [x]", "[a], resources: [mine]") + "- {apiGroups: [own]}\n",
+        RULES.replace("[a], resources: [x]", "[a], resources: [up]") + "- {apiGroups: [own]}\n",
+        "L3",
+        says="rules[0].resources[0]: upstream changed it, local changed it; upstream's value is kept "
+        "(original x, upstream up, local mine)",
+    ),
+    row(
+        "L3 both change the first element, local is preferred, and upstream's new one comes",
+        RULES,
+        RULES.replace("[a], resources: [x]", "[a], resources: [up]") + "- {apiGroups: [new]}\n",
+        RULES.replace("[a], resources: [x]", "[a], resources: [mine]"),
+        RULES.replace("[a], resources: [x]", "[a], resources: [mine]") + "- {apiGroups: [new]}\n",
+        "L3",
+        on="local",
+    ),
+    row(
+        "L3 one element: local changed its key, upstream what is inside",
+        INGRESS,
+        INGRESS.replace("80", "8080"),
+        INGRESS.replace("example.com", "shop.example.com"),
+        INGRESS.replace("80", "8080").replace("example.com", "shop.example.com"),
+    ),
+    row(
+        "L3 the same field of an element changed by both",
+        widget("{name: a, v: 1, w: 1}", "{name: b, v: 1}"),
+        widget("{name: a, v: 2, w: 1}", "{name: b, v: 2}"),
+        widget("{name: a, v: 3, w: 3}", "{name: b, v: 1}"),
+        widget("{name: a, v: 2, w: 3}", "{name: b, v: 2}"),
+        "V4",
+        says="spec.list[0].v: upstream changed it, local changed it; upstream's value is kept "
+        "(original 1, upstream 2, local 3)",
+    ),
+    row(
+        "L3 where a name stands twice the most alike elements are one",
+        widget("{name: a, v: 1, w: 1}", "{name: a, v: 7, w: 7}", "{name: c}"),
+        widget("{name: a, v: 1, w: 2}", "{name: a, v: 7, w: 7}", "{name: c}"),
+        widget("{name: c}", "{name: a, v: 1, w: 1}", "{name: a, v: 7, w: 8}"),
+        widget("{name: c}", "{name: a, v: 1, w: 2}", "{name: a, v: 7, w: 8}"),
+    ),
+    row(
+        "L3 elements that are alike in nothing are one by their position",
+        widget("first", "b", "last"),
+        widget("first", "up", "last", "end"),
+        widget("first", "mine", "last"),
+        widget("first", "up", "last", "end"),
+        "L3",
+        says="spec.list[1]: upstream changed it, local changed it; upstream's value is kept "
+        "(original b, upstream up, local mine)",
+    ),
+    row(
+        "L3 upstream adds an element beside the one that local changed",
+        widget("first", "--level=1", "last"),
+        widget("first", "--new", "--level=1", "last"),
+        widget("first", "--level=2", "last"),
+        widget("first", "--new", "--level=2", "last"),
+    ),
+    row(
+        "L3 both change an option and add one beside it",
+        widget("first", "--level=1", "last"),
+        widget("first", "--new", "--level=2", "last"),
+        widget("first", "--level=3", "--own", "last"),
+        widget("first", "--new", "--level=2", "--own", "last"),
+        "L3",
+        says="(original --level=1, upstream --level=2, local --level=3)",
+    ),
+    row(
+        "L3 upstream removes an element that local left alone",
+        widget("a", "b", "c"),
+        widget("a", "c"),
+        widget("a", "b", "c", "own"),
+        widget("a", "c", "own"),
+    ),
+    row(
+        "F5 upstream removes an element that local changed: it stays",
+        widget("{name: a, v: 1}", "{name: b, v: 1}"),
+        widget("{name: b, v: 1}"),
+        widget("{name: a, v: 2}", "{name: b, v: 1}"),
+        widget("{name: a, v: 2}", "{name: b, v: 1}"),
+        "F5",
+        says="spec.list[0]: upstream removed it, local changed it; local's is kept",
+    ),
+    row(
+        "F5 local removes an element that upstream changed: it remains removed",
+        widget("{name: a, v: 1}", "{name: b, v: 1}"),
+        widget("{name: a, v: 2}", "{name: b, v: 1}"),
+        widget("{name: b, v: 1}"),
+        widget("{name: b, v: 1}"),
+        "F5",
+        says="local removed it, upstream changed it; it remains removed (discarded from upstream: v: 2)",
+    ),
+    row(
+        "L3 both add elements at one place: local's come first, and that is no conflict",
+        widget("a", "b"),
+        widget("a", "up", "b"),
+        widget("a", "mine", "b"),
+        widget("a", "mine", "up", "b"),
+        says="spec.list: upstream and local added elements at the same place; local's come before upstream's",
+        on="fail",
+    ),
+    row(
+        "L3 both add elements at one place, some of them alike",
+        widget("a", "b"),
+        widget("a", "both", "up", "b"),
+        widget("a", "both", "b"),
+        widget("a", "both", "up", "b"),
+    ),
+    row(
+        "L3 both add an element of one name: it stands once",
+        widget("{name: a}"),
+        widget("{name: a}", "{name: n, v: 1, x: 1}"),
+        widget("{name: a}", "{name: n, v: 1, y: 1}"),
+        widget("{name: a}", "{name: n, v: 1, y: 1, x: 1}"),
+    ),
+    row(
+        "L3 both replace an element by several others: a conflict of these alone",
+        widget("a", "old", "z"),
+        widget("a", "up", "upper", "z", "end"),
+        widget("own", "a", "mine", "z"),
+        widget("own", "a", "up", "upper", "z", "end"),
+        "L3",
+    ),
+    row(
+        "L3 equal elements: each side changes another one",
+        widget("x", "x", "x", "end"),
+        widget("y", "x", "x", "end"),
+        widget("x", "x", "x", "end", "own"),
+        widget("y", "x", "x", "end", "own"),
+    ),
+    row(
+        "H equal elements: each side changes another of them, which lines settle",
+        widget("x", "x", "x"),
+        widget("y", "x", "x"),
+        widget("x", "x", "z"),
+        widget("y", "x", "z"),
+    ),
+    row(
+        "L3 a list that cannot be merged so that it stays what it is, is one value",
+        widget("a", "b"),
+        widget("a"),
+        widget("b"),
+        widget("a"),
+        "L3",
+    ),
+    row(
+        "L3 lists inside of elements merge, too",
+        widget("[1, 2]", "[3]"),
+        widget("[1, 5]", "[3]"),
+        widget("[0, 2]", "[3]"),
+        widget("[0, 5]", "[3]"),
+    ),
+    row(
+        "L3 a conflict inside of an element refuses all",
+        widget("{name: a, v: 1}", "b"),
+        widget("{name: a, v: 2}", "b", "up"),
+        widget("{name: a, v: 3}", "b"),
+        widget("{name: a, v: 3}", "b"),
+        "V4",
+        says="spec.list[0].v: upstream changed it, local changed it; refused by onConflict: fail",
+        on="fail",
+    ),
+    row(
+        "L3 a scalar that both changed under onConflict: local",
+        widget("a", "b", "c"),
+        widget("a", "up", "c", "end"),
+        widget("a", "mine", "c"),
+        widget("a", "mine", "c", "end"),
+        "L3",
+        on="local",
+    ),
+    row(
+        "L3 selectors of a function stay one value",
+        {"Kptfile": kptfile("  - image: r/a:v1\n    selectors:\n    - kind: A\n      name: a\n")},
+        {"Kptfile": kptfile("  - image: r/a:v1\n    selectors:\n    - kind: A\n      name: up\n")},
+        {"Kptfile": kptfile("  - image: r/a:v1\n    selectors:\n    - kind: Mine\n      name: a\n")},
+        {"Kptfile": kptfile("  - image: r/a:v1\n    selectors:\n    - kind: A\n      name: up\n")},
+        "V4",
+        says="(discarded from local: kind: Mine)",
+    ),
+    row(
+        "L3 images of a Kustomization are known by their name",
+        kustomization("images:\n- name: app\n  newTag: v1\n- name: db\n  newTag: v1\n"),
+        kustomization("images:\n- name: db\n  newTag: v1\n- name: app\n  newTag: v2\n"),
+        kustomization("images:\n- name: app\n  newTag: v1\n- name: db\n  newTag: mine\n"),
+        kustomization("images:\n- name: db\n  newTag: mine\n- name: app\n  newTag: v2\n"),
+    ),
+    row(
+        "L3 resources of a Kustomization are a set",
+        kustomization("resources:\n- a.yaml\n- b.yaml\n"),
+        kustomization("resources:\n- a.yaml\n- up.yaml\n- both.yaml\n"),
+        kustomization("resources:\n- a.yaml\n- b.yaml\n- both.yaml\n- own.yaml\n"),
+        kustomization("resources:\n- a.yaml\n- up.yaml\n- both.yaml\n- own.yaml\n"),
+    ),
+    row(
+        "L3 items of a List are resources",
+        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
+        "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n",
+        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n"
+        "- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: up\n",
+        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
+        "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n",
+        "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: mine\n"
+        "- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: up\n",
+    ),
+    row(
+        "L3 items of a List merge by the schema of their kind",
+        "apiVersion: v1\nkind: List\nitems:\n- " + pod(container()).replace("\n", "\n  ").rstrip(" "),
+        "apiVersion: v1\nkind: List\nitems:\n- "
+        + pod(container("web:v2"), container("side:v1", "side")).replace("\n", "\n  ").rstrip(" "),
+        "apiVersion: v1\nkind: List\nitems:\n- "
+        + pod(container("own:v1", "own"), container("mirror/web:v1")).replace("\n", "\n  ").rstrip(" "),
+        "apiVersion: v1\nkind: List\nitems:\n- "
+        + pod(container("own:v1", "own"), container("mirror/web:v2"), container("side:v1", "side"))
+        .replace("\n", "\n  ")
+        .rstrip(" "),
+    ),
+]
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+NOTED = "  annotations: {x: y}\n"
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.example.com
+spec:
+  group: example.com
+  names:
+    kind: Widget
+    plural: widgets
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          a:
+            type: string
+            description: one
+          b:
+            type: string
+            description: two
+"""
+VALUES = [
+    row(
+        "C both made annotations null",
+        *[
+            config_map("  x: y\n", metadata=m)
+            for m in (NOTED, "  annotations: null\n", "  annotations: null\n", "  annotations: null\n")
+        ],
+    ),
+    row(
+        "A upstream made annotations null",
+        *[config_map("  x: y\n", metadata=m) for m in (NOTED, "  annotations: null\n", NOTED, "  annotations: null\n")],
+    ),
+    row(
+        "B local made annotations null",
+        *[config_map("  x: y\n", metadata=m) for m in (NOTED, NOTED, "  annotations: null\n", "  annotations: null\n")],
+    ),
+    row(
+        "V3 upstream made annotations null, local changed another value",
+        config_map("  x: y\n", metadata=NOTED),
+        config_map("  x: y\n", metadata="  annotations: null\n"),
+        config_map("  x: z\n", metadata=NOTED),
+        config_map("  x: z\n", metadata="  annotations: null\n"),
+    ),
+    row(
+        "V1 annotations are null on all sides",
+        *[config_map(f"  x: {x}\n", metadata="  annotations: null\n") for x in (1, 2, 1, 2)],
+    ),
+    row(
+        "V2 a definition of a type changed in two places",
+        CRD,
+        CRD.replace("one", "up"),
+        CRD.replace("two", "mine"),
+        CRD.replace("one", "up").replace("two", "mine"),
+    ),
+    row(
+        "V9 an anchor whose value changes stays an anchor",
+        config_map("  base: &b hello\n  two: *b\n"),
+        config_map("  base: &b bye\n  two: *b\n"),
+        config_map("  base: &b hello\n  two: *b\n  own: 1\n"),
+        config_map("  base: &b bye\n  two: *b\n  own: 1\n"),
+    ),
+    row(
+        "W1 odd line separators of an untouched value stay as they are",
+        config_map('  x: y\n  s: "a\u2028b"\n'),
+        config_map('  x: z\n  s: "a\u2028b"\n'),
+        config_map('  x: y\n  s: "a\u2028b"\n  own: 1\n'),
+        config_map('  x: z\n  s: "a\u2028b"\n  own: 1\n'),
+    ),
+    row(
+        "R5 a file with a YAML directive is YAML",
+        "%YAML 1.2\n---\n" + config_map("  x: 1\n  y: 1\n"),
+        "%YAML 1.2\n---\n" + config_map("  x: 2\n  y: 1\n"),
+        "%YAML 1.2\n---\n" + config_map("  x: 1\n  y: 3\n"),
+        "%YAML 1.2\n---\n" + config_map("  x: 2\n  y: 3\n"),
+    ),
+    row(
+        "V4 conflicts name the values of all sides",
+        config_map("  x: one\n"),
+        config_map("  x: two\n"),
+        config_map("  x: three\n"),
+        config_map("  x: two\n"),
+        "V4",
+        says="data.x: upstream changed it, local changed it; upstream's value is kept "
+        "(original one, upstream two, local three)",
+    ),
+]
+LONE_DASH = pod("  - name: c\n    image: i\n")
+FLOW = "  finalizers: [a, # one\n    b]\n"
+LAYOUT = [
+    row(
+        "V8 a comment below a lone dash is not written again",
+        LONE_DASH,
+        LONE_DASH.replace("  - name: c", "  -\n    # note\n    name: c"),
+        LONE_DASH.replace("  name: p", "  name: p # mine"),
+        LONE_DASH.replace("  - name: c", "  -\n    # note\n    name: c").replace("  name: p", "  name: p # mine"),
+    ),
+    row(
+        "L5 a new element keeps its comments above blank lines",
+        pod(container()),
+        pod(container()) + "  # side\n\n  - name: side\n    env:\n    # first\n\n    - name: A\n",
+        pod(container("web:v9")),
+        pod(container("web:v9")) + "  # side\n\n  - name: side\n    env:\n    # first\n\n    - name: A\n",
+    ),
+    row(
+        "W1 comments in a flow collection stay",
+        config_map("  x: 1\n", metadata=FLOW),
+        config_map("  x: 1\n", metadata=FLOW.replace("b]", "b, c]")),
+        config_map("  x: 2\n", metadata=FLOW),
+        config_map("  x: 2\n", metadata=FLOW.replace("b]", "b, c]")),
+    ),
+    row(
+        "W2 where comments in a flow collection cannot stay, that is told",
+        config_map("  x: 1\n", metadata=FLOW),
+        config_map("  x: 1\n", metadata=FLOW.replace("b]", "b, c]")),
+        config_map("  x: 1\n", metadata=FLOW.replace("[a", "[own, a")),
+        config_map("  x: 1\n", metadata="  finalizers: [own, a, b, c]\n"),
+        "W2",
+        says="comments and layout of this resource may have changed",
+    ),
+    row(
+        "R5 a Kptfile of a subpackage that does not parse is not one that local removed",
+        {"sub/Kptfile": kptfile()},
+        {"sub/Kptfile": kptfile(info="info: {description: up}\n")},
+        {"sub/Kptfile": kptfile().replace("metadata:", "metadata: [")},
+        {"sub/Kptfile": kptfile(info="info: {description: up}\n").replace("metadata:", "metadata: [")},
+        "R5",
+    ),
+]
+
+
+# ---- images ----------------------------------------------------------------------------------------------------------
+
+DIGEST = "@sha256:" + "0" * 64
+
+
+def images(name: str, original: str, upstream: str, local: str, expected: str, *conflicts: str) -> Row:
+    return row(f"V10 {name}", *[pod(container(image)) for image in (original, upstream, local, expected)], *conflicts)
+
+
+IMAGES = [
+    images(
+        "local's registry, upstream's tag", "quay.io/a/web:v1", "quay.io/a/web:v2", "own.io/a/web:v1", "own.io/a/web:v2"
+    ),
+    images(
+        "local's tag, upstream's registry", "quay.io/a/web:v1", "new.io/a/web:v1", "quay.io/a/web:v3", "new.io/a/web:v3"
+    ),
+    images("a digest is part of the version", "web:v1", f"web:v2{DIGEST}", "own.io/web:v1", f"own.io/web:v2{DIGEST}"),
+    images("a digest instead of a tag", "web:v1", f"web{DIGEST}", "own.io/web:v1", f"own.io/web{DIGEST}"),
+    images("a port is part of the registry", "a:5000/web:v1", "a:5000/web:v2", "b:6000/web:v1", "b:6000/web:v2"),
+    images("a port and no tag", "a:5000/web", "a:5000/web:v2", "b:6000/web", "b:6000/web:v2"),
+    images("both raised the tag", "web:v1", "web:v2", "web:v3", "web:v2", "V4"),
+    images("both moved the registry", "web:v1", "a.io/web:v1", "b.io/web:v1", "a.io/web:v1", "V4"),
+    images("both moved it, one raised the tag", "web:v1", "a.io/web:v2", "b.io/web:v1", "a.io/web:v2", "V4"),
+    images("a tag and a digest of one tag", "web:v1", f"web:v1{DIGEST}", "web:v2", f"web:v1{DIGEST}", "V4"),
+    row(
+        "V10 images of init containers",
+        *[
+            pod(container(), more=f"  initContainers:\n  - name: i\n    image: {i}\n")
+            for i in ("a/i:1", "a/i:2", "b/i:1", "b/i:2")
+        ],
+    ),
+    row(
+        "V10 images of functions",
+        {"Kptfile": kptfile("  - name: f\n    image: gcr.io/f:v1\n")},
+        {"Kptfile": kptfile("  - name: f\n    image: gcr.io/f:v2\n")},
+        {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v1\n")},
+        {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v2\n")},
+    ),
+    row(
+        "V10 no other field of that name is an image",
+        *[config_map(f"  image: {i}\n") for i in ("a/i:1", "a/i:2", "b/i:1", "a/i:2")],
+        "V4",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", [*LISTS, *VALUES, *LAYOUT, *IMAGES])
+def test_lists_and_values(case: Case) -> None:
+    assert_merges(case)

@@ -1,0 +1,24 @@
+"""The pages of the documentation that tests read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from checkout import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+PATCHES = (ROOT / "docs" / "patches.md").read_text(encoding="utf-8")
+TRANSFORM = (ROOT / "docs" / "transform.md").read_text(encoding="utf-8")
+COMPONENTS = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
+YAML_BLOCK = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples() -> Iterator[Any]:
+    """The examples of the rules, each by the number of its rule."""
+    for section in RULES.split("\n### ")[1:]:
+        yield from (pytest.param(block, id=section.partition(".")[0]) for block in YAML_BLOCK.findall(section))

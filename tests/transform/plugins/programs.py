@@ -1,0 +1,86 @@
+"""Programs that are plugins, and what is left of their processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from krm_merge.transform import PluginError
+from krm_merge.transform.plugins.process import Executable, Protocol
+
+Data = dict[str, Any]
+LONG: Final = 30.0
+"""For those that do."""
+POD: Final[Data] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+DONE: Final = """printf '{"version": "v1", "isWhiteOut": true}'"""
+
+
+@dataclass
+class Programs:
+    """Writes programs; each appends a line to `starts` first, and can leave numbers of processes in `pids`."""
+
+    directory: Path
+    made: list[Executable]
+
+    def shell(self, *lines: str, **settings: Any) -> Executable:
+        return self._made("#!/bin/sh", [f"echo start >> {self.directory}/starts", *lines], **settings)
+
+    def python(self, *lines: str, **settings: Any) -> Executable:
+        first = f"import json, os, sys, time; print('start', file=open('{self.directory}/starts', 'a'))"
+        return self._made(f"#!{sys.executable}", [first, *lines], **settings)
+
+    def _made(
+        self,
+        interpreter: str,
+        lines: list[str],
+        name: str = "plugin",
+        protocol: Protocol | None = "crane/v1",
+        time_limit: float = LONG,
+        **limits: Any,
+    ) -> Executable:
+        file = self.directory / name
+        file.write_text("\n".join([interpreter, *lines, ""]))
+        file.chmod(0o755)
+        self.made.append(Executable(file, "", protocol, time_limit, **limits))
+        return self.made[-1]
+
+    @property
+    def starts(self) -> int:
+        return len((self.directory / "starts").read_text().splitlines())
+
+    def assert_all_gone(self, count: int = 1) -> None:
+        pids = [int(pid) for pid in (self.directory / "pids").read_text().split()]
+        assert len(pids) == count
+        wait_until(lambda: not any(map(is_there, pids)))
+
+
+def is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if happened():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen")
+
+
+def refused(plugin: Executable, request: Data = POD) -> PluginError:
+    with pytest.raises(PluginError) as raised:
+        plugin.run(request, {})
+    return raised.value
+
+
+LARGE: Final = {**POD, "data": {"text": "x" * 5_000_000}}
