@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from posixpath import join
 
 from krm_merge.fleet.merging.job import TargetConflict
-from krm_merge.report.record import SIDES, DecisionRecord, MergeReport, RecordedResource
+from krm_merge.krm.result import ResourceRef
+from krm_merge.report.record import SIDES, DecisionRecord, MergeReport
 from krm_merge.report.words import anchor_of
 from krm_merge.text.reading.values import Value
 
@@ -38,7 +39,7 @@ class Group:
     def record(self) -> DecisionRecord:
         """The group as a record, for reports."""
         one = self.conflict
-        resource = RecordedResource(one.api_version, one.kind, "", "") if one.kind else None
+        resource = ResourceRef(one.api_version, one.kind, "") if one.kind else None
         return DecisionRecord(
             id=one.fingerprint[:12],
             file=self.examples,
