@@ -74,7 +74,7 @@ def test_what_is_not_there_is_empty(text: str) -> None:
     item = resource(text)
     assert (item.kind, item.api_version, item.name, item.namespace) == ("", "", "", "")
     assert (item.file, item.index, item.annotations) == (None, 0, {})
-    assert item.ref.namespace is None
+    assert item.ref.namespace == ""
 
 
 @pytest.mark.parametrize("index", ["x", "-1", "", "1.5", "²"])

@@ -172,14 +172,7 @@ class Ledger:
                     at,
                 )
                 self._file.execute(f"UPDATE targets SET {_OF_OUTCOME} WHERE target = ?", (*values, outcome.target))
-                self._file.execute("DELETE FROM conflicts WHERE target = ?", (outcome.target,))
-                self._file.executemany(
-                    "INSERT INTO conflicts VALUES (?, ?, ?, ?)",
-                    [
-                        (outcome.target, number, conflict.fingerprint, json.dumps(_as_value(conflict)))
-                        for number, conflict in enumerate(outcome.conflicts)
-                    ],
-                )
+                self._put_conflicts(outcome.target, outcome.conflicts)
 
     def looked(self, seen: Iterable[tuple[str, str]], at: str) -> None:
         """Records looks at targets that found nothing to do: what each showed."""
@@ -224,15 +217,14 @@ class Ledger:
                 row = [getattr(one, name) for name in _COLUMNS]
                 row[_COLUMNS.index("packages")] = json.dumps(one.packages)
                 self._file.execute(f"REPLACE INTO targets ({', '.join(_COLUMNS)}) VALUES ({places})", row)
-                self._file.execute("DELETE FROM conflicts WHERE target = ?", (one.target,))
-                self._file.executemany(
-                    "INSERT INTO conflicts VALUES (?, ?, ?, ?)",
-                    [
-                        (one.target, number, conflict.fingerprint, json.dumps(_as_value(conflict)))
-                        for number, conflict in enumerate(conflicts[one.target])
-                    ],
-                )
+                self._put_conflicts(one.target, conflicts[one.target])
         return len(newer)
+
+    def _put_conflicts(self, target: str, conflicts: Iterable[TargetConflict]) -> None:
+        """Replaces the conflicts of a target."""
+        self._file.execute("DELETE FROM conflicts WHERE target = ?", (target,))
+        rows = [(target, number, one.fingerprint, json.dumps(_as_value(one))) for number, one in enumerate(conflicts)]
+        self._file.executemany("INSERT INTO conflicts VALUES (?, ?, ?, ?)", rows)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -175,7 +175,7 @@ class Resource:
     @property
     def ref(self) -> ResourceRef:
         """How results name it."""
-        return ResourceRef(self.api_version, self.kind, self.name, self.namespace or None)
+        return ResourceRef(self.api_version, self.kind, self.name, self.namespace)
 
     @property
     def value(self) -> Value:

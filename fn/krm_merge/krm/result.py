@@ -31,12 +31,12 @@ Severity: TypeAlias = Literal["error", "warning", "info"]
 
 @frozen
 class ResourceRef:
-    """Which resource a result is about."""
+    """Which resource a result or a decision is about; `namespace` is '' for none."""
 
     api_version: str
     kind: str
     name: str
-    namespace: str | None = None
+    namespace: str = ""
 
     def to_value(self) -> dict[str, Value]:
         """The form of the specification."""
@@ -103,12 +103,13 @@ def _for_terminals(result: Result, shown: Callable[[str], str]) -> Result:
     resource = result.resource
     texts = [result.message, result.path or ""]
     if resource is not None:
-        texts += [resource.api_version, resource.kind, resource.name, resource.namespace or ""]
+        texts += [resource.api_version, resource.kind, resource.name, resource.namespace]
     if all(text.isprintable() for text in texts):
         return result
     if resource is not None:
-        namespace = resource.namespace and line(resource.namespace)
-        resource = ResourceRef(line(resource.api_version), line(resource.kind), line(resource.name), namespace)
+        resource = ResourceRef(
+            line(resource.api_version), line(resource.kind), line(resource.name), line(resource.namespace)
+        )
     path = None if result.path is None else line(result.path)
     return replace(result, message=shown(result.message), resource=resource, path=path)
 

@@ -12,6 +12,7 @@ from posixpath import join
 from krm_merge.harmless import without_credentials
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import Identity
+from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.decision import Decision, FileDecision
 from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.nature import Nature
@@ -19,7 +20,7 @@ from krm_merge.merge.decisions.policy import ASKED, Policy
 from krm_merge.merge.decisions.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
 from krm_merge.merge.decisions.secrecy import is_secret, is_secret_text
 from krm_merge.merge.values.resolving import resource_content
-from krm_merge.report.record import DecisionRecord, RecordedResource, SideName, Status
+from krm_merge.report.record import DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
 from krm_merge.text.reading.nodes import Node, Scalar, Sequence, resolved
 from krm_merge.text.reading.values import Value
@@ -195,13 +196,13 @@ def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node 
     }
 
 
-def _resource(member: Member) -> RecordedResource | None:
+def _resource(member: Member) -> ResourceRef | None:
     identity = member.identity
     if not identity.kind:
         return None
     node = member.root.get("apiVersion")
     version = node.text if isinstance(node, Scalar) else ""
-    return RecordedResource(version, identity.kind, identity.namespace, identity.name or member.generate_name)
+    return ResourceRef(version, identity.kind, identity.name or member.generate_name, identity.namespace)
 
 
 def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: bool) -> tuple[Choice, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.text.reading.values import Value
@@ -19,24 +20,6 @@ SIDES: Final[tuple[SideName, ...]] = ("original", "upstream", "local", "result")
 
 
 @dataclass(frozen=True, slots=True)
-class RecordedResource:
-    """Which resource a record is about."""
-
-    api_version: str
-    kind: str
-    namespace: str
-    name: str
-
-    def to_value(self) -> dict[str, Value]:
-        """As it is in the document."""
-        return {"apiVersion": self.api_version, "kind": self.kind, "namespace": self.namespace, "name": self.name}
-
-    def __str__(self) -> str:
-        """As people name it."""
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}".strip()
-
-
-@dataclass(frozen=True, slots=True)
 class DecisionRecord:
     """One decision of a merge.
 
@@ -46,7 +29,7 @@ class DecisionRecord:
 
     id: str
     file: str
-    resource: RecordedResource | None
+    resource: ResourceRef | None
     path: str
     rule: str
     nature: Nature
@@ -69,7 +52,7 @@ class DecisionRecord:
         """As it is in the document; a side that has nothing at this place is left out."""
         value: dict[str, Value] = {"id": self.id, "file": self.file}
         if self.resource is not None:
-            value["resource"] = self.resource.to_value()
+            value["resource"] = resource_value(self.resource)
         value |= {"path": self.path, "rule": self.rule, "nature": self.nature, "status": self.status}
         if self.settled_by:
             value["settledBy"] = self.settled_by
@@ -81,6 +64,16 @@ class DecisionRecord:
         if self.chosen is not None:
             value["chosen"] = self.chosen
         return value | {"fingerprint": self.fingerprint, "docs": self.docs}
+
+
+def resource_value(resource: ResourceRef) -> dict[str, Value]:
+    """A resource as documents of ours name it: with its namespace, '' included."""
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "namespace": resource.namespace,
+        "name": resource.name,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from typing import Final, TypeAlias
 from krm_merge.krm.fieldpath import Step as PathStep
 from krm_merge.krm.fieldpath import format_path, parse_path
 from krm_merge.krm.identity import Identity
+from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.decisions.resolution import Choice, Resolution, without_positions
-from krm_merge.report.record import DecisionRecord, RecordedResource
+from krm_merge.report.record import DecisionRecord, resource_value
 from krm_merge.text.reading.values import Value
 
 Key: TypeAlias = tuple[Identity | None, tuple[PathStep, ...], Nature, str]
@@ -27,7 +28,7 @@ class Made:
     """A choice on a conflict, and the resource that it is about as it is written down; None for any resource."""
 
     resolution: Resolution
-    resource: RecordedResource | None = None
+    resource: ResourceRef | None = None
 
     @property
     def key(self) -> Key:
@@ -38,7 +39,7 @@ class Made:
     def to_value(self) -> dict[str, Value]:
         """As a MergePolicy has it."""
         chosen = self.resolution
-        value: dict[str, Value] = {} if self.resource is None else {"resource": self.resource.to_value()}
+        value: dict[str, Value] = {} if self.resource is None else {"resource": resource_value(self.resource)}
         value |= {"path": format_path(chosen.path)} if chosen.path else {}
         value |= {"nature": chosen.nature, "fingerprint": chosen.fingerprint, "choice": chosen.choice}
         return value | {"value": chosen.value} if chosen.choice == "value" else value
@@ -116,7 +117,7 @@ def rule_for(record: DecisionRecord, choice: Choice, place: str) -> Rule | None:
     )
 
 
-def identity_of(resource: RecordedResource) -> Identity:
+def identity_of(resource: ResourceRef) -> Identity:
     """A resource as rules name it."""
     group = resource.api_version.rpartition("/")[0]
     return Identity(group, resource.kind, resource.namespace, resource.name)

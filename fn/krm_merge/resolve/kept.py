@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions.policy.merge_policy import KIND, policy_of
+from krm_merge.krm.result import ResourceRef
 from krm_merge.packages.files.directory import PackageError, reason
-from krm_merge.report.record import RecordedResource
 from krm_merge.resolve.choices import ChoiceStep, Made
 from krm_merge.resolve.policy_text import rule_value
 from krm_merge.startup import replace as replaced
@@ -107,8 +107,8 @@ def _value_of(step: ChoiceStep) -> Mapping[str, Value]:
     }
 
 
-def _resource(written: Value) -> RecordedResource | None:
+def _resource(written: Value) -> ResourceRef | None:
     about = written.get("resource") if isinstance(written, Mapping) else None
     if not isinstance(about, Mapping):
         return None
-    return RecordedResource(*(str(about[name]) for name in ("apiVersion", "kind", "namespace", "name")))
+    return ResourceRef(*(str(about[name]) for name in ("apiVersion", "kind", "name", "namespace")))

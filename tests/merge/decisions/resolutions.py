@@ -6,6 +6,7 @@ from typing import Any
 
 from krm_merge import DecisionRecord, MergedPackage, merge_packages
 from krm_merge.merge.decisions.nature import Nature
+from krm_merge.report.record import resource_value
 from report.conflicts import CASES
 
 Sides = list[dict[str, bytes]]
@@ -26,7 +27,7 @@ def resolution(record: DecisionRecord, choice: str, *, anywhere: bool = False, *
         **more,
     }
     if record.resource is not None and not anywhere:
-        found["resource"] = dict(record.resource.to_value())
+        found["resource"] = resource_value(record.resource)
     return found
 
 

@@ -13,11 +13,11 @@ def finding(severity: Severity, rule: str, message: str, component: ComponentKey
 
     Its reference names the Component in Konflux's usual group; who knows the item replaces it.
     """
-    reference = ResourceRef(_API_VERSION, "Component", component.name, component.namespace or None)
+    reference = ResourceRef(_API_VERSION, "Component", component.name, component.namespace)
     return Result(severity, message, reference, path=field or None, rule=rule, tags={"component": str(component)})
 
 
 def component_of(result: Result) -> ComponentKey:
     """The Component that a finding is about."""
     assert result.resource is not None
-    return ComponentKey(result.resource.namespace or "", result.resource.name)
+    return ComponentKey(result.resource.namespace, result.resource.name)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from posixpath import join
 
 from krm_merge.fleet.merging.job import TargetConflict
-from krm_merge.report.record import SIDES, DecisionRecord, MergeReport, RecordedResource
-from krm_merge.report.words import anchor_of
+from krm_merge.report.record import SIDES, DecisionRecord, MergeReport
 from krm_merge.text.reading.values import Value
 
 _EXAMPLES = 3
@@ -37,26 +36,7 @@ class Group:
 
     def record(self) -> DecisionRecord:
         """The group as a record, for reports."""
-        one = self.conflict
-        resource = RecordedResource(one.api_version, one.kind, "", "") if one.kind else None
-        return DecisionRecord(
-            id=one.fingerprint[:12],
-            file=self.examples,
-            resource=resource,
-            path=one.path,
-            rule=one.rule,
-            nature=one.nature,
-            status=one.status,
-            settled_by=one.settled_by,
-            message=one.message,
-            values=one.values,
-            choices=tuple(one.choices),
-            chosen=None,
-            fingerprint=one.fingerprint,
-            docs=anchor_of(one.rule),
-            # Only of Secrets no values are known.
-            alike=None if one.values else {},
-        )
+        return self.conflict.record_for(self.examples)
 
 
 def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool = False) -> list[Group]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from krm_merge.fleet.campaign.campaign import Campaign
+from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.report.record import SideName, Status
+from krm_merge.report.record import DecisionRecord, SideName, Status
+from krm_merge.report.words import anchor_of
 from krm_merge.text.reading.values import Value
 
 TargetState: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "refused", "failed"]
@@ -68,6 +70,49 @@ class TargetConflict:
     fingerprint: str
     values: Mapping[SideName, Value]
     choices: Sequence[Choice]
+
+    @classmethod
+    def of(cls, package: str, record: DecisionRecord) -> TargetConflict:
+        """The conflict of a record."""
+        resource = record.resource or ResourceRef("", "", "")
+        return cls(
+            package=package,
+            file=record.file,
+            api_version=resource.api_version,
+            kind=resource.kind,
+            namespace=resource.namespace,
+            name=resource.name,
+            path=record.path,
+            rule=record.rule,
+            nature=record.nature,
+            status=record.status,
+            settled_by=record.settled_by,
+            message=record.message,
+            fingerprint=record.fingerprint,
+            values=record.values,
+            choices=record.choices,
+        )
+
+    def record_for(self, file: str) -> DecisionRecord:
+        """The conflict as the record of all that are equal to it: without a name, at `file`."""
+        return DecisionRecord(
+            id=self.fingerprint[:12],
+            file=file,
+            resource=ResourceRef(self.api_version, self.kind, "") if self.kind else None,
+            path=self.path,
+            rule=self.rule,
+            nature=self.nature,
+            status=self.status,
+            settled_by=self.settled_by,
+            message=self.message,
+            values=self.values,
+            choices=tuple(self.choices),
+            chosen=None,
+            fingerprint=self.fingerprint,
+            docs=anchor_of(self.rule),
+            # Only of Secrets no values are known.
+            alike=None if self.values else {},
+        )
 
     @property
     def is_undecided(self) -> bool:

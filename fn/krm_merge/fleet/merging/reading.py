@@ -71,25 +71,4 @@ def message_of(merged: Sequence[TargetPackage]) -> str:
 
 def conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[TargetConflict]:
     """The conflicts among records, settled or not."""
-    return [_conflict(package, record) for record in records if record.status != "automatic"]
-
-
-def _conflict(package: str, record: DecisionRecord) -> TargetConflict:
-    resource = record.resource
-    return TargetConflict(
-        package=package,
-        file=record.file,
-        api_version=resource.api_version if resource else "",
-        kind=resource.kind if resource else "",
-        namespace=resource.namespace if resource else "",
-        name=resource.name if resource else "",
-        path=record.path,
-        rule=record.rule,
-        nature=record.nature,
-        status=record.status,
-        settled_by=record.settled_by,
-        message=record.message,
-        fingerprint=record.fingerprint,
-        values=record.values,
-        choices=record.choices,
-    )
+    return [TargetConflict.of(package, record) for record in records if record.status != "automatic"]

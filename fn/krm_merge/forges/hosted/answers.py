@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NoReturn
+from urllib.parse import urljoin
+
+import requests
 
 from krm_merge.forges.hosted.transport import Transport
 from krm_merge.forges.interface import ForgeError, ForgePullRequest, RefusedRequestError
@@ -56,6 +59,35 @@ def number_at(found: Mapping[str, Any], name: str) -> int:
 
 def _unexpected(what: str) -> NoReturn:
     raise ForgeError(f"the answer has not {what} that is documented; correct the address of the API")
+
+
+def pages(session: requests.Session, url: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list in pages, each of which links to the next one. Raises ForgeError."""
+    following: Mapping[str, str] = query
+    seen: set[str] = set()
+    while url not in seen:
+        seen.add(url)
+        answer = session.get(url, params=following)
+        try:
+            found = answer.json()
+        except ValueError:
+            found = None
+        if not isinstance(found, list):
+            raise ForgeError("the answer is not a list; correct the address of the API")
+        yield from map(object_of, found)
+        if "next" not in answer.links:
+            return
+        url, following = urljoin(url, answer.links["next"]["url"]), {}
+
+
+def none_if_missing(ask: Callable[[], ForgePullRequest]) -> ForgePullRequest | None:
+    """The pull request that `ask` reads, None if it does not exist. Raises ForgeError."""
+    try:
+        return ask()
+    except RefusedRequestError as refused:
+        if refused.status == HTTPStatus.NOT_FOUND:
+            return None
+        raise
 
 
 def opened_once(

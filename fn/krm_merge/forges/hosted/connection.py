@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.pace import Pace, Patience
 from krm_merge.forges.hosted.transport import Dialect, Transport
+from krm_merge.forges.interface import ForgeError
 from krm_merge.forges.tokens import Token
 
 
@@ -26,6 +28,17 @@ class Connection:
     pace: Pace = field(default_factory=Pace)
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
+
+    def git_token(self, repository: str, *, nested: bool = False) -> str:
+        """The token, '' for a repository of another host, so that no other host gets it.
+
+        `nested` is for forges whose groups are nested.
+        """
+        try:
+            path_on(self.host, repository, nested=nested)
+        except ForgeError:
+            return ""
+        return self.token.secret
 
     def transport(self, dialect: Dialect, usual_api: str) -> Transport:
         """The transport for the requests. Raises ForgeError if the token or the address is invalid."""

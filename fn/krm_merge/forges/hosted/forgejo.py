@@ -5,17 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http import HTTPStatus
 from itertools import islice
 from typing import Any, Final
-from urllib.parse import urljoin
 
 from krm_merge.forges.addresses import path_on
-from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
+from krm_merge.forges.hosted.answers import (
+    DraftTitles,
+    none_if_missing,
+    number_at,
+    object_at,
+    object_of,
+    opened_once,
+    pages,
+    text_at,
+)
 from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, RefusedRequestError
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState
 
 _PAGE: Final = 50  # Forgejo's default maximum
 _LATEST: Final = 100
@@ -32,7 +39,7 @@ class Forgejo:
 
     def __init__(self, connection: Connection) -> None:
         """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
-        self._host = connection.host
+        self._connection = connection
         self._transport = connection.transport(_DIALECT, f"https://{connection.host}/api/v1")
         self._api = self._transport.address.geturl()
         self._session = self._transport.session()
@@ -59,24 +66,15 @@ class Forgejo:
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as name:
-            try:
-                return self._pull(name, number)
-            except RefusedRequestError as refused:
-                if refused.status == HTTPStatus.NOT_FOUND:
-                    return None
-                raise
+            return none_if_missing(lambda: self._pull(name, number))
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
         return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
-        """The token, only for repositories of this host, so that no other host gets it."""
-        try:
-            path_on(self._host, repository)
-        except ForgeError:
-            return ""
-        return self._transport.secret
+        """The token with which git authenticates, '' for a repository of another host."""
+        return self._connection.git_token(repository)
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes; of a renamed file both."""
@@ -144,7 +142,7 @@ class Forgejo:
     @contextmanager
     def _asking(self, repository: str, what: str) -> Iterator[str]:
         """The owner and name of a repository; errors name the request."""
-        name = path_on(self._host, repository)
+        name = path_on(self._connection.host, repository)
         with about(f"{name}: {what}"):
             yield name
 
@@ -152,17 +150,7 @@ class Forgejo:
         return self._session.request(method, f"{self._api}/repos/{path}", json=payload).json()
 
     def _pages(self, path: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
-        url = f"{self._api}/repos/{path}"
-        following: Mapping[str, str] = {**query, "limit": str(_PAGE)}
-        seen: set[str] = set()
-        while url and url not in seen:
-            seen.add(url)
-            answer = self._session.get(url, params=following)
-            found = answer.json()
-            yield from [object_of(one) for one in (found if isinstance(found, list) else [found])]
-            url, following = urljoin(url, answer.links.get("next", {}).get("url", "")), {}
-            if "next" not in answer.links:
-                return
+        return pages(self._session, f"{self._api}/repos/{path}", {**query, "limit": str(_PAGE)})
 
     def _listed(self, name: str, **query: str) -> list[ForgePullRequest]:
         # Sorted so that new ones are last, and pages do not shift while they are read.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any, Final
 
 import requests
@@ -14,7 +13,7 @@ from github.Repository import Repository
 from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectionClass, Requester
 
 from krm_merge.forges.addresses import path_on
-from krm_merge.forges.hosted.answers import opened_once
+from krm_merge.forges.hosted.answers import none_if_missing, opened_once
 from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
@@ -44,7 +43,7 @@ class GitHub:
 
     def __init__(self, connection: Connection) -> None:
         """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
-        self._host = connection.host
+        self._connection = connection
         api = connection.api or usual_api(connection.host)
         self._transport = connection.transport(_DIALECT, api)
         self._requester = _requester(api.rstrip("/"), self._transport.session())
@@ -69,24 +68,15 @@ class GitHub:
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as (_, at):
-            try:
-                return _shown(at.get_pull(number))
-            except RefusedRequestError as refused:
-                if refused.status == HTTPStatus.NOT_FOUND:
-                    return None
-                raise
+            return none_if_missing(lambda: _shown(at.get_pull(number)))
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
         return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
-        """The token, only for repositories of this host, so that no other host gets it."""
-        try:
-            path_on(self._host, repository)
-        except ForgeError:
-            return ""
-        return self._transport.secret
+        """The token with which git authenticates, '' for a repository of another host."""
+        return self._connection.git_token(repository)
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a pull request changes; of a renamed file both."""
@@ -160,7 +150,7 @@ class GitHub:
     @contextmanager
     def _asking(self, repository: str, what: str) -> Iterator[tuple[str, Repository]]:
         """The owner of a repository, and the repository; errors name the request."""
-        name = path_on(self._host, repository)
+        name = path_on(self._connection.host, repository)
         with about(f"{name}: {what}"):
             try:
                 yield name.partition("/")[0], Repository(self._requester, url=f"/repos/{name}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http import HTTPStatus
 from typing import Any, Final
 
 from gitlab import Gitlab
@@ -13,11 +12,19 @@ from gitlab.exceptions import GitlabError
 from gitlab.v4.objects import Project
 
 from krm_merge.forges.addresses import path_on
-from krm_merge.forges.hosted.answers import DraftTitles, number_at, object_at, object_of, opened_once, text_at
+from krm_merge.forges.hosted.answers import (
+    DraftTitles,
+    none_if_missing,
+    number_at,
+    object_at,
+    object_of,
+    opened_once,
+    text_at,
+)
 from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
-from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState, RefusedRequestError
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState
 
 _PAGE: Final = 100
 _DIALECT: Final = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")
@@ -41,7 +48,7 @@ class GitLab:
 
     def __init__(self, connection: Connection) -> None:
         """Raises ForgeError if the token or the address is invalid. Without a token only reading may work."""
-        self._host = connection.host
+        self._connection = connection
         self._transport = connection.transport(_DIALECT, f"https://{connection.host}/api/v4")
         base = self._transport.address.geturl().removesuffix("/api/v4")
         self._gitlab = Gitlab(base, session=self._transport.session(), per_page=_PAGE, keep_base_url=True)
@@ -65,24 +72,15 @@ class GitLab:
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The merge request of a number, None if it does not exist."""
         with self._asking(repository, f"reading pull request #{number}") as project:
-            try:
-                return _shown(project.mergerequests.get(number).attributes)
-            except RefusedRequestError as refused:
-                if refused.status == HTTPStatus.NOT_FOUND:
-                    return None
-                raise
+            return none_if_missing(lambda: _shown(project.mergerequests.get(number).attributes))
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         """The addresses of the repositories of an owner, archived ones left out, those with a topic if one is named."""
         return owned_repositories(self._transport, _OWNED, owner, topic)
 
     def git_token(self, repository: str) -> str:
-        """The token, only for repositories of this host, so that no other host gets it."""
-        try:
-            path_on(self._host, repository, nested=True)
-        except ForgeError:
-            return ""
-        return self._transport.secret
+        """The token with which git authenticates, '' for a repository of another host."""
+        return self._connection.git_token(repository, nested=True)
 
     def changed_files(self, repository: str, number: int) -> list[str]:
         """The paths that a merge request changes; of a renamed file both."""
@@ -151,7 +149,7 @@ class GitLab:
     @contextmanager
     def _asking(self, repository: str, what: str) -> Iterator[Project]:
         """The project of a repository; errors name the request."""
-        name = path_on(self._host, repository, nested=True)
+        name = path_on(self._connection.host, repository, nested=True)
         with about(f"{name}: {what}"):
             try:
                 yield self._gitlab.projects.get(name, lazy=True)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
-import requests
-
-from krm_merge.forges.hosted.answers import object_of, text_at
+from krm_merge.forges.hosted.answers import pages, text_at
 from krm_merge.forges.hosted.transport import Transport, about
-from krm_merge.forges.interface import ForgeError, RefusedRequestError
+from krm_merge.forges.interface import RefusedRequestError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ def owned_repositories(transport: Transport, owned: Owned, owner: str, topic: st
         for number, path in enumerate(owned.paths, 1):
             url = f"{transport.address.geturl()}/{path.format(quote(owner, safe=''))}"
             try:
-                found = list(_pages(transport.session(), url, owned.query))
+                found = list(pages(transport.session(), url, owned.query))
             except RefusedRequestError as refused:
                 if refused.status != HTTPStatus.NOT_FOUND or number == len(owned.paths):
                     raise
@@ -46,21 +43,3 @@ def owned_repositories(transport: Transport, owned: Owned, owner: str, topic: st
                 kept = [one for one in kept if topic in (one.get("topics") or ())]
             return sorted({text_at(one, owned.address) for one in kept})
     raise AssertionError("there is at least one path")
-
-
-def _pages(session: requests.Session, url: str, query: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
-    following: Mapping[str, str] = query
-    seen: set[str] = set()
-    while url not in seen:
-        seen.add(url)
-        answer = session.get(url, params=following)
-        try:
-            found = answer.json()
-        except ValueError:
-            found = None
-        if not isinstance(found, list):
-            raise ForgeError("the answer is no list; correct the address of the API")
-        yield from map(object_of, found)
-        if "next" not in answer.links:
-            return
-        url, following = urljoin(url, answer.links["next"]["url"]), {}

@@ -83,7 +83,7 @@ def write_nudge_configs(
         about["annotations"] = {DERIVED_NUDGES: derived}
         kind: dict[str, Value] = {"apiVersion": "appstudio.redhat.com/v1beta2", "kind": "NudgeConfig"}
         new.append({**kind, "metadata": about, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
-        ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace or None)
+        ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace)
         edits.results.info(f"{ref}: made for {joined_names(map(_arrow, pairs))}", resource=ref, rule="R1")
     return new
 
