@@ -354,7 +354,7 @@ def sessions() -> Iterator[Any]:
     for page in ("README.md", "docs/command-line.md", "docs/fleet.md", "docs/transform.md"):
         for section in (ROOT / page).read_text(encoding="utf-8").split("\n## ")[1:]:
             if CONSOLE_BLOCK.search(section):
-                marks = [pytest.mark.kpt] if "\n$ kpt " in section else []
+                marks = [pytest.mark.kpt] if re.search(r"^\$ (kpt|krm-merge compare) ", section, re.MULTILINE) else []
                 yield pytest.param(page, section, id=f"{page}, {section.partition(chr(10))[0]}", marks=marks)
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "update": "Update a package from the git repository that its Kptfile names.",
     "resolve": "Settle the conflicts of an update or a merge, on a page or in the terminal.",
     "diff": "Say what differs between two versions of a package or of a file.",
+    "compare": "Say what kpt would make of an update, beside what krm-merge makes of it.",
     "status": "Say which packages are behind their upstream, changed, or hold conflicts.",
     "fleet": "Update many packages that follow one upstream.",
     "policy": "Show, check and tidy up how a package wants its conflicts settled.",

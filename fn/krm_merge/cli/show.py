@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -13,8 +14,12 @@ from krm_merge.harmless import line
 from krm_merge.krm.result import Result, Results
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, Tree
+from krm_merge.report.forms.terminal import Style
 
 _COLORS = {"error": "red", "warning": "yellow", "info": "green"}
+
+COLORS: Final[dict[Style, str | None]] = {"heading": None, "removed": "red", "added": "green", "plain": None}
+"""How lines of differences look where there is colour."""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted, without_credentials
 
-_ABOUT_A_REPOSITORY = frozenset(
+ABOUT_A_REPOSITORY = frozenset(
     (
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_COMMON_DIR",
@@ -28,6 +28,8 @@ _ABOUT_A_REPOSITORY = frozenset(
         "GIT_WORK_TREE",
     )
 )
+"""Environment variables that lead git to the repository of somebody else's call."""
+
 _ALONE = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
@@ -196,7 +198,7 @@ def _environment(alone: bool) -> dict[str, str]:
     own = {
         name: value
         for name, value in os.environ.items()
-        if not (name.startswith("GIT_") if alone else name in _ABOUT_A_REPOSITORY)
+        if not (name.startswith("GIT_") if alone else name in ABOUT_A_REPOSITORY)
     }
     # Git must not prompt, and its messages are parsed.
     return own | (_ALONE if alone else {}) | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

@@ -91,7 +91,7 @@ class _Reader:
             status=status,
             settled_by=settled_by,
             message=without_credentials(message),
-            values={} if secret else {name: _shown(content[0]) for name, content in contents.items() if content},
+            values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_chosen(decision.resolution, status, contents, choices),
             fingerprint=fingerprint(nature, member.identity.kind, decision.path, None if secret else compared),
@@ -127,7 +127,7 @@ class _Reader:
             status=status,
             settled_by=settled_by,
             message=without_credentials(decision.message),
-            values={} if secret else {name: _shown(content[0]) for name, content in contents.items() if content},
+            values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_chosen(decision.resolution, status, contents, choices),
             fingerprint=fingerprint(nature, "", (), None if secret else compared),
@@ -255,13 +255,13 @@ def _alike(contents: Mapping[SideName, Content]) -> dict[SideName, str]:
     return found
 
 
-def _shown(value: Value) -> Value:
+def shown_value(value: Value) -> Value:
     """A value as others may read it: without the credentials in its URLs."""
     if isinstance(value, str):
         return without_credentials(value)
     if isinstance(value, dict):
-        return {name: _shown(inner) for name, inner in value.items()}
-    return [_shown(inner) for inner in value] if isinstance(value, list) else value
+        return {name: shown_value(inner) for name, inner in value.items()}
+    return [shown_value(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _file_value(data: bytes) -> Value:

@@ -94,6 +94,9 @@ class Files:
     deleted: Sequence[str] = ()
 
 
+NO_FILES: Final = Files()
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedSide:
     """Which version a side is: what was named, and the commit that it was."""
@@ -123,7 +126,7 @@ class MergeReport:
     package: str = ""
     sides: Mapping[str, RecordedSide] = field(default_factory=dict)
     records: Sequence[DecisionRecord] = ()
-    files: Files = Files()
+    files: Files = NO_FILES
     results: Sequence[Mapping[str, Value]] = ()
     packages: Sequence[Mapping[str, Value]] = ()
     contexts: Mapping[str, Context] = field(default_factory=dict)

@@ -16,25 +16,21 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 
 def schema() -> Schema:
     """The schema, without an address of its own."""
-    side = _closed("A version of the package.", {"ref": _TEXT, "commit": _TEXT}, required=["ref"])
     statuses = dict.fromkeys(get_args(Status), _COUNT)
-    return _closed(
+    return closed(
         "All that was decided in one merge.",
         {
             "apiVersion": {"const": API_VERSION},
             "kind": {"const": KIND},
             "package": {**_TEXT, "description": "The package as it was named."},
-            "sides": {"type": "object", "additionalProperties": side},
+            "sides": sides_schema(),
             "packages": {
                 "type": "array",
                 "items": {"type": "object"},
                 "description": "The packages that an update reached: path, from, to.",
             },
-            "counts": _closed("How many records and files there are.", {**statuses, "files": _COUNT}),
-            "files": _closed(
-                "The files by what becomes of them.",
-                {name: {"type": "array", "items": _TEXT} for name in ("added", "changed", "deleted")},
-            ),
+            "counts": closed("How many records and files there are.", {**statuses, "files": _COUNT}),
+            "files": files_schema(),
             "records": {"type": "array", "items": _record()},
             "results": {
                 "type": "array",
@@ -46,17 +42,34 @@ def schema() -> Schema:
     )
 
 
+def files_schema() -> Schema:
+    """The schema of the files by what becomes of them."""
+    names = ("added", "changed", "deleted")
+    return closed("The files by what becomes of them.", {name: {"type": "array", "items": _TEXT} for name in names})
+
+
+def sides_schema() -> Schema:
+    """The schema of the versions of the package."""
+    side = closed("A version of the package.", {"ref": _TEXT, "commit": _TEXT}, required=["ref"])
+    return {"type": "object", "additionalProperties": side}
+
+
+def resource_schema() -> Schema:
+    """The schema of the resource that a record is about."""
+    return closed("", dict.fromkeys(("apiVersion", "kind", "namespace", "name"), _TEXT))
+
+
 def _record() -> Schema:
     values: Schema = {
         side: {"description": f"The value of {side}; absent where there is nothing."} for side in SIDES[:3]
     }
     letters: Schema = {side: {"enum": list("ABCD")} for side in SIDES}
-    return _closed(
+    return closed(
         "One decision.",
         {
             "id": {**_TEXT, "description": "Stable in a run, and between runs on the same input."},
             "file": _TEXT,
-            "resource": _closed("", dict.fromkeys(("apiVersion", "kind", "namespace", "name"), _TEXT)),
+            "resource": resource_schema(),
             "path": {**_TEXT, "description": "The field; empty for the resource or file as a whole."},
             "rule": {**_TEXT, "description": "The number of the rule."},
             "nature": {"enum": list(get_args(Nature))},
@@ -70,7 +83,7 @@ def _record() -> Schema:
             **values,
             "result": {"description": "What the package has now; absent where there is nothing, or while it is open."},
             "redacted": {"const": True, "description": "The values are those of a Secret and left out."},
-            "alike": _closed("For a Secret: sides with the same letter are equal.", letters, required=[]),
+            "alike": closed("For a Secret: sides with the same letter are equal.", letters, required=[]),
             "choices": {"type": "array", "items": {"enum": list(get_args(Choice))}},
             "chosen": {"enum": list(get_args(Choice))},
             "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
@@ -80,7 +93,7 @@ def _record() -> Schema:
     )
 
 
-def _closed(description: str, properties: Schema, *, required: list[str] | None = None) -> Schema:
+def closed(description: str, properties: Schema, *, required: list[str] | None = None) -> Schema:
     """An object with these fields and no others, all of them required unless said otherwise."""
     about: Schema = {"description": description} if description else {}
     return {

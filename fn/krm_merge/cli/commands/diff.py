@@ -9,23 +9,17 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.reports import errors_as_json, write_reports
-from krm_merge.cli.show import counted
-from krm_merge.merge.decisions.decision import Decision
-from krm_merge.merge.decisions.member import ResourceOutcome
-from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.cli.show import COLORS, counted
 from krm_merge.packages.files.directory import Directory, PackageError, read_file
 from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.merge.differences import ALL_TAKEN, differences
 from krm_merge.packages.merge.side import path_of
-from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.forms.terminal import changed_lines
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import Files, MergeReport, RecordedSide
-from krm_merge.startup import replace
 
 _STDIN = Path("-")
-_COLORS = {"heading": None, "removed": "red", "added": "green", "plain": None}
 _OF_GIT = (7, 9)
 """Numbers of git's arguments to an external diff: path, old file, hex, mode, new file, hex, mode; more for a rename."""
 
@@ -57,28 +51,17 @@ def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple
         click.echo(as_json(report), nl=False)
     else:
         for line in changed_lines(report.records):
-            click.echo(click.style(line.text, fg=_COLORS[line.style], bold=line.style == "heading"))
+            click.echo(click.style(line.text, fg=COLORS[line.style], bold=line.style == "heading"))
     if exit_code and (report.records or report.files.added or report.files.changed or report.files.deleted):
         sys.exit(1)
 
 
 def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> MergeReport:
-    # A merge with local = original takes all that differs: there is no second engine.
-    merged = merge_trees(before, after, before, PackageMerger(Policy(), smart=True, of_branches=True))
-    decided = replace(merged.decided, outcomes=[*map(_with_move, merged.decided.outcomes)])
-    records = sorted(records_of([decided], Policy()), key=lambda record: record.file)
+    found = differences(before, after)
+    records = sorted(records_of([found.decided], ALL_TAKEN), key=lambda record: record.file)
     sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
-    results = [result.to_value() for result in merged.results]
-    return MergeReport(name or str(places[1]), sides, records, Files(*counted(before, merged.changes)), results)
-
-
-def _with_move(outcome: ResourceOutcome) -> ResourceOutcome:
-    """The outcome with a decision that reports the file to which upstream moved the resource."""
-    original, upstream = outcome.original, outcome.upstream
-    if original is None or upstream is None or original.place == upstream.place:
-        return outcome
-    moved = Decision("R1", (), f"moved from {original.place} to {upstream.place}", "upstream", is_reported=True)
-    return replace(outcome, decisions=[moved, *outcome.decisions])
+    results = [result.to_value() for result in found.results]
+    return MergeReport(name or str(places[1]), sides, records, Files(*counted(before, found.changes)), results)
 
 
 def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:

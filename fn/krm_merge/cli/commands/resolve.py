@@ -12,13 +12,14 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.commands.update import busy, refuse_uncommitted, sides_of, version_of
 from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.settling import in_terminal as terminal_option
 from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
 from krm_merge.cli.show import opened_journal, say, show_results, summary
 from krm_merge.cli.sides import destination, read_sides
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.packages.files.directory import Directory, PackageError
+from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.update import RememberedRepositories, update
@@ -71,10 +72,8 @@ def command(
 @contextmanager
 def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterator[Host]:
     """The session about an update of a package."""
-    directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
-    place = Path(directory or ".")
-    if not place.is_dir():
-        raise PackageError(f"{place}: there is no such directory")
+    place, ref = named_package(package)
+    refuse_missing(place)
     with opened_journal(place) as journal:
         if not allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)

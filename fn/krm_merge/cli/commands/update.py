@@ -13,10 +13,11 @@ import click
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options
+from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
+from krm_merge.packages.files.directory import Directory, RefusedError
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
@@ -44,11 +45,9 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
     The package changes as a whole or not at all. The exit code is 1 where conflicts are refused, or are left between
     markers, and 3 where something cannot be read, reached or written.
     """
-    directory, ref = (package, "") if "@" not in package or Path(package).is_dir() else package.rsplit("@", 1)
-    place = Path(directory or ".")
+    place, ref = named_package(package)
     with errors_as_json(options.form, str(place)):
-        if not place.is_dir():
-            raise PackageError(f"{place}: there is no such directory")
+        refuse_missing(place)
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file)
     with errors_as_json(options.form, str(place)), opened_journal(place) as journal:
         # What was just completed is not committed yet.

@@ -15,7 +15,6 @@ import krm_merge
 from krm_merge.cli.schemas.from_models import DIALECT, JsonSchema, model_schema, rewritten
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.docs import Docs
-from krm_merge.report.schema import schema as report_schema
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import to_value
 
@@ -31,27 +30,34 @@ class SchemaKind:
     """A kind with a schema.
 
     `about` is a phrase for lists of kinds, `file` the name of the schema in docs/schemas, `place` the module and name
-    of the model, and `first_fields` the fields that the schema lists first.
+    of the model, or of the function that writes the schema of a report. `first_fields` are the fields that the schema
+    of a model lists first.
     """
 
     kind: str
     about: str
     file: str
-    place: str = ""
+    place: str
     first_fields: tuple[str, ...] = _HEAD
 
     @cached_property
     def model(self) -> type[BaseModel]:
-        """The model that the schema is made from; a MergeReport has none."""
-        module, _, name = self.place.partition(":")
-        model: type[BaseModel] = getattr(import_module(f"krm_merge.{module}"), name)
+        """The model that the schema is made from; a report has none."""
+        model: type[BaseModel] = self._named()
         return model
 
     def schema(self) -> JsonSchema:
         """The JSON schema (draft 2020-12). It refuses what the program refuses."""
-        content = model_schema(self.model, self.first_fields) if self.place else report_schema()
         head = {"$schema": DIALECT, "$id": f"{_address()}/docs/schemas/{self.file}", "title": self.kind}
-        return rewritten(content | head, dict) if self.place else head | content
+        named = self._named()
+        if isinstance(named, type):
+            return rewritten(model_schema(self.model, self.first_fields) | head, dict)
+        content: JsonSchema = named()
+        return head | content
+
+    def _named(self) -> Any:
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(f"krm_merge.{module}"), name)
 
 
 KINDS = {
@@ -104,7 +110,18 @@ KINDS = {
             "fleet.campaign.models:MergeTargets",
         ),
         SchemaKind("Kptfile", "package of kpt", "kptfile.json", "packages.kptfile_model:Kptfile"),
-        SchemaKind("MergeReport", "decisions of a merge, as --format json prints them", "decisions.json"),
+        SchemaKind(
+            "MergeReport",
+            "decisions of a merge, as --format json prints them",
+            "decisions.json",
+            "report.schema:schema",
+        ),
+        SchemaKind(
+            "ComparisonReport",
+            "differences from kpt, as compare --format json prints them",
+            "comparison.json",
+            "report.comparison.schema:schema",
+        ),
     )
 }
 

@@ -29,7 +29,7 @@ _SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
 
 def render(report: MergeReport) -> str:
     """The page."""
-    main = tag("main", *_Limited(_MOST_CHARACTERS).of(_sections(report)), id="main")
+    main = tag("main", *Limited(_MOST_CHARACTERS).of(_sections(report)), id="main")
     return page(f"{report.package or 'Merge'}: {_summary(report)}", _header(report), main)
 
 
@@ -191,13 +191,15 @@ def _short(record: DecisionRecord, side: SideName) -> str:
 # ---- size ------------------------------------------------------------------------------------------------------------
 
 
-class _Limited:
+class Limited:
     """Parts as far as there is room for them."""
 
     def __init__(self, room: int) -> None:
+        """Has room for so many bytes."""
         self._room = room
 
     def of(self, parts: Iterable[Html]) -> Iterator[Html]:
+        """The parts, and a notice instead of those that are left out."""
         left_out = 0
         for part in parts:
             self._room -= len(part.encode())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -13,22 +13,22 @@ from krm_merge.report.words import HOME, NATURES, RULES, address_of, anchor_of
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
-_MOST_RESULTS = 25_000
+MOST_RESULTS = 25_000
 """GitHub takes no more results of one run."""
 
 
 def render(report: MergeReport) -> str:
     """The log: what was taken automatically is left out, what no record is about comes last."""
     conflicts = [*report.with_status("open"), *report.with_status("settled")]
-    results = [*map(_of_record, conflicts), *_of_notices(report)][:_MOST_RESULTS]
+    results = [*map(_of_record, conflicts), *_of_notices(report)][:MOST_RESULTS]
     used = sorted({result["ruleId"] for result in results if "ruleId" in result})
-    driver = {
-        "name": "krm-merge",
-        "version": __version__,
-        "informationUri": HOME,
-        "rules": [_rule(rule) for rule in used],
-    }
-    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    return log_text([_rule(rule) for rule in used], results)
+
+
+def log_text(rules: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]) -> str:
+    """The log of one run of krm-merge, with the rules that its results name."""
+    driver = {"name": "krm-merge", "version": __version__, "informationUri": HOME, "rules": [*rules]}
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": [*results]}]}
     return json.dumps(log, indent=2) + "\n"
 
 
@@ -44,7 +44,7 @@ def _of_record(record: DecisionRecord) -> dict[str, Any]:
         "ruleId": record.rule,
         "level": "error" if record.status == "open" else "warning",
         "message": {"text": text},
-        "locations": [_location(record.file, place)],
+        "locations": [location(record.file, place)],
         "partialFingerprints": {"conflict/v1": record.fingerprint},
     }
 
@@ -59,11 +59,12 @@ def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
         if isinstance(tags, Mapping) and "rule" in tags:
             found["ruleId"] = tags["rule"]
         if isinstance(file, Mapping):
-            found["locations"] = [_location(str(file["path"]), "")]
+            found["locations"] = [location(str(file["path"]), "")]
         yield found
 
 
-def _location(file: str, place: str) -> dict[str, Any]:
+def location(file: str, place: str) -> dict[str, Any]:
+    """The location of a result; lines are not known, so it is the file, with the place by name."""
     location: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}}
     }

@@ -29,6 +29,15 @@ def yaml_text(value: Value) -> str:
     return written(root).removeprefix("value:").strip(" \n")
 
 
+def flow_text(value: Value) -> str:
+    """A value on one line: a text or number as it is, a list or mapping as YAML in flow style."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {flow_text(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(flow_text, value))}]"
+    return yaml_text(value).rstrip("\n").replace("\n", "\\n")
+
+
 def shortened(text: str, longest: int) -> str:
     """The start of a long text, and how much of it is left out."""
     if len(text) <= longest:

@@ -26,11 +26,11 @@ class Line(NamedTuple):
 def changed_lines(records: Iterable[DecisionRecord]) -> Iterator[Line]:
     """What one version has and the other has not; the records are those of a merge that local took no part in."""
     for file, in_file in groupby(records, key=lambda record: record.file):
-        yield _line(file, "heading")
+        yield harmless_line(file, "heading")
         for resource, of_resource in groupby(in_file, key=lambda record: record.resource):
             indent = "  "
             if resource is not None:
-                yield _line(f"{indent}{resource}")
+                yield harmless_line(f"{indent}{resource}")
                 indent += "  "
             for record in of_resource:
                 yield from _of_record(record, indent)
@@ -41,24 +41,24 @@ def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
     before, after = (record.values.get(side) for side in _VERSIONS)
     if record.is_redacted or not record.path or record.rule in _ABOUT_ALL:
         secret = " (a value of a Secret)" if record.is_redacted else ""
-        yield _line(f"{indent}{place}{record.message}{secret}", _style_of(record))
+        yield harmless_line(f"{indent}{place}{record.message}{secret}", _style_of(record))
         if isinstance(before, str) and isinstance(after, str):
             yield from _text_lines(before, after, indent)
         return
     old, new = (None if side not in record.values else yaml_text(record.values[side]) for side in _VERSIONS)
     if isinstance(before, str) and isinstance(after, str) and ("\n" in before or "\n" in after):
-        yield _line(f"{indent}{place}{record.message}")
+        yield harmless_line(f"{indent}{place}{record.message}")
         yield from _text_lines(before, after, indent)
     elif old is not None and new is not None and "\n" not in old + new:
         if old == new:
-            yield _line(f"{indent}{place}{record.message}")
+            yield harmless_line(f"{indent}{place}{record.message}")
         else:
-            yield _line(f"{indent}{place}{old} -> {new}")
+            yield harmless_line(f"{indent}{place}{old} -> {new}")
     else:
-        yield _line(f"{indent}{place}{record.message}", _style_of(record))
+        yield harmless_line(f"{indent}{place}{record.message}", _style_of(record))
         for text, mark, style in ((old, "-", "removed"), (new, "+", "added")):
             for line in (text or "").split("\n") if text is not None and old != new else ():
-                yield _line(f"{indent}  {mark} {line}", style)  # type: ignore[arg-type]
+                yield harmless_line(f"{indent}  {mark} {line}", style)  # type: ignore[arg-type]
 
 
 _VERSIONS: tuple[SideName, SideName] = ("original", "upstream")
@@ -70,7 +70,7 @@ def _text_lines(before: str, after: str, indent: str) -> Iterator[Line]:
     difference = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
     for line in list(difference)[2:]:
         style: Style = "added" if line[:1] == "+" else "removed" if line[:1] == "-" else "plain"
-        yield _line(f"{indent}  {line}", style)
+        yield harmless_line(f"{indent}  {line}", style)
 
 
 def _style_of(record: DecisionRecord) -> Style:
@@ -80,6 +80,6 @@ def _style_of(record: DecisionRecord) -> Style:
     return "plain" if "upstream" in sides else "removed"
 
 
-def _line(text: str, style: Style = "plain") -> Line:
-    # Names and values come from packages: they do not write to the terminal what they like.
+def harmless_line(text: str, style: Style = "plain") -> Line:
+    """A line with text from packages, which must not write to the terminal what it likes."""
     return Line(_CONTROL.sub(" ", text), style)

@@ -1,0 +1,137 @@
+"""`krm-merge compare`: an update by kpt beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from posixpath import join
+
+import click
+
+from krm_merge.cli import options
+from krm_merge.cli.commands.update import busy, refuse_uncommitted, sides_of
+from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.package_argument import named_package, refuse_missing
+from krm_merge.cli.show import COLORS, counted
+from krm_merge.errors import KrmMergeError
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.packages.files.directory import Directory, RefusedError
+from krm_merge.packages.files.journal import Journal
+from krm_merge.packages.files.tree import Changed, File, Tree
+from krm_merge.packages.files.write import write_file
+from krm_merge.packages.git import GitRepositories
+from krm_merge.packages.kpt import updated_by_kpt
+from krm_merge.packages.kptfile import STRATEGIES
+from krm_merge.packages.merge.differences import differences
+from krm_merge.packages.merge.side import PackageVersion
+from krm_merge.packages.update import RememberedRepositories, Update, update
+from krm_merge.report.comparison.comparing import Compared, compared
+from krm_merge.report.comparison.difference import Comparison, VersionName
+from krm_merge.report.comparison.forms.by_suffix import as_json, rendered
+from krm_merge.report.comparison.forms.terminal import comparison_lines
+from krm_merge.report.record import Files
+from krm_merge.startup import replace
+
+
+@click.command("compare")
+@click.argument("package", metavar="PKG[@REF]", default=".")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
+@click.option("--allow-dirty", is_flag=True, help="Compare a package with changes that are not committed.")
+@options.rules
+@options.function_identity
+@options.form
+@options.reports
+def command(
+    package: str,
+    strategy: str | None,
+    allow_dirty: bool,
+    rules_file: Path | None,
+    function_identity: str,
+    form: str,
+    reports: tuple[Path, ...],
+) -> None:
+    """Say what `kpt pkg update` would make of the package in PKG, beside what `krm-merge update` makes of it.
+
+    Both update a copy: nothing in PKG changes. Reported are local changes that kpt would lose, parts that it would
+    bring back or leave, changes of upstream that it would not take, comments and layout; then the conflicts that both
+    decide alike, and that only krm-merge reports. The program kpt must be on the PATH.
+    """
+    place, ref = named_package(package)
+    try:
+        refuse_missing(place)
+        choices = MergeChoices.of(None, function_identity, rules_file)
+        if not allow_dirty:
+            refuse_uncommitted(place)
+        if Journal(place).directory.exists():
+            raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
+        comparison = _compared(place, ref, strategy, choices, form)
+        for file in reports:
+            write_file(file, File(rendered(comparison, file.suffix).encode()))
+    except KrmMergeError as error:
+        if form == "json":
+            click.echo(as_json(Comparison(str(place), problem=str(error))), nl=False)
+        raise
+    if form == "json":
+        click.echo(as_json(comparison), nl=False)
+        return
+    for line in comparison_lines(comparison):
+        click.echo(click.style(line.text, fg=COLORS[line.style], bold=line.style == "heading"))
+
+
+def _compared(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
+    local, repositories = dict(Directory(place)), RememberedRepositories(GitRepositories())
+    policy = _without_refusals(choices.obeying(local).policy)
+    with busy(f"updating a copy of {place} with krm-merge", form):
+        merger = choices.merger_under(policy)
+        done = update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
+    if errors := done.results.errors:
+        raise RefusedError(f"{place}: krm-merge refuses the update: {'; '.join(error.message for error in errors)}")
+    with busy(f"updating a copy of {place} with kpt", form):
+        by_kpt = updated_by_kpt(place, local, ref=ref, strategy=strategy)
+    files, sides = Files(*counted(local, done.changes)), sides_of(done, place)
+    if by_kpt.refusal:
+        return Comparison(str(place), sides, files=files, refusal=by_kpt.refusal)
+    merged = dict(Changed(local, done.changes))
+    between = differences(merged, by_kpt.tree).decided
+    original, upstream = _fetched(done, repositories)
+    versions: dict[VersionName, Tree] = {
+        "original": original,
+        "upstream": upstream,
+        "local": local,
+        "kpt": by_kpt.tree,
+        "krm-merge": merged,
+    }
+
+    def content(version: VersionName, path: str) -> bytes | None:
+        file = versions[version].get(path)
+        return None if file is None else file.data
+
+    outcomes = Compared(done.decided, policy, between, content, _newly_unreadable(merged, by_kpt.tree))
+    return Comparison(str(place), sides, compared(outcomes), files)
+
+
+def _without_refusals(policy: Policy) -> Policy:
+    """The policy with local's way where it refuses: what is merged beside a conflict can be compared all the same."""
+    rules = tuple(replace(rule, on_conflict="local") if rule.on_conflict == "fail" else rule for rule in policy.rules)
+    return replace(policy, on_conflict="local" if policy.on_conflict == "fail" else policy.on_conflict, rules=rules)
+
+
+def _fetched(done: Update, repositories: RememberedRepositories) -> tuple[dict[str, File], dict[str, File]]:
+    """The files of original and upstream, of all packages that were updated."""
+    original: dict[str, File] = {}
+    upstream: dict[str, File] = {}
+    for updated in done.packages:
+        for lock, files in ((updated.before, original), (updated.after, upstream)):
+            if lock is not None:
+                tree = repositories.tree(lock.repository, lock.directory, lock.commit)
+                files.update({join(updated.folder, path): file for path, file in tree.items()})
+    return original, upstream
+
+
+def _newly_unreadable(before: Tree, after: Tree) -> dict[str, str]:
+    """The files that can be read in the first tree only, each with the reason."""
+    changed = {path: file for path, file in after.items() if before.get(path) != file}
+    versions = [PackageVersion(name, tree) for name, tree in (("krm-merge", before), ("kpt", changed))]
+    for version in versions:
+        version.members()
+    ours, kpt = (version.unreadable for version in versions)
+    return {path: why.reason for path, why in kpt.items() if why.broken and path not in ours}

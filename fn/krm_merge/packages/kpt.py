@@ -1,0 +1,106 @@
+"""Runs the real `kpt pkg update` on a copy of a package, so that its outcome can be looked at."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from posixpath import dirname, join, normpath
+
+from krm_merge.git import program as git_program
+from krm_merge.git.program import GitError
+from krm_merge.harmless import without_credentials
+from krm_merge.packages.files.directory import Directory, PackageError, reason
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.files.write import write_new
+from krm_merge.temporary import temporary_directory
+
+_INSTALL = "install it: https://kpt.dev/installation"
+_NAMELESS = "package"
+_COPIES = re.compile(r"(?<!\S)/\S*?/kpt-get-\d+/")
+"""Directories in which kpt has copies of its own; a message about a file there is about that file."""
+
+_TITLE = re.compile(r"^Error:\s*", re.MULTILINE)
+# Neither signatures nor hooks of the user are wanted for a commit that nobody keeps.
+_COMMITTER = ["-c", "user.name=krm-merge", "-c", "user.email=krm-merge@localhost", "-c", "commit.gpgSign=false"]
+_PLAIN_COMMIT = [*_COMMITTER, "-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false"]
+
+
+@dataclass(frozen=True, slots=True)
+class KptUpdate:
+    """The package as kpt leaves it, and why kpt refused to update it: '' where it did."""
+
+    tree: Tree
+    refusal: str = ""
+
+
+def updated_by_kpt(package: Path, local: Tree, *, ref: str = "", strategy: str | None = None) -> KptUpdate:
+    """Updates a copy of the package with kpt; `package` names the copy, and stays as it is.
+
+    The copy is in a git repository of its own, and kpt's cache of upstream repositories beside it, so that
+    nothing of the user's is written. Raises PackageError where kpt is missing, or no copy can be made.
+    """
+    try:
+        with temporary_directory() as directory:
+            # kpt calls the package by the name of its folder.
+            copy = directory / "repository" / (package.resolve().name or _NAMELESS)
+            copy.mkdir(parents=True)
+            links_out = {path: file for path, file in local.items() if _leads_out(path, file)}
+            for path, file in local.items():
+                if path not in links_out:
+                    write_new(copy / path, file)
+            _commit(copy.parent)
+            cache = directory / "cache"
+            cache.mkdir()
+            refusal = _refusal(_update(copy, cache, ref, strategy), directory)
+            # Read all of it: the copy is about to be removed.
+            return KptUpdate(links_out | dict(Directory(copy)), refusal)
+    except OSError as error:
+        raise PackageError(f"{package}: no copy of it can be made for kpt: {reason(error)}") from None
+
+
+def _leads_out(path: str, file: File) -> bool:
+    """Whether a file is a link out of the package: kpt must not write through it."""
+    target = os.fsdecode(file.data) if file.mode == "link" else ""
+    return target.startswith("/") or normpath(join(dirname(path), target)).startswith("..")
+
+
+def _commit(repository: Path) -> None:
+    """Makes a repository with all files in one commit: kpt refuses what is not committed."""
+    inside = ["-C", str(repository)]
+    try:
+        git_program.output([*inside, "init", "--quiet", "--template="])
+        git_program.output([*inside, *_PLAIN_COMMIT, "add", "--all", "--force"])
+        git_program.output([*inside, *_PLAIN_COMMIT, "commit", "--quiet", "--allow-empty", "--message=local"])
+    except GitError as error:
+        raise PackageError(f"no copy of the package can be committed for kpt: {error}") from None
+
+
+def _update(copy: Path, cache: Path, ref: str, strategy: str | None) -> subprocess.CompletedProcess[str]:
+    # kpt takes no package outside of its working directory.
+    command = ["kpt", "pkg", "update", f"./{copy.name}@{ref}" if ref else f"./{copy.name}"]
+    command += [f"--strategy={strategy}"] if strategy else []
+    environment = {name: value for name, value in os.environ.items() if name not in git_program.ABOUT_A_REPOSITORY}
+    try:
+        return subprocess.run(
+            command,
+            cwd=copy.parent,
+            env=environment | {"KPT_CACHE_DIR": str(cache), "GIT_TERMINAL_PROMPT": "0"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except FileNotFoundError:
+        raise PackageError(f"the program kpt is not on PATH, and it is what is compared with; {_INSTALL}") from None
+
+
+def _refusal(done: subprocess.CompletedProcess[str], directory: Path) -> str:
+    """Kpt's error message in one line, without the place of the copy; '' where it made the update."""
+    if done.returncode == 0:
+        return ""
+    said = _COPIES.sub("", _TITLE.split(done.stderr)[-1].replace(f"{directory}/repository/", ""))
+    return without_credentials(" ".join(said.split())) or f"exit code {done.returncode}"

@@ -1,0 +1,334 @@
+"""Finds what kpt does otherwise: reads the decisions of the merge, and those that lead from its outcome to kpt's."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from posixpath import join
+from typing import TypeAlias
+
+from krm_merge.harmless import without_credentials
+from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
+from krm_merge.krm.identity import Identity
+from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.reach import children_at
+from krm_merge.report.comparison.difference import VERSIONS, Difference, FindingName, VersionName
+from krm_merge.report.comparison.judgement import JudgedPlace, judged
+from krm_merge.report.comparison.text_changes import lost_comments, rewritten_lines
+from krm_merge.report.comparison.words import GRAVITY
+from krm_merge.report.reading import records_of, shown_value
+from krm_merge.report.record import DecisionRecord, SideName
+from krm_merge.schema.model import is_bookkeeping
+from krm_merge.text.reading.nodes import Mapping as MappingNode
+from krm_merge.text.reading.nodes import Node, resolved
+from krm_merge.text.reading.nodes import Sequence as SequenceNode
+from krm_merge.text.reading.values import Value, key_text, to_value
+
+_Roots: TypeAlias = "Mapping[VersionName, Node | None]"
+
+VersionContent: TypeAlias = Callable[[VersionName, str], bytes | None]
+"""A file of a version, None where it has none."""
+
+_OF_TEXT = ("V8", "W1", "H")
+"""Rules of decisions that change comments and layout alone."""
+
+_ANNOTATIONS = ("metadata", "annotations")
+_FUNCTIONS = (("pipeline", "mutators"), ("pipeline", "validators"))
+_KEPT_TEXTS: Mapping[VersionName, SideName] = {
+    "original": "original",
+    "upstream": "upstream",
+    "local": "local",
+    "kpt": "result",
+    "krm-merge": "result",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two outcomes of one update: `decided` is the merge under `policy`, `between` leads from its outcome to kpt's.
+
+    `unreadable` are the files of kpt's outcome that no longer can be read, with the reason.
+    """
+
+    decided: Sequence[PackageDecisions]
+    policy: Policy
+    between: PackageDecisions
+    content: VersionContent
+    unreadable: Mapping[str, str] = field(default_factory=dict)
+
+
+def compared(outcomes: Compared) -> list[Difference]:
+    """All differences: files, then resources, each with the gravest finding first."""
+    comparing = _Comparing(outcomes)
+    found = [*comparing.in_resources(), *comparing.in_files()]
+    return _sorted([*found, *comparing.agreed(found)])
+
+
+class _Comparing:
+    def __init__(self, outcomes: Compared) -> None:
+        self._outcomes = outcomes
+        self._conflicts: dict[tuple[str, str], list[DecisionRecord]] = defaultdict(list)
+        for record in records_of(outcomes.decided, outcomes.policy):
+            if record.status != "automatic":
+                self._conflicts[_subject(record)].append(record)
+        self._decided: dict[Identity, list[tuple[str, ResourceOutcome]]] = defaultdict(list)
+        for part in outcomes.decided:
+            for outcome in part.outcomes:
+                for member in _members(outcome):
+                    self._decided[member.identity].append((join(part.folder, member.place), outcome))
+        between = outcomes.between.outcomes
+        self._merged = {o.original.identity: o.original.place for o in between if o.original is not None}
+
+    def in_resources(self) -> Iterator[Difference]:
+        """The differences of resources."""
+        for outcome in self._outcomes.between.outcomes:
+            if outcome.member.place not in self._outcomes.unreadable:
+                yield from self._of_resource(outcome)
+
+    def in_files(self) -> Iterator[Difference]:
+        """The differences of files without resources, and the files that can no longer be read."""
+        for path, why in self._outcomes.unreadable.items():
+            yield Difference("unreadable", path, None, "", f"kpt leaves a file that cannot be read: {why}")
+        for record in records_of([PackageDecisions(files=self._outcomes.between.files)], self._outcomes.policy):
+            if record.file in self._outcomes.unreadable:
+                continue
+            finding, message = judged(_place({name: self._outcomes.content(name, record.file) for name in VERSIONS}))
+            yield self._difference(finding, message, record, {})
+
+    def agreed(self, found: Iterable[Difference]) -> Iterator[Difference]:
+        """The conflicts in which kpt has what krm-merge has: only one of them reports it."""
+        differing: dict[tuple[str, str], list[FieldPath]] = defaultdict(list)
+        for difference in found:
+            if difference.finding not in ("comments-lost", "layout"):
+                differing[difference.file, str(difference.resource)].append(_parsed(difference.path))
+        for subject, conflicts in self._conflicts.items():
+            for record in conflicts:
+                path = _parsed(record.path)
+                if any(_is_within(path, other) or _is_within(other, path) for other in differing[subject]):
+                    continue
+                values = {name: record.values[side] for name, side in _KEPT_TEXTS.items() if side in record.values}
+                yield self._difference("conflict-unreported", record.message, record, values)
+
+    # ---- one resource ------------------------------------------------------------------------------------------
+
+    def _of_resource(self, outcome: ResourceOutcome) -> Iterator[Difference]:
+        # Nothing of ours is in the records but what differs: every decision is on one difference.
+        records = records_of([PackageDecisions([outcome])], self._outcomes.policy)
+        roots = self._roots(outcome)
+        judged_paths: set[FieldPath] = set()
+        for record in records:
+            if record.rule in _OF_TEXT and not record.path:
+                continue
+            if record.rule == "R1":
+                yield self._moved(record, outcome)
+                continue
+            path = _parsed(record.path)
+            listed = next((at for at, step in enumerate(path[:-1]) if isinstance(step, int)), None)
+            # Positions do not lead to the same element in all versions: below one, lists are compared as a whole.
+            path = path if listed is None else path[:listed]
+            if record.nature == "order" and path and not isinstance(path[-1], str):
+                path = path[:-1]
+            if path in judged_paths or _is_bookkeeping(path, roots["kpt"]):
+                continue
+            judged_paths.add(path)
+            yield self._judged(record, path, roots, outcome)
+        if outcome.original is None or outcome.upstream is None or not records:
+            return
+        anchor = records[0]
+        if comments := lost_comments(outcome):
+            yield self._difference("comments-lost", comments, anchor, {}, path=())
+        if lines := rewritten_lines(outcome):
+            count = "1 line" if lines == 1 else f"{lines:,} lines"
+            yield self._difference(
+                "layout", f"kpt writes {count} anew without a change of meaning", anchor, {}, path=()
+            )
+
+    def _judged(
+        self,
+        record: DecisionRecord,
+        path: FieldPath,
+        roots: _Roots,
+        outcome: ResourceOutcome,
+    ) -> Difference:
+        nodes = _nodes_at(roots, path)
+        if record.nature == "order":
+            orders = {name: _labels(node, _parsed(record.path)) for name, node in nodes.items() if node is not None}
+            return self._difference("order", "kpt has the elements in another order", record, orders, path=path)
+        values = {name: shown_value(to_value(node)) for name, node in nodes.items() if node is not None}
+        if not path and nodes["krm-merge"] is None and outcome.member.identity in self._merged:
+            message = f"kpt has it in {self._merged[outcome.member.identity]} and in {record.file}"
+            return self._difference("duplicated", message, record, {}, path=path)
+        texts: dict[VersionName, Hashable | None] = {
+            name: None if node is None else node.canonical for name, node in nodes.items()
+        }
+        finding, message = judged(_place(texts, kpt_has_nothing_in_it=_is_empty(nodes["kpt"])))
+        if finding == "local-change-lost" and nodes["kpt"] is None and path[:-1] in _FUNCTIONS:
+            finding = "function-dropped"
+        return self._difference(finding, message, record, values if path else {}, path=path)
+
+    def _moved(self, record: DecisionRecord, outcome: ResourceOutcome) -> Difference:
+        """Kpt has a resource in another file."""
+        assert outcome.original is not None
+        assert outcome.upstream is not None
+        decided = self._decision_on(outcome)
+        place, message = outcome.original.place, f"kpt has it in {outcome.upstream.place}"
+        finding: FindingName = "changed-alone"
+        if decided is not None and decided.original is not None:
+            for side, member, lost in (
+                ("local", decided.local, "local-change-lost"),
+                ("upstream", decided.upstream, "upstream-change-missed"),
+            ):
+                if member is not None and member.place != decided.original.place and place.endswith(member.place):
+                    finding, message = lost, f"{side} moved it to {place}; {message}"  # type: ignore[assignment]
+                    break
+        return self._difference(finding, message, record, {}, path=())
+
+    def _roots(self, outcome: ResourceOutcome) -> _Roots:
+        decided = self._decision_on(outcome)
+        merged, kpt = (None if m is None else m.root for m in (outcome.original, outcome.upstream))
+        if decided is None:
+            # Upstream did not touch it: all sides have it as it is.
+            return {"original": merged, "upstream": merged, "local": merged, "kpt": kpt, "krm-merge": merged}
+        sides = (decided.original, decided.upstream, decided.local)
+        original, upstream, local = (None if member is None else member.root for member in sides)
+        return {"original": original, "upstream": upstream, "local": local, "kpt": kpt, "krm-merge": merged}
+
+    def _decision_on(self, outcome: ResourceOutcome) -> ResourceOutcome | None:
+        """The decision of the merge on the same resource: that in the same file comes first."""
+        for member in _members(outcome):
+            known = self._decided.get(member.identity, [])
+            at_place = [decided for place, decided in known if place == member.place]
+            if at_place or (known and member.identity.kind):
+                return (at_place or [known[0][1]])[0]
+        return None
+
+    def _difference(
+        self,
+        finding: FindingName,
+        message: str,
+        record: DecisionRecord,
+        values: Mapping[VersionName, Value],
+        *,
+        path: FieldPath | None = None,
+    ) -> Difference:
+        path = _parsed(record.path) if path is None else path
+        conflicts = self._conflicts.get(_subject(record), [])
+        conflict = next((one for one in conflicts if _is_about(path, _parsed(one.path))), None)
+        return Difference(
+            finding,
+            record.file,
+            record.resource,
+            format_path(path),
+            without_credentials(message),
+            {} if record.is_redacted else values,
+            conflict.rule if conflict is not None else "",
+            conflict is not None,
+            record.is_redacted,
+        )
+
+
+def _place(versions: Mapping[VersionName, Hashable | None], *, kpt_has_nothing_in_it: bool = False) -> JudgedPlace:
+    return JudgedPlace(
+        versions["original"],
+        versions["upstream"],
+        versions["local"],
+        versions["kpt"],
+        versions["krm-merge"],
+        kpt_has_nothing_in_it,
+    )
+
+
+def _nodes_at(roots: _Roots, path: FieldPath) -> _Roots:
+    """What each version has at a path; an element that only its position names is looked for by its value."""
+    if not path or not isinstance(path[-1], int):
+        return {name: _at(roots[name], path) for name in VERSIONS}
+    merged, kpt = _at(roots["krm-merge"], path), _at(roots["kpt"], path)
+    lists = {name: _at(roots[name], path[:-1]) for name in VERSIONS}
+    if kpt is not None and _has(lists["krm-merge"], kpt):
+        kpt = None
+    elif merged is not None and _has(lists["kpt"], merged):
+        merged = None
+    wanted = merged if merged is not None else kpt
+    original, upstream, local = (
+        wanted if wanted is not None and _has(lists[name], wanted) else None for name in VERSIONS[:3]
+    )
+    return {"original": original, "upstream": upstream, "local": local, "kpt": kpt, "krm-merge": merged}
+
+
+def _parsed(path: str) -> FieldPath:
+    """The path of a record; () for a resource or file as a whole."""
+    return parse_path(path) if path else ()
+
+
+def _at(root: Node | None, path: FieldPath) -> Node | None:
+    node = root
+    for step in path:
+        inner = [] if node is None else children_at(resolved(node), step)
+        node = inner[0] if inner else None
+    return node
+
+
+def _has(listed: Node | None, element: Node) -> bool:
+    items = resolved(listed).items if isinstance(listed, SequenceNode) else ()  # type: ignore[union-attr]
+    return any(item.canonical == element.canonical for item in items)
+
+
+def _labels(listed: Node, moved: FieldPath) -> Value:
+    """The elements of a list in their order, by their keys where that is how the one that `moved` is known."""
+    listed = resolved(listed)
+    step = moved[-1] if moved else ""
+    items = listed.items if isinstance(listed, SequenceNode) else []
+    if not isinstance(step, tuple):
+        return [shown_value(to_value(item)) for item in items]
+    keyed = [[_at(item, (name,)) for name, _ in step] for item in items]
+    return [" ".join(str(to_value(key)) for key in keys if key is not None) for keys in keyed]
+
+
+def _is_bookkeeping(path: FieldPath, root: Node | None) -> bool:
+    """Whether only annotations are here that kpt makes for its own use (R6)."""
+    if path[:2] != _ANNOTATIONS:
+        return False
+    node = _at(root, _ANNOTATIONS)
+    all_names = [key_text(entry.key) for entry in node.fields.values()] if isinstance(node, MappingNode) else []
+    names = [str(path[2])] if len(path) > 2 else all_names
+    return bool(names) and all(map(is_bookkeeping, names))
+
+
+def _is_empty(node: Node | None) -> bool:
+    node = None if node is None else resolved(node)
+    return isinstance(node, MappingNode | SequenceNode) and not node.children
+
+
+def _is_within(path: FieldPath, around: FieldPath) -> bool:
+    return path[: len(around)] == around
+
+
+def _is_about(path: FieldPath, conflict: FieldPath) -> bool:
+    """Whether a conflict is at a place, around it or inside; those inside a resource have differences of their own."""
+    return _is_within(path, conflict) or bool(path and _is_within(conflict, path))
+
+
+def _members(outcome: ResourceOutcome) -> list[Member]:
+    members = (outcome.original, outcome.upstream, outcome.local)
+    return [member for member in members if member is not None]
+
+
+def _subject(record: DecisionRecord) -> tuple[str, str]:
+    return record.file, str(record.resource)
+
+
+def _sorted(found: Sequence[Difference]) -> list[Difference]:
+    files: dict[str, int] = {}
+    resources: dict[tuple[str, str], int] = {}
+    for difference in found:
+        gravity, about = GRAVITY[difference.finding], (difference.file, str(difference.resource))
+        files[difference.file] = min(gravity, files.get(difference.file, gravity))
+        resources[about] = min(gravity, resources.get(about, gravity))
+
+    def order(difference: Difference) -> tuple[object, ...]:
+        about = (difference.file, str(difference.resource))
+        return files[difference.file], difference.file, resources[about], about, GRAVITY[difference.finding]
+
+    return sorted(found, key=order)

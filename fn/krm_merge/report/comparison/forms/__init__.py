@@ -1,0 +1,1 @@
+"""The forms of a comparison: HTML, Markdown, SARIF, the terminal."""

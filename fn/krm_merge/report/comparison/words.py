@@ -1,0 +1,114 @@
+"""The words of a comparison: a finding is always called the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from krm_merge.report.comparison.difference import VERSIONS, Comparison, Difference, FindingName, VersionName
+from krm_merge.text.reading.values import Value
+
+HEADINGS: Final[dict[FindingName, str]] = {
+    "unreadable": "File broken",
+    "local-change-lost": "Local change lost",
+    "function-dropped": "Function dropped",
+    "unchanged-lost": "Lost though nobody removed it",
+    "restored": "Removed locally, and back again",
+    "remains": "Remains of what was removed",
+    "duplicated": "Twice in the package",
+    "upstream-change-missed": "Change of upstream not taken",
+    "decided-otherwise": "Conflict decided otherwise",
+    "conflict-unreported": "Conflict that kpt does not report",
+    "comments-lost": "Comments lost",
+    "order": "Order",
+    "changed-alone": "Changed by kpt alone",
+    "layout": "Layout",
+}
+"""What people call a finding, the gravest first."""
+
+GRAVITY: Final[dict[FindingName, int]] = {finding: at for at, finding in enumerate(HEADINGS)}
+
+_LOSES: Final[dict[FindingName, tuple[str, str]]] = {
+    "unreadable": ("break 1 file", "break {} files"),
+    "local-change-lost": ("lose 1 of your changes", "lose {} of your changes"),
+    "function-dropped": ("drop 1 of your functions", "drop {} of your functions"),
+    "unchanged-lost": ("lose 1 value that nobody removed", "lose {} values that nobody removed"),
+    "restored": ("bring back 1 thing that you removed", "bring back {} things that you removed"),
+    "remains": ("leave remains of 1 removed thing", "leave remains of {} removed things"),
+    "duplicated": ("leave 1 resource twice", "leave {} resources twice"),
+    "upstream-change-missed": ("miss 1 change of upstream", "miss {} changes of upstream"),
+    "comments-lost": ("lose comments in 1 resource", "lose comments in {} resources"),
+    "changed-alone": ("change 1 thing that neither side changed", "change {} things that neither side changed"),
+}
+_WRITTEN_BY_PEOPLE: Final[frozenset[FindingName]] = frozenset(
+    ("local-change-lost", "function-dropped", "unchanged-lost", "comments-lost")
+)
+_MOST_NAMED = 3
+SAME: Final = "kpt and krm-merge make the same package"
+
+
+def summary(comparison: Comparison) -> list[str]:
+    """The sentences in front of a comparison: what kpt would lose, then what both do alike."""
+    if comparison.refusal:
+        return [f"kpt stops with an error, and krm-merge updates the package; kpt says: {comparison.refusal}"]
+    counts = comparison.counts
+    lost = [_counted(one, many, counts[finding]) for finding, (one, many) in _LOSES.items() if counts[finding]]
+    sentences = []
+    if lost:
+        named = lost[:_MOST_NAMED]
+        if more := sum(counts[finding] for finding in list(filter(counts.get, _LOSES))[_MOST_NAMED:]):
+            named.append(_counted("differ in 1 more place", "differ in {} more places", more))
+        sentences.append(f"kpt would {_listed(named)}; krm-merge {_keeps(counts)}")
+    if count := counts["decided-otherwise"]:
+        sentences.append(_counted("1 conflict is decided otherwise", "{} conflicts are decided otherwise", count))
+    if count := counts["conflict-unreported"]:
+        alike = _counted("1 conflict is decided alike", "{} conflicts are decided alike", count)
+        sentences.append(f"{alike}: krm-merge reports {'it' if count == 1 else 'them'}, kpt does not")
+    if not lost and not counts["decided-otherwise"]:
+        alike = "kpt and krm-merge differ only in order and layout" if _differ(comparison) else SAME
+        sentences.insert(0, alike)
+    return sentences
+
+
+def reported_by(difference: Difference) -> str:
+    """The end of a sentence on a difference that is a conflict: which rule reports it."""
+    if not difference.is_reported:
+        return ""
+    if difference.finding == "conflict-unreported":
+        return f" ({difference.rule})"
+    return f"; krm-merge reports the conflict ({difference.rule})"
+
+
+def versions_by_value(
+    difference: Difference, text_of: Callable[[Value], str]
+) -> Iterator[tuple[tuple[VersionName, ...], str]]:
+    """Each value that some version has at the place, as text, with all versions that have it."""
+    versions: dict[str, tuple[VersionName, ...]] = {}
+    for name in VERSIONS:
+        if name in difference.values:
+            text = text_of(difference.values[name])
+            versions[text] = (*versions.get(text, ()), name)
+    for text, names in versions.items():
+        yield names, text
+
+
+def _keeps(counts: Mapping[FindingName, int]) -> str:
+    """What krm-merge does instead of what kpt does."""
+    found = {finding for finding in _LOSES if counts[finding]}
+    if not found <= _WRITTEN_BY_PEOPLE:
+        return "does not"
+    if "comments-lost" in found:
+        return "keeps them"
+    return "keeps it" if sum(counts[finding] for finding in found) == 1 else "keeps them"
+
+
+def _differ(comparison: Comparison) -> bool:
+    return any(comparison.counts[finding] for finding in ("order", "layout"))
+
+
+def _counted(one: str, many: str, count: int) -> str:
+    return one if count == 1 else many.format(f"{count:,}")
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

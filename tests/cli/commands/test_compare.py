@@ -1,0 +1,333 @@
+"""`krm-merge compare`: the real `kpt pkg update` beside ours, each kind of loss, and nothing of the user's changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from checkout import ROOT
+from e2e.hosts import Run, git, installed_program, run
+from packages.repositories import Repository, kptfile, snapshot, write
+
+pytestmark = pytest.mark.kpt
+
+SCHEMA = json.loads((ROOT / "docs" / "schemas" / "comparison.json").read_text(encoding="utf-8"))
+KPTFILE = """\
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: web
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: web:1
+"""
+SIDECAR = """\
+      - name: log
+        image: log:1
+        resources:
+          limits:
+            cpu: 1
+"""
+TOLERATIONS = """\
+      tolerations:
+      - key: a
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An upstream with two versions, and a package that was fetched at the first one and changed since."""
+
+    package: Path
+
+    def compare(self, *arguments: str, code: int = 0, package: str = "web@v2", **environment: str) -> Run:
+        os_environment = [f"{name}={value}" for name, value in environment.items()]
+        command = [installed_program(), "compare", package, *arguments]
+        done = run("env", *os_environment, *command, cwd=self.package.parent)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    def document(self, *arguments: str) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(self.compare("--format", "json", *arguments).stdout)
+        jsonschema.validate(document, SCHEMA)
+        return document
+
+    def findings(self) -> list[tuple[str, str, str]]:
+        """What was found, by file and path; layout is that of kpt and no matter here."""
+        found = self.document()["differences"]
+        return [(one["finding"], one["file"], one["path"]) for one in found if one["finding"] != "layout"]
+
+
+def scene(
+    place: Path, original: dict[str, str], upstream: dict[str, str | None], local: dict[str, str | None]
+) -> Scene:
+    repository = Repository.at(place / "upstream")
+    commit = repository.version("v1", {"Kptfile": KPTFILE, **original})
+    repository.version("v2", dict(upstream))
+    bare = repository.bare(place / "upstream.git")
+    mine = Repository.at(place / "mine")
+    own = KPTFILE + kptfile(f"file://{bare.path}", "v1", commit).partition("name: pkg\n")[2]
+    if "Kptfile" in original:
+        own = own + original["Kptfile"].removeprefix(KPTFILE)
+    mine.commit({f"web/{path}": text for path, text in ({**original, "Kptfile": own}).items()})
+    changed = dict(local)
+    if (text := changed.get("Kptfile")) is not None:
+        changed["Kptfile"] = own.removesuffix(original["Kptfile"].removeprefix(KPTFILE)) + text.removeprefix(KPTFILE)
+    mine.commit({f"web/{path}": text for path, text in changed.items()})
+    return Scene(mine.path / "web")
+
+
+def config_map(name: str, *values: str) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n" + "".join(f"  {v}\n" for v in values)
+
+
+FUNCTIONS = KPTFILE + "pipeline:\n  mutators:\n"
+FIRST = "  - image: gcr.io/kpt-fn/first:v1\n    configMap:\n      a: b\n"
+SECOND = "  - image: gcr.io/kpt-fn/second:v1\n    configMap:\n      c: d\n"
+THIRD = "  - image: gcr.io/kpt-fn/third:v1\n"
+TEMPLATE = "spec.template.spec"
+
+LOSSES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str | None], list[tuple[str, str, str]]]] = {
+    "a list without keys": (
+        {"d.yaml": DEPLOYMENT + TOLERATIONS},
+        {"d.yaml": DEPLOYMENT + TOLERATIONS + "      - key: theirs\n"},
+        {"d.yaml": DEPLOYMENT + TOLERATIONS.replace("- key: a", "- key: ours\n      - key: a")},
+        [("local-change-lost", "d.yaml", "spec.template.spec.tolerations[0]")],
+    ),
+    "a text": (
+        {"c.yaml": config_map("c", "text: |", "  a", "  b", "  c", "  d")},
+        {"c.yaml": config_map("c", "text: |", "  a2", "  b", "  c", "  d")},
+        {"c.yaml": config_map("c", "text: |", "  a", "  b", "  c", "  d2")},
+        [("local-change-lost", "c.yaml", "data.text")],
+    ),
+    "an element that local removed": (
+        {"d.yaml": DEPLOYMENT + SIDECAR},
+        {"d.yaml": DEPLOYMENT + SIDECAR.replace("log:1", "log:2")},
+        {"d.yaml": DEPLOYMENT},
+        [("restored", "d.yaml", "spec.template.spec.containers[name=log]")],
+    ),
+    "an element that upstream removed": (
+        {"d.yaml": DEPLOYMENT + SIDECAR},
+        {"d.yaml": DEPLOYMENT},
+        {"d.yaml": (DEPLOYMENT + SIDECAR).replace("replicas: 1", "replicas: 2")},
+        [("remains", "d.yaml", "spec.template.spec.containers[name=log]")],
+    ),
+    "a function that local removed": (
+        {"Kptfile": FUNCTIONS + FIRST + SECOND},
+        {"Kptfile": FUNCTIONS + FIRST.replace("v1", "v2") + SECOND},
+        {"Kptfile": FUNCTIONS + FIRST},
+        [("remains", "Kptfile", "pipeline.mutators[1]")],
+    ),
+    "a function that local added": (
+        {"Kptfile": FUNCTIONS + FIRST + FIRST.replace("b", "c")},
+        {"Kptfile": FUNCTIONS + FIRST.replace("v1", "v2") + FIRST.replace("b", "c")},
+        {"Kptfile": FUNCTIONS + FIRST + FIRST.replace("b", "c") + THIRD},
+        [("function-dropped", "Kptfile", "pipeline.mutators[image=gcr.io/kpt-fn/third]")],
+    ),
+    "a resource that local moved": (
+        {"d.yaml": DEPLOYMENT},
+        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
+        {"d.yaml": None, "moved.yaml": DEPLOYMENT},
+        [("upstream-change-missed", "moved.yaml", "spec.replicas")],
+    ),
+    "a resource that upstream moved": (
+        {"d.yaml": DEPLOYMENT},
+        {"d.yaml": None, "moved.yaml": DEPLOYMENT},
+        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
+        [("duplicated", "moved.yaml", "")],
+    ),
+    "a null": (
+        {"c.yaml": config_map("c", "a: b", "n: null")},
+        {"c.yaml": config_map("c", "a: c", "n: null")},
+        {},
+        [("unchanged-lost", "c.yaml", "data.n")],
+    ),
+    "an order": (
+        {"d.yaml": DEPLOYMENT + SIDECAR},
+        {"d.yaml": DEPLOYMENT + "      - name: new\n        image: new:1\n" + SIDECAR},
+        {},
+        [("order", "d.yaml", "spec.template.spec.containers")],
+    ),
+    "a conflict": (
+        {"d.yaml": DEPLOYMENT},
+        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
+        {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 5")},
+        [("conflict-unreported", "d.yaml", "spec.replicas")],
+    ),
+    "comments": (
+        {"d.yaml": DEPLOYMENT + SIDECAR + TOLERATIONS},
+        {"d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS).replace("web:1", "web:2").replace("key: a", "key: b")},
+        {
+            "d.yaml": (DEPLOYMENT + SIDECAR + TOLERATIONS)
+            .replace("- name: web", "# ours\n      - name: web # mine")
+            .replace("      - key: a", "      # about it\n      - key: a")
+        },
+        [("comments-lost", "d.yaml", "")],
+    ),
+    "a secret": (
+        {"s.yaml": config_map("s", "a: hunter1", "b: hunter2").replace("ConfigMap", "Secret")},
+        {"s.yaml": config_map("s", "a: hunter1", "b: hunter3").replace("ConfigMap", "Secret")},
+        {"s.yaml": None, "t.yaml": config_map("s", "a: hunter4", "b: hunter2").replace("ConfigMap", "Secret")},
+        [("upstream-change-missed", "t.yaml", "data.b")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_each_kind_of_loss_is_found(name: str, tmp_path: Path) -> None:
+    original, upstream, local, expected = LOSSES[name]
+    assert scene(tmp_path, original, upstream, local).findings() == expected
+
+
+def conflicting(place: Path) -> Scene:
+    """Upstream adds to a list, where local adds, too; both change the replicas."""
+    theirs = (DEPLOYMENT + TOLERATIONS + "      - key: theirs\n").replace("replicas: 1", "replicas: 2")
+    ours = (DEPLOYMENT + TOLERATIONS).replace("- key: a", "- key: ours\n      - key: a").replace("s: 1", "s: 5")
+    return scene(place, {"d.yaml": DEPLOYMENT + TOLERATIONS}, {"d.yaml": theirs}, {"d.yaml": ours})
+
+
+def test_what_is_lost_comes_first_then_what_both_decide_alike(tmp_path: Path) -> None:
+    assert conflicting(tmp_path).compare().stdout.splitlines()[:12] == [
+        "kpt would lose 1 of your changes; krm-merge keeps it",
+        "1 conflict is decided alike: krm-merge reports it, kpt does not",
+        "",
+        "d.yaml",
+        "  Deployment web",
+        "    Local change lost: spec.template.spec.tolerations[0]: local added it; kpt removes it",
+        "      local, krm-merge: {key: ours}",
+        "    Conflict that kpt does not report: spec.replicas: "
+        "upstream changed it, local changed it; upstream's value is kept (V4)",
+        "      original: 1",
+        "      upstream, kpt, krm-merge: 2",
+        "      local: 5",
+    ]
+
+
+def test_a_conflict_that_the_package_has_its_own_way_in_is_a_loss_with_kpt(tmp_path: Path) -> None:
+    made = conflicting(tmp_path)
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules:\n- {kind: Deployment, path: spec.replicas, onConflict: fail}\n")
+    differences = made.document("--rules", str(rules))["differences"]
+    (replicas,) = (one for one in differences if one["path"] == "spec.replicas")
+    assert (replicas["finding"], replicas["reported"], replicas["rule"]) == ("local-change-lost", True, "V4")
+    assert replicas["values"] == {"original": 1, "upstream": 2, "local": 5, "kpt": 2, "krm-merge": 5}
+
+
+def test_nothing_differs_where_the_sides_changed_different_fields(tmp_path: Path) -> None:
+    made = scene(
+        tmp_path,
+        {"c.yaml": config_map("c", "a: b", "c: d")},
+        {"c.yaml": config_map("c", "a: x", "c: d")},
+        {"c.yaml": config_map("c", "a: b", "c: z")},
+    )
+    assert made.compare().stdout == "kpt and krm-merge make the same package\n"
+
+
+def test_a_file_without_resources_is_compared_as_a_whole(tmp_path: Path) -> None:
+    made = scene(tmp_path, {"a.txt": "a\nb\nc\n"}, {"a.txt": "a2\nb\nc\n"}, {"a.txt": "a\nb\nc2\n"})
+    assert made.findings() == [("upstream-change-missed", "a.txt", "")]
+
+
+def test_an_update_that_kpt_refuses_is_what_is_reported(tmp_path: Path) -> None:
+    made = scene(
+        tmp_path,
+        {"c.yaml": config_map("c", "a: b")},
+        {"c.yaml": config_map("c", "a: {b: c}")},
+        {"c.yaml": config_map("c", "a: b", "c: d")},
+    )
+    document = made.document()
+    assert "wrong node kind" in document["refusal"].lower() or "MappingNode" in document["refusal"]
+    assert "/tmp" not in document["refusal"]
+    assert document["files"]["changed"] == ["Kptfile", "c.yaml"]
+    assert made.compare().stdout.startswith("kpt stops with an error, and krm-merge updates the package; kpt says: ")
+
+
+def test_nothing_of_the_user_changes(tmp_path: Path) -> None:
+    made = conflicting(tmp_path)
+    home = tmp_path / "home"
+    home.mkdir()
+    before = snapshot(made.package.parent)
+    made.compare(HOME=str(home), XDG_CACHE_HOME=str(home / "cache"))
+    assert snapshot(made.package.parent) == before
+    assert git(made.package, "status", "--porcelain", "--ignored") == ""
+    assert [entry.name for entry in home.iterdir()] == ["cache"]
+
+
+def test_values_of_secrets_are_in_no_form(tmp_path: Path) -> None:
+    made = scene(tmp_path, *LOSSES["a secret"][:3])
+    names = ["c.html", "c.md", "c.json", "c.sarif"]
+    reports = [word for name in names for word in ("--report", str(tmp_path / name))]
+    said = made.compare(*reports)
+    texts = [said.stdout, said.stderr, *((tmp_path / name).read_text() for name in names)]
+    assert all(
+        "Secret s" in text or name == "c.json" for name, text in zip(["", "", *names], texts, strict=True) if name
+    )
+    assert not any("hunter" in text for text in texts)
+
+
+def test_the_reports_say_the_same(tmp_path: Path) -> None:
+    made = conflicting(tmp_path)
+    names = ["c.html", "c.md", "c.json", "c.sarif"]
+    reports = [word for name in names for word in ("--report", str(tmp_path / name))]
+    said = made.compare("--format", "json", *reports)
+    html, markdown, document, sarif = ((tmp_path / name).read_text() for name in names)
+    assert document == said.stdout
+    assert "<script" not in html
+    assert all("kpt would lose 1 of your changes" in text for text in (html, markdown))
+    assert [result["ruleId"] for result in json.loads(sarif)["runs"][0]["results"]] == [
+        "local-change-lost",
+        "conflict-unreported",
+    ]
+
+
+def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:
+    made = conflicting(tmp_path)
+    path = tmp_path / "bin"
+    path.mkdir()
+    for name in ("git", "env"):
+        found = shutil.which(name)
+        assert found is not None
+        (path / name).symlink_to(found)
+    said = made.compare(code=3, PATH=str(path))
+    assert said.stderr == (
+        "error the program kpt is not on PATH, and it is what is compared with; install it: "
+        "https://kpt.dev/installation\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "said"),
+    [
+        ("nowhere", 3, "nowhere: there is no such directory"),
+        ("web@v9", 3, "v9"),
+        ("plain", 3, "plain has no Kptfile"),
+        ("dirty", 1, "dirty has uncommitted changes"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error_in_both_forms(tmp_path: Path, package: str, code: int, said: str) -> None:
+    made = conflicting(tmp_path)
+    mine = made.package.parent
+    write(mine, {"plain/c.yaml": config_map("c")})
+    git(mine, "add", "--all")
+    git(mine, "commit", "--quiet", "--message=plain")
+    write(mine, {"dirty/c.yaml": config_map("c")})
+    assert said in made.compare(package=package, code=code).stderr
+    document = json.loads(made.compare("--format", "json", package=package, code=code).stdout)
+    jsonschema.validate(document, SCHEMA)
+    assert said in document["problem"]
