@@ -28,6 +28,8 @@ COMMANDS = {
     "resolve": "Settle the conflicts of an update or a merge, on a page or in the terminal.",
     "diff": "Say what differs between two versions of a package or of a file.",
     "status": "Say which packages are behind their upstream, changed, or hold conflicts.",
+    "check": "Look for mistakes in packages: Kptfiles, references, conflict markers, policies.",
+    "names": "Name the functions of pipelines, so that updates recognise them.",
     "fleet": "Update many packages that follow one upstream.",
     "policy": "Show, check and tidy up how a package wants its conflicts settled.",
     "config": "Write the functionConfig that updates a package with kpt fn eval.",
