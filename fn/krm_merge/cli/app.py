@@ -29,6 +29,8 @@ COMMANDS = {
     "diff": "Say what differs between two versions of a package or of a file.",
     "compare": "Say what kpt would make of an update, beside what krm-merge makes of it.",
     "status": "Say which packages are behind their upstream, changed, or hold conflicts.",
+    "check": "Look for mistakes in packages: Kptfiles, references, conflict markers, policies.",
+    "names": "Name the functions of pipelines, so that updates recognise them.",
     "fleet": "Update many packages that follow one upstream.",
     "policy": "Show, check and tidy up how a package wants its conflicts settled.",
     "config": "Write the functionConfig that updates a package with kpt fn eval.",

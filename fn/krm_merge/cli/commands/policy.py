@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from krm_merge.checks.policy import place_of, policy_problems
 from krm_merge.cli import options
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.reports import errors_as_json
@@ -17,11 +18,9 @@ from krm_merge.functions.policy.merge_policy import KIND, PackagePolicy, PolicyE
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.merge.decisions.resolution import Resolution
-from krm_merge.merge.package.reach import reaches
 from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.update import RememberedRepositories, update
 from krm_merge.startup import replace
@@ -59,7 +58,7 @@ def show(package: Path, form: str) -> None:
         wins = ", ".join(f"{name}: {value}" for name, value in said.items() if value is not None)
         click.echo(f"rule        {' '.join(about) or 'everything'}: {wins}")
     for resolution in policy.resolutions.all:
-        click.echo(f"resolution  {_place(resolution)}: {resolution.choice}")
+        click.echo(f"resolution  {place_of(resolution)}: {resolution.choice}")
 
 
 @command.command("check")
@@ -75,7 +74,7 @@ def check(package: Path, form: str) -> None:
             tree, policy = _policy(package)
     except PolicyError as error:
         raise RefusedError(str(error)) from None
-    found = _problems(tree, policy)
+    found = [f"{problem.file}: {problem.message}" for problem in policy_problems(tree, policy)]
     if form == "json":
         click.echo(json.dumps({"file": policy.file, "problems": found}, indent=2))
     else:
@@ -122,7 +121,7 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
         click.echo(json.dumps({"file": policy.file, "dropped": [_as_value(one) for one in dropped]}, indent=2))
         return
     for resolution in dropped:
-        click.echo(f"{'would drop' if dry_run else 'dropped'}  {_place(resolution)}: {resolution.choice}")
+        click.echo(f"{'would drop' if dry_run else 'dropped'}  {place_of(resolution)}: {resolution.choice}")
     if not dropped:
         click.echo("every choice fits" if policy.resolutions.all else "there are no choices")
 
@@ -132,33 +131,6 @@ def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
         raise PackageError(f"{package}: there is no such directory")
     tree = Directory(package)
     return tree, MergeChoices.of(None, "smart", None).obeying(tree).package
-
-
-def _problems(tree: Tree, policy: PackagePolicy) -> list[str]:
-    members = PackageVersion("local", tree).members()
-    identities = {member.identity for member in members}
-    found = [
-        f"{rule.place}: matches nothing in the package; check its kind, name and path"
-        for rule in policy.rules
-        if not reaches(rule, members)
-    ]
-    for resolution in policy.resolutions.all:
-        if resolution.identity is not None and resolution.identity not in identities:
-            found.append(f"{resolution.place}: {_place(resolution)}: the package has no such resource")
-    annotations = policy.root.get("metadata") if policy.root is not None else None
-    if policy.root is not None and "config.kubernetes.io/local-config" not in str(to_value(annotations)):
-        note = 'metadata.annotations: {config.kubernetes.io/local-config: "true"}'
-        found.append(f"{policy.file}: add {note}, so that it is not applied to a cluster")
-    return found
-
-
-def _place(resolution: Resolution) -> str:
-    named = resolution.identity
-    about = "any resource"
-    if named is not None:
-        about = " ".join(part for part in (named.kind, named.namespace, named.name) if part)
-    path = format_path(resolution.path) if resolution.path else "as a whole"
-    return f"{about} {path} ({resolution.nature})"
 
 
 def _as_value(resolution: Resolution) -> Mapping[str, Value]:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,14 +11,11 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.files.directory import Directory, PackageError
-from krm_merge.packages.files.tree import belongs
+from krm_merge.packages.files.directory import Directory, PackageError, packages_below
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import KptfileText
+from krm_merge.packages.merge.conflict_markers import line_of_conflict
 from krm_merge.text.reading.values import Value
-
-_MARKER = re.compile(rb"^<{7,} ", re.MULTILINE)
-"""How git marks the start of a conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ def command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
     That is: its upstream moved on, files are not committed, conflicts are between markers. The exit code is 1 where
     there are open conflicts, 3 where a repository cannot be reached.
     """
-    found = [place for directory in directories or (Path("."),) for place in _packages(directory)]
+    found = [place for directory in directories or (Path("."),) for place in packages_below(directory)]
     repositories = None if offline else GitRepositories()
     packages = [_looked_at(place, repositories) for place in found]
     if form == "json":
@@ -87,18 +81,9 @@ def command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
         sys.exit(3)
 
 
-def _packages(directory: Path) -> Iterator[Path]:
-    if not directory.is_dir():
-        raise PackageError(f"{directory}: there is no such directory")
-    for folder, inside, files in os.walk(directory):
-        inside[:] = sorted(name for name in inside if belongs(name))
-        if KPTFILE in files:
-            yield Path(folder)
-
-
 def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
     tree = Directory(place)
-    conflicts = [path for path, file in tree.items() if file.mode != "link" and _MARKER.search(file.data)]
+    conflicts = [path for path, file in tree.items() if file.mode != "link" and line_of_conflict(file.data)]
     ref = commit = latest = problem = ""
     try:
         kptfile = KptfileText(tree[KPTFILE].data, str(place / KPTFILE))

@@ -29,10 +29,7 @@ def faults(root: Mapping) -> list[KptfileFault]:
     """The faults of a Kptfile's pipeline."""
     found: list[KptfileFault] = []
     for path in FUNCTION_LISTS:
-        functions = _list_at(root, path)
-        if functions is None:
-            continue
-        read = read_functions(functions.items)
+        read = read_functions(functions_at(root, path))
         names = Counter(function.name for function in read if function.name)
         for name, count in names.items():
             if count > 1:
@@ -52,9 +49,10 @@ def faults(root: Mapping) -> list[KptfileFault]:
     return found
 
 
-def _list_at(root: Mapping, path: tuple[str, str]) -> Sequence | None:
+def functions_at(root: Mapping, path: FieldPath) -> list[Node]:
+    """The functions in a list of the pipeline; none where there is no such list."""
     node: Node | None = root
     for name in path:
-        value = node.get(name) if isinstance(node, Mapping) else None
+        value = node.get(name) if isinstance(node, Mapping) and isinstance(name, str) else None
         node = None if value is None else resolved(value)
-    return node if isinstance(node, Sequence) else None
+    return list(node.items) if isinstance(node, Sequence) else []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import without_credentials
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files.tree import File, Mode, belongs
 
 
@@ -70,6 +71,16 @@ class Directory(Mapping[str, File]):
     def __len__(self) -> int:
         """How many files there are."""
         return len(self._modes)
+
+
+def packages_below(directory: Path) -> Iterator[Path]:
+    """The directories with a Kptfile: this one, and those below it. Raises PackageError where there is no directory."""
+    if not directory.is_dir():
+        raise PackageError(f"{directory}: there is no such directory")
+    for folder, inside, files in os.walk(directory):
+        inside[:] = sorted(name for name in inside if belongs(name))
+        if KPTFILE in files:
+            yield Path(folder)
 
 
 def read_file(path: Path, mode: Mode = "file") -> File:

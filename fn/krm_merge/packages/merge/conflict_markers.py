@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import NamedTuple
@@ -12,6 +13,8 @@ from krm_merge.text.reading.stream import cut
 MARKER_SIZE = 7
 """The length of git's markers, by default."""
 
+_CONFLICT = re.compile(rb"^(<{7,})(?: [^\n]*)?\r?\n(?s:.*?)^={7,}\r?\n(?s:.*?)^>{7,}(?: [^\n]*)?\r?$", re.MULTILINE)
+
 
 class MarkedChanges(NamedTuple):
     """Changes of files, the number of places between markers, and the binary files in conflict, which have none."""
@@ -19,6 +22,14 @@ class MarkedChanges(NamedTuple):
     changes: dict[str, File | None]
     places: int
     binary: tuple[str, ...]
+
+
+def line_of_conflict(data: bytes) -> int:
+    """The line of the first conflict between markers, from 1; 0 where there is none."""
+    if b"<" * MARKER_SIZE not in data:
+        return 0
+    found = _CONFLICT.search(data)
+    return data.count(b"\n", 0, found.start()) + 1 if found else 0
 
 
 def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> MarkedChanges:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from krm_merge.report.record import API_VERSION, NO_FILES, Files, RecordedResource, RecordedSide
+from krm_merge.krm.result import ResourceRef
+from krm_merge.report.record import API_VERSION, NO_FILES, Files, RecordedSide, resource_value
 from krm_merge.text.reading.values import Value
 
 KIND: Final = "ComparisonReport"
@@ -42,7 +43,7 @@ class Difference:
 
     finding: FindingName
     file: str
-    resource: RecordedResource | None
+    resource: ResourceRef | None
     path: str
     message: str
     values: Mapping[VersionName, Value] = field(default_factory=dict)
@@ -54,7 +55,7 @@ class Difference:
         """As it is in the document; a version that has nothing at this place is left out."""
         value: dict[str, Value] = {"finding": self.finding, "file": self.file}
         if self.resource is not None:
-            value["resource"] = self.resource.to_value()
+            value["resource"] = resource_value(self.resource)
         value |= {"path": self.path, "message": self.message, "reported": self.is_reported}
         if self.rule:
             value["rule"] = self.rule

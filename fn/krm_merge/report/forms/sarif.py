@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +21,7 @@ MOST_RESULTS = 25_000
 def render(report: MergeReport) -> str:
     """The log: what was taken automatically is left out, what no record is about comes last."""
     conflicts = [*report.with_status("open"), *report.with_status("settled")]
-    results = [*map(_of_record, conflicts), *_of_notices(report)][:MOST_RESULTS]
+    results = [*(_of_record(record, report.package) for record in conflicts), *_of_notices(report)][:MOST_RESULTS]
     used = sorted({result["ruleId"] for result in results if "ruleId" in result})
     return log_text([_rule(rule) for rule in used], results)
 
@@ -37,14 +38,14 @@ def _rule(rule: str) -> dict[str, Any]:
     return {"id": rule, "shortDescription": {"text": title}, "helpUri": address_of(anchor_of(rule))}
 
 
-def _of_record(record: DecisionRecord) -> dict[str, Any]:
+def _of_record(record: DecisionRecord, package: str) -> dict[str, Any]:
     place = " ".join(part for part in (str(record.resource or ""), record.path) if part)
     text = f"{place or record.file}: {NATURES[record.nature]}: {record.message}"
     return {
         "ruleId": record.rule,
         "level": "error" if record.status == "open" else "warning",
         "message": {"text": text},
-        "locations": [location(record.file, place)],
+        "locations": [location(_path(package, record.file), place)],
         "partialFingerprints": {"conflict/v1": record.fingerprint},
     }
 
@@ -59,15 +60,23 @@ def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
         if isinstance(tags, Mapping) and "rule" in tags:
             found["ruleId"] = tags["rule"]
         if isinstance(file, Mapping):
-            found["locations"] = [location(str(file["path"]), "")]
+            found["locations"] = [location(_path(report.package, str(file["path"])), "")]
         yield found
+
+
+def _path(package: str, file: str) -> str:
+    """The path of a file from where the program ran, which code scanning takes for the root of the repository."""
+    folder = PurePosixPath(package)
+    if folder.is_absolute() or ".." in folder.parts or folder.name == file:
+        return file
+    return str(folder / file)
 
 
 def location(file: str, place: str) -> dict[str, Any]:
     """The location of a result; lines are not known, so it is the file, with the place by name."""
-    location: dict[str, Any] = {
+    found: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}}
     }
     if place:
-        location["logicalLocations"] = [{"fullyQualifiedName": place}]
-    return location
+        found["logicalLocations"] = [{"fullyQualifiedName": place}]
+    return found

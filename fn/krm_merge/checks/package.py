@@ -1,0 +1,56 @@
+"""All mistakes in one package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from posixpath import dirname
+
+from krm_merge.checks.kptfile import kptfile_problems
+from krm_merge.checks.policy import policy_problems
+from krm_merge.checks.problem import PackageProblem
+from krm_merge.functions.policy.merge_policy import FILE, PolicyError, policy_in
+from krm_merge.packages.files.tree import Tree, holds_resources, is_kptfile
+from krm_merge.packages.merge.conflict_markers import line_of_conflict
+
+
+def package_problems(tree: Tree) -> list[PackageProblem]:
+    """The mistakes in a package's own files, in the order of files and lines.
+
+    `tree` may hold packages inside; they are packages of their own and not looked at. Raises PackageError where a file
+    cannot be read.
+    """
+    own = _own_files(tree)
+    marked = [(path, line_of_conflict(file.data)) for path, file in own.items() if file.mode != "link"]
+    problems = [PackageProblem(path, "a conflict between markers; settle it", line) for path, line in marked if line]
+    conflicts = {problem.file for problem in problems}
+    if not any(is_kptfile(path) for path in conflicts):
+        problems += kptfile_problems(own)
+    if not any(holds_resources(path) for path in conflicts):
+        problems += _policy_problems(own)
+    return sorted(problems, key=lambda problem: (problem.file, problem.line))
+
+
+def _policy_problems(own: Tree) -> Iterator[PackageProblem]:
+    paths = sorted((path for path in own if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
+    try:
+        policy = policy_in((path, own[path].data) for path in paths)
+    except PolicyError as error:
+        file, _, message = str(error).partition(": ")
+        yield PackageProblem(file, message)
+        return
+    yield from policy_problems(own, policy)
+
+
+def _own_files(tree: Tree) -> Tree:
+    """The files outside of packages inside."""
+    inside = {dirname(path) for path in tree if is_kptfile(path)} - {""}
+    return {path: file for path, file in tree.items() if not _is_in(path, inside)}
+
+
+def _is_in(path: str, folders: set[str]) -> bool:
+    folder = dirname(path)
+    while folder:
+        if folder in folders:
+            return True
+        folder = dirname(folder)
+    return False
