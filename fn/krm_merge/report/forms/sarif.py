@@ -45,7 +45,7 @@ def _of_record(record: DecisionRecord, package: str) -> dict[str, Any]:
         "ruleId": record.rule,
         "level": "error" if record.status == "open" else "warning",
         "message": {"text": text},
-        "locations": [location(_path(package, record.file), place)],
+        "locations": [location(package, record.file, place)],
         "partialFingerprints": {"conflict/v1": record.fingerprint},
     }
 
@@ -60,8 +60,18 @@ def _of_notices(report: MergeReport) -> Iterator[dict[str, Any]]:
         if isinstance(tags, Mapping) and "rule" in tags:
             found["ruleId"] = tags["rule"]
         if isinstance(file, Mapping):
-            found["locations"] = [location(_path(report.package, str(file["path"])), "")]
+            found["locations"] = [location(report.package, str(file["path"]), "")]
         yield found
+
+
+def location(package: str, file: str, place: str) -> dict[str, Any]:
+    """The location of a result; lines are not known, so it is the file, with the place by name."""
+    found: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": quote(_path(package, file))}, "region": {"startLine": 1}}
+    }
+    if place:
+        found["logicalLocations"] = [{"fullyQualifiedName": place}]
+    return found
 
 
 def _path(package: str, file: str) -> str:
@@ -70,13 +80,3 @@ def _path(package: str, file: str) -> str:
     if folder.is_absolute() or ".." in folder.parts or folder.name == file:
         return file
     return str(folder / file)
-
-
-def location(file: str, place: str) -> dict[str, Any]:
-    """The location of a result; lines are not known, so it is the file, with the place by name."""
-    found: dict[str, Any] = {
-        "physicalLocation": {"artifactLocation": {"uri": quote(file)}, "region": {"startLine": 1}}
-    }
-    if place:
-        found["logicalLocations"] = [{"fullyQualifiedName": place}]
-    return found

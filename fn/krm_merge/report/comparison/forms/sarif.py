@@ -18,18 +18,18 @@ def render(comparison: Comparison) -> str:
     if comparison.refusal:
         refused = {"level": "warning", "message": {"text": f"kpt stops with an error: {comparison.refusal}"}}
         return log_text([], [refused])
-    results = [_result(difference) for difference in comparison.differences[:MOST_RESULTS]]
+    results = [_result(difference, comparison.package) for difference in comparison.differences[:MOST_RESULTS]]
     used = sorted({result["ruleId"] for result in results})
     rules = [{"id": rule, "shortDescription": {"text": HEADINGS[rule]}, "helpUri": address_of(_PAGE)} for rule in used]
     return log_text(rules, results)
 
 
-def _result(difference: Difference) -> dict[str, Any]:
+def _result(difference: Difference, package: str) -> dict[str, Any]:
     place = " ".join(part for part in (str(difference.resource or ""), difference.path) if part)
     text = f"{place or difference.file}: {difference.message}{reported_by(difference)}"
     return {
         "ruleId": difference.finding,
         "level": "note" if difference.finding in _NOTES else "warning",
         "message": {"text": text},
-        "locations": [location(difference.file, place)],
+        "locations": [location(package, difference.file, place)],
     }
