@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from krm_merge.functions.edit_items import REMOVED, SAME, ItemEditor
+from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemEditor, ItemFate, Summary, edits_of
 from krm_merge.functions.transform_resources.bookkeeping import without_bookkeeping
 from krm_merge.krm.identity import flaw_of
 from krm_merge.krm.program import Function
@@ -53,12 +53,27 @@ class Documents:
         return joined(out, self._file.data)
 
     def edited(self, editor: ItemEditor[object]) -> bytes:
-        """The file after the edits."""
-        out = []
+        """The file after the edits of its resources, one by one."""
+        fates = ((editor.edit(resource), resource) for resource in self.resources)
+        return self._with((fate, _text(one, editor.results) if fate == CHANGED else b"") for fate, one in fates)
+
+    def edited_by_parts(
+        self, editor: Callable[[], ItemEditor[Summary]], results: Results
+    ) -> tuple[bytes, list[Summary]]:
+        """The file after the edits of its resources, made on all processors; and the summaries of the parts, in order.
+
+        The results of the editors are added to those given.
+        """
+        edits = edits_of(self.resources, editor, results, _text)
+        return self._with(edits.items), edits.summaries
+
+    def _with(self, edits: Iterable[tuple[ItemFate, bytes]]) -> bytes:
+        """The file with these edits of its resources, in order."""
+        out, edit = [], iter(edits)
         for data, resource in zip(self._texts, self._all, strict=True):
-            fate = editor.edit(resource) if resource is not None else SAME
+            fate, edited = (SAME, b"") if resource is None else next(edit)
             if fate != REMOVED:
-                out.append(data if resource is None or fate == SAME else _text(resource, editor.results))
+                out.append(edited if fate == CHANGED else data)
         return joined(out, self._file.data)
 
 

@@ -47,42 +47,66 @@ class _Part(Generic[Summary]):
     summary: Summary
 
 
+@dataclass(frozen=True, slots=True)
+class Edits(Generic[Summary]):
+    """What became of each item, with the new bytes of those that changed; and the summaries of the parts, in order."""
+
+    items: list[tuple[ItemFate, bytes]]
+    summaries: list[Summary]
+
+
 def edit_items(resource_list: ResourceList, editor: Callable[[], ItemEditor[Summary]]) -> list[Summary]:
     """Edits all items and reports the results of their editors; returns the summaries of the parts, in order.
 
     `editor` is called for each part, which may be in another process. If an error is reported, no item changes.
     """
     results, items = resource_list.results, resource_list.items
-    parts = in_parallel(lambda part: _edited(part, editor()), items)
-    for result in (result for part in parts for result in part.results):
-        results.add(result)
+    edits = edits_of(items, editor, results, _written)
     if not results.errors:
-        done = [fate_and_data for part in parts for fate_and_data in part.items]
-        for item, (fate, data) in zip(items, done, strict=True):
+        for item, (fate, data) in zip(items, edits.items, strict=True):
             if fate == CHANGED:
                 item.settle(data)
-        resource_list.items[:] = [item for item, (fate, _) in zip(items, done, strict=True) if fate != REMOVED]
-    return [part.summary for part in parts]
+        resource_list.items[:] = [item for item, (fate, _) in zip(items, edits.items, strict=True) if fate != REMOVED]
+    return edits.summaries
 
 
-def _edited(items: Sequence[Resource], editor: ItemEditor[Summary]) -> _Part[Summary]:
+def edits_of(
+    items: Sequence[Resource],
+    editor: Callable[[], ItemEditor[Summary]],
+    results: Results,
+    write: Callable[[Resource, Results], bytes],
+) -> Edits[Summary]:
+    """The edits of all items, made on all processors; `write` gives the bytes of an item that changed.
+
+    `editor` is called for each part, which may be in another process: edits of the items themselves are lost there.
+    """
+    parts = in_parallel(lambda part: _edited(part, editor(), write), items)
+    for result in (result for part in parts for result in part.results):
+        results.add(result)
+    return Edits([done for part in parts for done in part.items], [part.summary for part in parts])
+
+
+def _edited(
+    items: Sequence[Resource], editor: ItemEditor[Summary], write: Callable[[Resource, Results], bytes]
+) -> _Part[Summary]:
+    done: list[tuple[ItemFate, bytes]] = []
     try:
-        done = [_edited_one(item, editor) for item in items]
+        for item in items:
+            fate = editor.edit(item)
+            done.append((fate, write(item, editor.results) if fate == CHANGED else b""))
     finally:
         summary = editor.finish()
     return _Part(done, list(editor.results), summary)
 
 
-def _edited_one(item: Resource, editor: ItemEditor[Summary]) -> tuple[ItemFate, bytes]:
-    fate = editor.edit(item)
-    if fate != CHANGED:
-        return fate, b""
+def _written(item: Resource, results: Results) -> bytes:
+    """The bytes of a changed item of a list, whose tree is forgotten then."""
     try:
         data = item.data()
-        report_rewriting(item, editor.results)
-        return fate, data
+        report_rewriting(item, results)
+        return data
     except TextError as error:
-        editor.results.error(f"{item.file}: {error}", file=item.file)
-        return fate, b""
+        results.error(f"{item.file}: {error}", file=item.file)
+        return b""
     finally:
         item.forget()

@@ -115,18 +115,20 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
         sys.exit(1)
     documents = Documents(_named(file), before)
     Targets([job.target for job in jobs]).check(len(documents.resources), f"{_named(patch)}: ")
-    patcher = Patcher(Jobs(jobs, modes), documents.definitions)
-    after = File(documents.edited(patcher), before.mode)
-    if any(map(is_list, documents.resources)) and not all(tally.matched for tally in patcher.tallies):
+    results, config = Results(), Jobs(jobs, modes)
+    data, parts = documents.edited_by_parts(lambda: Patcher(config, documents.definitions), results)
+    after = File(data, before.mode)
+    tallies = [list(of_job) for of_job in zip(*parts, strict=True)]
+    if any(map(is_list, documents.resources)) and not all(any(one.matched for one in of_job) for of_job in tallies):
         # What it is for may be in there.
         raise RefusedError(f"{_named(file)} holds a List: {IS_LIST}, such as with: yq '.items[] | split_doc'")
-    if changes := [change for tally in patcher.tallies for change in tally.renamed]:
+    if changes := [change for of_job in tallies for tally in of_job for change in tally.renamed]:
         # P9: as what is written has them.
-        report_renames(Documents(_named(file), after, _named(file)).resources, changes, patcher.results)
-    for at, job in enumerate(jobs):
-        report(patcher.results, job, [patcher.tallies[at]], where=_named(file))
-    show_results(patcher.results, quiet=options.quiet)
-    if patcher.results.errors:
+        report_renames(Documents(_named(file), after, _named(file)).resources, changes, results)
+    for job, of_job in zip(jobs, tallies, strict=True):
+        report(results, job, of_job, where=_named(file))
+    show_results(results, quiet=options.quiet)
+    if results.errors:
         sys.exit(1)
     if options.with_diff:
         name = file.name if file != _STDIO else _named(file)

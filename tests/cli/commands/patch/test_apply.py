@@ -55,6 +55,25 @@ def test_a_patch_that_names_nothing_is_for_every_resource(place: Place) -> None:
     assert [document["metadata"]["labels"] for document in yaml.safe_load_all(out)] == [{"a": "b"}] * 2
 
 
+def config_map(number: int, text: str) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c-{number}}}\ndata: {text}\n"
+
+
+def test_many_resources_are_patched_in_their_order(place: Place) -> None:
+    """So many are patched in several processes."""
+    place.write(**{"web.yaml": "---\n".join(config_map(number, "{a: '1'}") for number in range(500))})
+    out, err = place.run("apply", "web.yaml", "-", stdin="data: {a: '2'}")
+    assert out == "---\n".join(config_map(number, "{a: '2'}") for number in range(500))
+    assert err.startswith("info    stdin matches 500 resources, changes 500: ConfigMap c-0, ConfigMap c-1,")
+
+
+def test_a_resource_among_many_that_cannot_be_patched(place: Place) -> None:
+    maps = [config_map(number, "{a: '1'}") for number in range(499)]
+    place.write(**{"web.yaml": "---\n".join([*maps, config_map(499, "{b: '1'}")])})
+    _, err = place.run("apply", "web.yaml", "-", stdin="[{op: replace, path: /data/a, value: two}]", code=1)
+    assert "ConfigMap c-499" in err
+
+
 @pytest.mark.parametrize(
     ("patch", "kind"),
     [
