@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from components.world import World, digest
+from components.world import World, branches_of, digest
 from e2e.hosts import git
 from forges.connected import Time as Clock
 from forges.connected import connected
@@ -29,17 +29,16 @@ class GitRepository(FakeRepository):
     """One whose branches are those of a bare git repository; open pull requests follow theirs."""
 
     bare: Path = Path()
-    listed: str = ""
+    listed: dict[str, str] = field(default_factory=dict)
 
     def refresh(self) -> None:
-        listed = git(self.bare, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads")
-        before, self.listed = self.listed, listed
+        before, self.listed = self.listed, branches_of(self.bare)
         if self.listed == before:
             return
-        self.branches = {}
-        for line in self.listed.splitlines():
-            branch, _, commit = line.partition(" ")
-            self.branches[branch] = commit, git(self.bare, "diff", "--name-only", f"main...{commit}").split()
+        self.branches = {
+            branch: (commit, git(self.bare, "diff", "--name-only", f"main...{commit}").split())
+            for branch, commit in self.listed.items()
+        }
         for pull in self.pulls:
             if pull.state == "open" and pull.fork is None:
                 pull.head, files = self.branches[pull.source]

@@ -20,6 +20,26 @@ def digest(letter: str) -> str:
     return "sha256:" + (letter * 64)[:64]
 
 
+def data(text: str) -> str:
+    """A text as `git fast-import` reads it."""
+    return f"data {len(text.encode())}\n{text}\n"
+
+
+def branches_of(bare: Path) -> dict[str, str]:
+    """The commits of the branches of a bare repository, read from its files: a hundredth of what a process costs."""
+    found = {}
+    packed = bare / "packed-refs"
+    for line in packed.read_text().splitlines() if packed.exists() else []:
+        commit, _, ref = line.partition(" ")
+        if ref.startswith("refs/heads/"):
+            found[ref.removeprefix("refs/heads/")] = commit
+    heads = bare / "refs" / "heads"
+    for file in heads.rglob("*"):
+        if file.is_file() and file.suffix != ".lock":
+            found[file.relative_to(heads).as_posix()] = file.read_text().strip()
+    return found
+
+
 @dataclass
 class World:
     """Everything below one directory; `package` holds the resources, `options` are those of plan.
@@ -33,6 +53,8 @@ class World:
     options: tuple[str, ...] = ()
     forge_options: tuple[str, ...] = ()
     forge: LocalForge = field(default_factory=LocalForge)
+    person: tuple[str, str] = ("Jane", "jane@example.com")
+    last_branches: dict[str, str] = field(default_factory=dict)
 
     @property
     def package(self) -> Path:
@@ -49,40 +71,42 @@ class World:
 
     def repository(self, name: str, files: Mapping[str, str]) -> None:
         self.git("init", "--quiet", "--bare", "--initial-branch=main", self.url(name))
-        self.git("init", "--quiet", "--initial-branch=main", str(self.root / name))
-        self.in_clone(name, "remote", "add", "origin", self.url(name))
         self.commit(name, "main", files)
 
     def commit(self, name: str, branch: str, files: Mapping[str, str | None], base: str = "main") -> str:
         """A commit of a person, pushed; None removes a file."""
-        clone = self.root / name
-        if self.in_clone(name, "ls-remote", "--heads", "origin"):
+        branches = branches_of(Path(self.url(name)))
+        parent = branches.get(branch) or branches.get(base)
+        changes = "".join(
+            f"D {path}\n" if text is None else f"M 100644 inline {path}\n{data(text)}" for path, text in files.items()
+        )
+        head = f"commit refs/heads/{branch}\nmark :1\ncommitter {self.person[0]} <{self.person[1]}> now\n"
+        start = f"from {parent}\n" if parent else ""
+        stream = f"{head}{data(f'change of {branch}')}{start}{changes}get-mark :1\n"
+        fast_import = ("fast-import", "--quiet", "--force", "--date-format=now")
+        commit = self.git("--git-dir", self.url(name), *fast_import, given=stream)
+        if (self.root / name).exists():
             self.in_clone(name, "fetch", "--quiet", "origin")
-            known = self.in_clone(name, "branch", "--remotes", "--list", f"origin/{branch}")
-            self.in_clone(name, "checkout", "--quiet", "-B", branch, f"origin/{branch if known else base}")
-        for path, text in files.items():
-            if text is None:
-                (clone / path).unlink()
-            else:
-                (clone / path).parent.mkdir(parents=True, exist_ok=True)
-                (clone / path).write_text(text)
-        self.in_clone(name, "add", "--all")
-        self.in_clone(name, "commit", "--quiet", "--allow-empty", f"--message=change of {branch}")
-        self.in_clone(name, "push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{branch}")
-        return self.in_clone(name, "rev-parse", "HEAD")
+            self.in_clone(name, "checkout", "--quiet", "-B", branch, commit)
+        self.last_branches[name] = branch
+        return commit
 
     def in_clone(self, name: str, *arguments: str) -> str:
-        return self.git("-C", str(self.root / name), *arguments)
+        """Runs git in the clone of a person, whose branch is the one of the last commit."""
+        clone = self.root / name
+        if not clone.exists():
+            self.git("clone", "--quiet", "--branch", self.last_branches[name], self.url(name), str(clone))
+        return self.git("-C", str(clone), *arguments)
 
-    def git(self, *arguments: str) -> str:
-        identity = ("-c", "user.name=Jane", "-c", "user.email=jane@example.com", "-c", "commit.gpgsign=false")
-        done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True)
+    def git(self, *arguments: str, given: str = "") -> str:
+        name, email = self.person
+        identity = ("-c", f"user.name={name}", "-c", f"user.email={email}", "-c", "commit.gpgsign=false")
+        done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True, input=given)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
     def branches(self, name: str) -> set[str]:
-        listed = self.git("--git-dir", self.url(name), "for-each-ref", "--format=%(refname:short)", "refs/heads")
-        return set(listed.split())
+        return set(branches_of(Path(self.url(name))))
 
     def files(self, name: str, branch: str) -> dict[str, str]:
         listed = self.git("--git-dir", self.url(name), "ls-tree", "-r", "--name-only", branch)

@@ -136,7 +136,10 @@ class Transport(HTTPAdapter):
 
     def init_poolmanager(self, *arguments: Any, **settings: Any) -> None:
         """With the certificates of the system beside those of requests: SSL_CERT_FILE counts."""
-        super().init_poolmanager(*arguments, ssl_context=ssl.create_default_context(), **settings)
+        if self.address.scheme == "https":
+            # Reading them takes longer than all else that a client needs to begin.
+            settings["ssl_context"] = ssl.create_default_context()
+        super().init_poolmanager(*arguments, **settings)
 
     def send(self, request: requests.PreparedRequest, *arguments: Any, **settings: Any) -> requests.Response:
         """The successful answer to a request. Raises ForgeError, including RefusedError and LostAnswerError."""
