@@ -395,8 +395,8 @@ def split_step(step: str) -> tuple[str, str]:
 
 
 def command_options() -> Iterator[Any]:
-    from krm_merge.cli.app import COMMANDS as NAMES
     from krm_merge.cli.app import app
+    from krm_merge.cli.help.overview import COMMANDS as NAMES
 
     for name in NAMES:
         command = app.get_command(None, name)  # type: ignore[arg-type]
