@@ -219,6 +219,12 @@ def test_a_flag_takes_no_value_anywhere(flag: str) -> None:
     assert all(option.is_flag for option in found)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_prints_no_marks_of_its_source(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert "\\b" not in capsys.readouterr().out
+
+
 def test_every_option_has_a_description() -> None:
     assert [f"{name} {option.opts[0]}" for name, option in every_option() if not option.help] == []
 
