@@ -24,8 +24,11 @@ class Topic:
 
 
 TOPICS = {
+    "start": Topic("guides/update.md"),
+    "conflicts": Topic("guides/conflicts.md"),
     "rules": Topic("rules.md"),
     "policy": Topic("command-line.md", "`krm-merge policy`"),
+    "function": Topic("functions/merge-package.md"),
     "patches": Topic("patches.md"),
     "plugins": Topic("transform.md"),
     "components": Topic("components.md"),
