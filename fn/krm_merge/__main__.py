@@ -76,15 +76,15 @@ def _function(argv: list[str]) -> int:
 
 
 def _command(argv: list[str]) -> int:
+    if argv == ["help"]:
+        return _function(["--help"])
     try:
         from krm_merge.cli.app import main as command
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        print(
-            f"krm-merge {' '.join(argv[:1])} needs more than the function: pip install 'krm-merge[cli]'",
-            file=sys.stderr,
-        )
+        name = argv[0] if argv else "completion"
+        print(f"krm-merge {name} needs more than the function: pip install 'krm-merge[cli]'", file=sys.stderr)
         return 2
     return command(argv)
 

@@ -54,7 +54,7 @@ def test_help_is_the_same_wherever_it_is_asked_for() -> None:
 
 
 def test_help_needs_no_extra() -> None:
-    done = called("--help", code="sys.modules['click'] = sys.modules['rich'] = None")
+    done = called("help", code="sys.modules['click'] = sys.modules['rich'] = None")
     assert (done.returncode, done.stderr) == (0, "")
     assert "update" in done.stdout
 

@@ -8,8 +8,9 @@ import click
 from click.shell_completion import CompletionItem
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.theme import Theme
 
-from krm_merge.cli.help.overview import COMMANDS, overview
+from krm_merge.cli.help.overview import COMMANDS
 from krm_merge.cli.help.topics import TOPICS, is_rule, page_of, page_of_rule
 
 _WIDEST = 100
@@ -20,17 +21,15 @@ def _completions(ctx: click.Context, parameter: click.Parameter, incomplete: str
 
 
 @click.command("help")
-@click.argument("topic", metavar="[TOPIC]", default="", shell_complete=_completions)
+@click.argument("topic", shell_complete=_completions)
 @click.pass_context
 def command(ctx: click.Context, topic: str) -> None:
-    """Show the page of TOPIC: a topic, the number of a rule, or a command. Without TOPIC, list them.
+    """Show the page of TOPIC: a topic, the number of a rule, or a command.
 
     On a terminal the page is formatted, and opens in the pager where it is long; elsewhere it is Markdown.
     """
     root = ctx.find_root()
-    if not topic:
-        click.echo(overview(), nl=False)
-    elif topic in TOPICS:
+    if topic in TOPICS:
         _show(page_of(TOPICS[topic]))
     elif is_rule(topic):
         _show(page_of_rule(topic))
@@ -48,7 +47,8 @@ def _show(page: str) -> None:
     if not sys.stdout.isatty():
         click.echo(page, nl=False)
         return
-    console = Console()
+    # The default has a background of its own: a black bar on a light terminal.
+    console = Console(theme=Theme({"markdown.code": "bold"}))
     console.width = min(console.width, _WIDEST)
     with console.capture() as formatted:
         console.print(Markdown(page, hyperlinks=False))
