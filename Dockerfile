@@ -15,6 +15,7 @@ COPY constraints.txt constraints-build.txt ./
 RUN /opt/build/bin/pip install --only-binary=:all: --require-hashes -r constraints-build.txt \
  && /opt/build/bin/pip --python /opt/fn/bin/python install --only-binary=:all: --require-hashes --no-compile -r constraints.txt
 COPY pyproject.toml README.md LICENSE metadata.yaml ./
+COPY docs ./docs
 COPY fn ./fn
 # Bytecode is compiled here, since the function runs as a user who cannot write it. The image's files never change, so Python need not
 # compare it with its source at every start.

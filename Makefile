@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page check-schema-lines check-workflows pictures docs bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page check-schema-lines check-workflows pictures docs site site-preview bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,13 +57,14 @@ kills: $(STAMP) ## Kill commands KILLS times (400) and interrupt them INTERRUPTS
 demo: $(STAMP) ## Merge an example package and show the result
 	@$(WITH_PATH) ./examples/demo.sh
 
-lint: $(STAMP) ## Check style, types, spelling, the direction of imports and workflows
+lint: $(STAMP) ## Check style, types, spelling, the direction of imports, workflows and the site's links
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell
 	$(BIN)/zizmor --offline --no-progress --strict-collection --quiet .github action.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 format: $(STAMP) ## Rewrite the code in the project's style
 	$(BIN)/ruff check --fix
@@ -107,6 +108,12 @@ pictures: $(STAMP) ## Make the pictures of the README
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 
+site: $(STAMP) ## Build the documentation site into site/; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+site-preview: $(STAMP) ## Serve the site on this machine while pages are edited
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
 bench: $(STAMP) ## Measure start-up time, run time and memory
 	$(WITH_PATH) $(BIN)/python -m benchmarks.run
 	$(WITH_PATH) $(BIN)/python -m benchmarks.patch
@@ -125,4 +132,4 @@ bench-fleet: $(STAMP) ## Measure campaigns over ten thousand packages and a thou
 	$(WITH_PATH) $(BIN)/python -m benchmarks.fleet
 
 clean: ## Remove what the other targets created
-	rm -rf $(VENV) .coverage build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .coverage build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

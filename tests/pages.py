@@ -10,7 +10,8 @@ import pytest
 
 from checkout import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+MERGING = (ROOT / "docs" / "functions" / "merge-package.md").read_text(encoding="utf-8")
+FUNCTIONS = "".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "functions").glob("*.md")))
 RULES = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 PATCHES = (ROOT / "docs" / "patches.md").read_text(encoding="utf-8")
 TRANSFORM = (ROOT / "docs" / "transform.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The function that the README shows, written on `krm_merge.krm`: it runs, and it is the one that the README shows."""
+"""The function that the guide shows, written on `krm_merge.krm`: it runs, and it is the one that the guide shows."""
 
 from __future__ import annotations
 
@@ -118,8 +118,7 @@ def test_without_a_namespace_it_says_so_and_changes_nothing() -> None:
     assert done.stdout.decode().startswith(HEAD + ITEMS + "results:\n")
 
 
-def test_the_readme_shows_this_very_function() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(rf"<!-- {re.escape(NAME)} -->\n+```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    assert len(shown) == readme.count(f"<!-- {NAME} -->"), f"README.md: the block below <!-- {NAME} --> is missing"
-    assert all(text == (ROOT / NAME).read_text(encoding="utf-8") for text in shown)
+def test_the_guide_shows_this_very_function() -> None:
+    guide = (ROOT / "docs" / "guides" / "writing-a-function.md").read_text(encoding="utf-8")
+    shown = re.findall(rf"<!-- {re.escape(NAME)} -->\n+```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert shown == [(ROOT / NAME).read_text(encoding="utf-8")]

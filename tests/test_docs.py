@@ -1,7 +1,7 @@
 """The docs say what the code does: rules exist, examples hold, fields are described, sessions print what they show.
 
-Sessions (`console` blocks) of README.md, docs/command-line.md, docs/fleet.md and docs/transform.md are run;
-`WRITE_GOLDEN_OUTPUT=1` rewrites what they print.
+Sessions (`console` blocks) of README.md and all pages in docs/ are run; `WRITE_GOLDEN_OUTPUT=1` rewrites what they
+print.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from krm_merge.functions.transform_resources.models import TransformConfigMapDat
 from krm_merge.merge.values.identity import SIMILARITY_THRESHOLD
 from krm_merge.merge.values.likeness import THRESHOLD
 from krm_merge.merge.values.pairing import MOST_COMPARED, WEAK_KEYS
-from pages import COMPONENTS, PATCHES, README, RULES, TRANSFORM, YAML_BLOCK, examples
+from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK, examples
 
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 RULE = re.compile(r"\b[VLFKRWPTM][0-9]{1,2}\b")
@@ -56,7 +56,12 @@ def cited(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "file", ["README.md", *(str(f.relative_to(ROOT)) for f in sorted((ROOT / "fn").rglob("*.py")))]
+    "file",
+    [
+        "README.md",
+        "docs/functions/merge-package.md",
+        *(str(f.relative_to(ROOT)) for f in sorted((ROOT / "fn").rglob("*.py"))),
+    ],
 )
 def test_every_rule_that_is_cited_exists(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
@@ -155,7 +160,7 @@ def test_examples_of_the_rules_are_found() -> None:
     assert len(list(examples())) == RULES.count("```yaml") > 0
 
 
-# ---- README ----------------------------------------------------------------------------------------------------------
+# ---- fields ----------------------------------------------------------------------------------------------------------
 
 
 def fields_of(model: type[BaseModel]) -> set[str]:
@@ -171,7 +176,7 @@ def fields_of(model: type[BaseModel]) -> set[str]:
     return found
 
 
-def section_on(title: str, page: str = README) -> str:
+def section_on(title: str, page: str) -> str:
     """A page's section of this title, to the next heading of its level or above."""
     found = re.search(rf"^(##+) {title}$", page, re.MULTILINE | re.IGNORECASE)
     assert found, f"there is no section {title}"
@@ -179,9 +184,9 @@ def section_on(title: str, page: str = README) -> str:
 
 
 @pytest.mark.parametrize("field", sorted(fields_of(MergePackage) | fields_of(ConfigMapData)))
-def test_readme_documents_every_field(field: str) -> None:
-    code = "\n".join(CODE.findall(section_on("functionConfig")))
-    assert re.search(rf"\b{field}\b", code), f"README.md, functionConfig: {field} is not documented"
+def test_every_field_of_merges_is_documented(field: str) -> None:
+    code = "\n".join(CODE.findall(section_on("functionConfig", MERGING)))
+    assert re.search(rf"\b{field}\b", code), f"docs/functions/merge-package.md: {field} is not documented"
 
 
 @pytest.mark.parametrize("field", sorted(fields_of(PatchResources) | fields_of(PatchConfigMapData)))
@@ -351,7 +356,7 @@ class Shell:
 
 def sessions() -> Iterator[Any]:
     """The sections of the pages that show commands, each a session of its own."""
-    for page in ("README.md", "docs/command-line.md", "docs/fleet.md", "docs/transform.md"):
+    for page in ("README.md", *(file.relative_to(ROOT).as_posix() for file in sorted((ROOT / "docs").rglob("*.md")))):
         for section in (ROOT / page).read_text(encoding="utf-8").split("\n## ")[1:]:
             if CONSOLE_BLOCK.search(section):
                 marks = [pytest.mark.kpt] if re.search(r"^\$ (kpt|krm-merge compare) ", section, re.MULTILINE) else []
@@ -395,8 +400,8 @@ def split_step(step: str) -> tuple[str, str]:
 
 
 def command_options() -> Iterator[Any]:
-    from krm_merge.cli.app import COMMANDS as NAMES
     from krm_merge.cli.app import app
+    from krm_merge.cli.help.overview import COMMANDS as NAMES
 
     for name in NAMES:
         command = app.get_command(None, name)  # type: ignore[arg-type]

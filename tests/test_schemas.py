@@ -21,7 +21,7 @@ from krm_merge.functions.merge_package.models import MergePackage
 from krm_merge.functions.patch_resources.models import PatchResources
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
 from krm_merge.functions.transform_resources.models import TransformResources
-from pages import COMPONENTS, PATCHES, README, TRANSFORM, YAML_BLOCK
+from pages import COMPONENTS, FUNCTIONS, MERGING, PATCHES, TRANSFORM, YAML_BLOCK
 
 
 def of_kind(schema: str, definition: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -139,8 +139,8 @@ def nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def configs() -> list[str]:
-    """Every whole functionConfig that the README shows, and one with every field."""
-    blocks = [block for block in YAML_BLOCK.findall(README) if re.search(r"^kind: MergePackage$", block, re.MULTILINE)]
+    """Every whole functionConfig that the page shows, and one with every field."""
+    blocks = [block for block in YAML_BLOCK.findall(MERGING) if re.search(r"^kind: MergePackage$", block, re.MULTILINE)]
     return [FULL, *blocks]
 
 
@@ -184,7 +184,7 @@ def test_model_and_schemas_take_the_same_nulls(change: dict[str, Any]) -> None:
 
 
 def test_examples_of_patches_are_valid() -> None:
-    blocks = [block for block in YAML_BLOCK.findall(PATCHES) if "kind: PatchResources" in block]
+    blocks = [block for block in YAML_BLOCK.findall(FUNCTIONS + PATCHES) if "kind: PatchResources" in block]
     assert blocks
     for value in map(yaml.safe_load, blocks):
         PatchResources.model_validate(value)
@@ -215,7 +215,7 @@ def test_model_and_schema_of_patches_refuse_the_same(change: dict[str, Any], whe
 
 def test_examples_of_plugins_are_valid() -> None:
     files = sorted((ROOT / "examples").glob("transform*/transform.yaml"))
-    blocks = [block for block in YAML_BLOCK.findall(TRANSFORM) if "kind: TransformResources" in block]
+    blocks = [block for block in YAML_BLOCK.findall(FUNCTIONS + TRANSFORM) if "kind: TransformResources" in block]
     assert len(files) == 2
     assert blocks
     for value in map(yaml.safe_load, [*blocks, *(file.read_text(encoding="utf-8") for file in files)]):
@@ -255,7 +255,7 @@ def test_model_and_schema_of_plugins_refuse_the_same(change: dict[str, Any], whe
 
 def test_examples_of_components_are_valid() -> None:
     files = sorted((ROOT / "examples").glob("components-*/components.yaml"))
-    blocks = [block for block in YAML_BLOCK.findall(README + COMPONENTS) if "kind: PlanComponentUpdates" in block]
+    blocks = [block for block in YAML_BLOCK.findall(FUNCTIONS + COMPONENTS) if "kind: PlanComponentUpdates" in block]
     assert len(files) == 3
     assert len(blocks) == 2
     for value in map(yaml.safe_load, [*blocks, *(file.read_text(encoding="utf-8") for file in files)]):

@@ -41,7 +41,12 @@ class Function:
 
 
 FUNCTIONS = (
-    Function(KINDS["MergePackage"], "README.md", "krm-function-definition.yaml", is_described_by_metadata=True),
+    Function(
+        KINDS["MergePackage"],
+        "docs/functions/merge-package.md",
+        "krm-function-definition.yaml",
+        is_described_by_metadata=True,
+    ),
     # A JSON patch may change more each time.
     Function(
         KINDS["PatchResources"],

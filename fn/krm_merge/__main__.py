@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 
@@ -10,6 +11,9 @@ from krm_merge import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krm_merge.krm.docs import Docs
+
+_COMPLETION = "_KRM_MERGE_COMPLETE"
+"""The environment variable by which a shell asks for completions; it then gives no arguments."""
 
 
 def program() -> int:
@@ -45,7 +49,8 @@ def _run(argv: list[str]) -> int:
         return standard_output.EXIT_CODE
     try:
         with interrupts.as_exceptions():
-            code = _command(argv) if argv and not argv[0].startswith("-") else _function(argv)
+            is_command = (argv and not argv[0].startswith("-")) or _COMPLETION in os.environ
+            code = _command(argv) if is_command else _function(argv)
             sys.stdout.flush()
             interrupts.over()
             return code
@@ -71,23 +76,27 @@ def _function(argv: list[str]) -> int:
 
 
 def _command(argv: list[str]) -> int:
+    if argv == ["help"]:
+        return _function(["--help"])
     try:
         from krm_merge.cli.app import main as command
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich"):
             raise
-        print(f"krm-merge {argv[0]} needs more than the function: pip install 'krm-merge[cli]'", file=sys.stderr)
+        name = argv[0] if argv else "completion"
+        print(f"krm-merge {name} needs more than the function: pip install 'krm-merge[cli]'", file=sys.stderr)
         return 2
-    # The list of commands; `--help` alone is the function's.
-    return command(["--help"] if argv == ["help"] else argv)
+    return command(argv)
 
 
 def _docs() -> Docs:
     from pathlib import Path
 
+    from krm_merge.cli.help.overview import overview
     from krm_merge.krm.docs import Docs
+    from krm_merge.startup import replace
 
-    return Docs.beside(Path(__file__).parent)
+    return replace(Docs.beside(Path(__file__).parent), usage=overview())
 
 
 if __name__ == "__main__":

@@ -10,8 +10,11 @@ from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from krm_merge import interrupts, standard_output
+from krm_merge.cli.help.overview import COMMANDS
+from krm_merge.cli.json_errors import errors_printed, is_json_wanted, print_errors_as_json
 from krm_merge.cli.show import say
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line, lines
@@ -21,26 +24,6 @@ from krm_merge.packages.files.written import noted
 
 REFUSED = 1
 FAILED = 3
-
-COMMANDS = {
-    "merge": "Merge three versions of a package or of a file.",
-    "update": "Update a package from the git repository that its Kptfile names.",
-    "resolve": "Settle the conflicts of an update or a merge, on a page or in the terminal.",
-    "diff": "Say what differs between two versions of a package or of a file.",
-    "compare": "Say what kpt would make of an update, beside what krm-merge makes of it.",
-    "status": "Say which packages are behind their upstream, changed, or hold conflicts.",
-    "check": "Look for mistakes in packages: Kptfiles, references, conflict markers, policies.",
-    "names": "Name the functions of pipelines, so that updates recognise them.",
-    "fleet": "Update many packages that follow one upstream.",
-    "policy": "Show, check and tidy up how a package wants its conflicts settled.",
-    "config": "Write the functionConfig that updates a package with kpt fn eval.",
-    "patch": "Apply and make patches: strategic merge, JSON merge, JSON.",
-    "transform": "Run plugins over resources and settle their conflicts by priorities.",
-    "components": "Plan the updates of components that depend on each other, and carry plans out.",
-    "schema": "Print the JSON schema of a kind, for editors and validators.",
-    "mergetool": "Settle the conflicts of one file for git mergetool.",
-    "merge-driver": "Merge as git asks for it: a merge driver for KRM files.",
-}
 
 
 class _BrokenPipeSeenError(Exception):
@@ -72,23 +55,26 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS:
-            raise click.UsageError(f"there is no command {args[0]}; known are {', '.join(COMMANDS)}")
+            raise click.exceptions.NoSuchCommand(args[0], f"No such command {args[0]!r}.", COMMANDS, ctx)
         return super().resolve_command(ctx, args)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        arguments = list(args)
         with _broken_pipes_reported():
-            return super().make_context(info_name, args, parent, **extra)
+            context = super().make_context(info_name, args, parent, **extra)
+        if is_json_wanted(arguments):
+            print_errors_as_json(context)
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _broken_pipes_reported():
+        with _broken_pipes_reported(), errors_printed(ctx):
             return super().invoke(ctx)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # None of them is imported for that.
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # Imports no command: a shell waits for the answer at every press of the key.
+        return [CompletionItem(name, help=COMMANDS[name]) for name in COMMANDS if name.startswith(incomplete)]
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

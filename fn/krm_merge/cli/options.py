@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from krm_merge.cli.merging import OnConflictOrMarkers
 from krm_merge.report.forms.by_suffix import FORMS
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def gathered(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -69,7 +71,7 @@ form = click.option(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="json prints what was decided as one MergeReport on stdout, errors too.",
+    help="With json, stdout has one object for programs, errors too.",
 )
 reports = click.option(
     "--report",
@@ -79,14 +81,19 @@ reports = click.option(
     callback=_checked_reports,
     help=f"Write what was decided to this file, too; its suffix says in which form: {', '.join(FORMS)}. Repeatable.",
 )
-output = click.option(
-    "--output",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="json prints what was decided as one object on stdout.",
-)
+
+
+def output(description: str, *, default: Path | None = None) -> Callable[[_Command], _Command]:
+    """The option for the place of the result: a path in every command."""
+    return click.option(
+        "-o",
+        "--output",
+        "target",
+        metavar="PATH",
+        type=click.Path(path_type=Path, allow_dash=True),
+        default=default,
+        help=description,
+    )
 
 
 @dataclass(frozen=True, slots=True)

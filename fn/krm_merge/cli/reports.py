@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from krm_merge.cli.json_errors import printed_already
 from krm_merge.cli.merging import MergeChoices, Merged
 from krm_merge.cli.show import counted
 from krm_merge.errors import KrmMergeError
@@ -61,4 +62,5 @@ def errors_as_json(form: str, package: str) -> Iterator[None]:
         if form == "json":
             results = [Result("error", str(error)).to_value()]
             click.echo(as_json(MergeReport(package, results=results)), nl=False)
+            printed_already()
         raise

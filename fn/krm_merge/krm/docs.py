@@ -16,10 +16,14 @@ _METADATA_FIELDS = ("image", "description", "tags", "sourceURL", "examplePackage
 
 @frozen
 class Docs:
-    """README and metadata as text. The README's sections lie between `<!--mdtogo:Short-->` and `<!--mdtogo-->`."""
+    """README and metadata as text. The README's sections lie between `<!--mdtogo:Short-->` and `<!--mdtogo-->`.
+
+    `usage` is for people who ask for help; without it, they get the README's sections.
+    """
 
     readme: str = ""
     metadata: str = ""
+    usage: str = ""
 
     @classmethod
     def beside(cls, package: Path) -> Docs:
@@ -35,7 +39,9 @@ class Docs:
         return {name.lower(): body.strip() for name, body in _SECTION.findall(self.readme)}
 
     def text(self) -> str:
-        """For people: the short section, the long one, the examples."""
+        """For people: the usage, or else the short section, the long one, the examples."""
+        if self.usage:
+            return self.usage
         sections = self.sections()
         parts = [sections.get("short", ""), sections.get("long", "")]
         if sections.get("examples"):

@@ -179,7 +179,7 @@ def test_only_packages_that_are_at_a_version(world: World) -> None:
 def test_events_as_lines_of_json(world: World) -> None:
     world.working_tree(3, conflicts=1)
     world.planned()
-    done = world.fleet("run", "campaign", "--output", "jsonl")
+    done = world.fleet("run", "campaign", "--format", "jsonl")
     *events, end = map(json.loads, done.stdout.splitlines())
     assert sorted((event["target"], event["state"], event["conflicts"]) for event in events) == [
         ("team-0/pkg-000", "conflicts", 1),
@@ -220,7 +220,7 @@ def test_a_killed_run_goes_on(world: World, milliseconds: int) -> None:
 def test_an_interrupted_run_says_so(world: World) -> None:
     world.working_tree(40)
     world.planned()
-    command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--output", "jsonl"]
+    command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--format", "jsonl"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE, start_new_session=True)
     assert process.stdout is not None
     process.stdout.readline()

@@ -78,7 +78,7 @@ def test_dask_with_tls_and_a_worker_killed(
         assert made.address.startswith("tls://")
         for name, value in made.environment.items():
             monkeypatch.setenv(name, value)
-        command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--output", "jsonl"]
+        command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign", "--format", "jsonl"]
         command += ["--engine", "dask", "--scheduler", made.address]
         run = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE)
         assert run.stdout is not None

@@ -192,7 +192,7 @@ def test_copies_that_are_too_deep() -> None:
 
 
 def test_what_entry_points_print_is_not_in_the_output(points: Points, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the function and of `krm-merge transform --output json`, which both are on stdout."""
+    """Of the function and of `krm-merge transform --format json`, which both are on stdout."""
 
     class Talks:
         def __init__(self) -> None:

@@ -54,7 +54,7 @@ command.add_command(local_pull_requests.command)
 @_directory
 @_config
 @options.quiet
-@options.output
+@options.form
 def validate(directory: Path, config: Path | None, quiet: bool, form: str) -> None:
     """Check the graph of the Components in DIR: cycles, edges that do not count, names that nothing has."""
     _run(directory, config, "validate", write=False, with_diff=False, quiet=quiet, form=form)
@@ -66,7 +66,7 @@ def validate(directory: Path, config: Path | None, quiet: bool, form: str) -> No
 @options.show_diff
 @click.option("--dry-run", is_flag=True, help="Only report what would be planned.")
 @options.quiet
-@options.output
+@options.form
 def plan_command(directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str) -> None:
     """Plan pull requests from the Components, builds and pull requests in DIR; the plans are written to DIR/plans."""
     _run(directory, config, "plan", write=not dry_run, with_diff=with_diff, quiet=quiet, form=form)
@@ -78,7 +78,7 @@ def plan_command(directory: Path, config: Path | None, with_diff: bool, dry_run:
 @options.show_diff
 @click.option("--dry-run", is_flag=True, help="Only report what would change.")
 @options.quiet
-@options.output
+@options.form
 def configure_command(
     directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str
 ) -> None:
@@ -92,7 +92,7 @@ def configure_command(
 @options.show_diff
 @click.option("--dry-run", is_flag=True, help="Only report what would happen.")
 @options.quiet
-@options.output
+@options.form
 def simulate_command(
     directory: Path, config: Path | None, with_diff: bool, dry_run: bool, quiet: bool, form: str
 ) -> None:
@@ -113,13 +113,7 @@ def simulate_command(
 )
 @click.option("--focus", default="", metavar="NAME", help="Draw only what this Component reaches.")
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="With --focus: at most so many edges far.")
-@click.option(
-    "-o",
-    "target",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default=component_forges.STDOUT,
-    help="The file to write, by default stdout.",
-)
+@options.output("The file to write, by default stdout.", default=component_forges.STDOUT)
 def graph_command(directory: Path, config: Path | None, form: str, focus: str, depth: int | None, target: Path) -> None:
     """Draw the graph of the Components in DIR with their roles, groups and the pull requests that are waited for."""
     _check(directory)

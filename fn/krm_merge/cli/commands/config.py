@@ -39,13 +39,7 @@ class ConfigOptions:
 @click.argument("package", metavar="PKG", type=click.Path(path_type=Path))
 @click.option("--to", "after", metavar="REF", help="The version of upstream to update to.")
 @click.option("--from", "before", metavar="REF", help="The version to update from; by default the Kptfile's lock.")
-@click.option(
-    "-o",
-    "target",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default=STDOUT,
-    help="The file to write, by default stdout.",
-)
+@common.output("The file to write, by default stdout.", default=STDOUT)
 @click.option("--declare", is_flag=True, help=f"Write it to {CONFIG_FILE} in the package, and a function that uses it.")
 @click.option("--undeclare", is_flag=True, help="Take both out of the package again.")
 @click.option("--image", default=IMAGE, show_default=True, help="The image of the function to declare.")

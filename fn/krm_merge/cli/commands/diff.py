@@ -24,20 +24,23 @@ _OF_GIT = (7, 9)
 """Numbers of git's arguments to an external diff: path, old file, hex, mode, new file, hex, mode; more for a rename."""
 
 
-@click.command("diff")
+_HELP = """Say what differs from A to B, two directories or two files: fields, elements and resources, not lines.
+
+Reordered fields, quotes and indentation are not differences; moves and renames are followed.
+
+\b
+For git:  git difftool -x 'krm-merge diff'
+          git config diff.krm.command 'krm-merge diff'   with *.yaml diff=krm in .gitattributes
+"""
+
+
+@click.command("diff", help=_HELP)
 @click.argument("places", metavar="A B", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where there are differences.")
 @options.form
 @options.reports
 def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple[Path, ...]) -> None:
-    r"""Say what differs from A to B, two directories or two files: fields, elements and resources, not lines.
-
-    Reordered fields, quotes and indentation are not differences; moves and renames are followed.
-
-    \b
-    For git:  git difftool -x 'krm-merge diff'
-              git config diff.krm.command 'krm-merge diff'   with *.yaml diff=krm in .gitattributes
-    """
+    """Runs the command."""
     name = ""
     if len(places) in _OF_GIT:
         name, places = str(places[0]), (places[1], places[4])

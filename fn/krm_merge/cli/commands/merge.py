@@ -10,7 +10,7 @@ import click
 
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices
-from krm_merge.cli.options import MergeOptions, merge_options
+from krm_merge.cli.options import MergeOptions, merge_options, output
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import say, show_conflicts_left, show_results, summary
 from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
@@ -23,7 +23,7 @@ from krm_merge.report.record import SIDES, MergeReport, RecordedSide
 @click.argument("original", type=click.Path(path_type=Path, allow_dash=True))
 @click.argument("upstream", type=click.Path(path_type=Path, allow_dash=True))
 @click.argument("local", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("-o", "target", type=click.Path(path_type=Path, allow_dash=True), help="Write the result there.")
+@output("Write the result there: a new directory, or a file.")
 @click.option("--in-place", is_flag=True, help="Write the result to LOCAL.")
 @merge_options
 def command(

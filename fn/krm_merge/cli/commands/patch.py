@@ -10,7 +10,7 @@ import click
 
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.git_diff import show_diff
-from krm_merge.cli.options import gathered, quiet
+from krm_merge.cli.options import gathered, output, quiet
 from krm_merge.cli.show import show_results
 from krm_merge.functions.one_identity import report_renames
 from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, labelled
@@ -90,7 +90,7 @@ class ApplyOptions:
 @click.option("--allow-kind-change", is_flag=True, help="Let the patch change apiVersion and kind.")
 @_list_order
 @_merge_keys
-@click.option("-o", "target", type=_file, default=_STDIO, help="The file to write, by default stdout.")
+@output("The file to write, by default stdout.", default=_STDIO)
 @click.option("--in-place", is_flag=True, help="Write the result to FILE.")
 @click.option("--diff", "with_diff", is_flag=True, help="Print the difference instead of the result.")
 @quiet
@@ -175,7 +175,14 @@ def _jobs(place: Path, options: ApplyOptions, results: Results) -> list[PatchJob
     "--live", type=_file, help="The object as it is now: the patch is for this one, as kubectl apply makes it."
 )
 @click.option("--overwrite/--no-overwrite", default=True, help="Whether changes in --live may be overwritten.")
-@click.option("--type", "type_", type=click.Choice(["strategic", "merge"]), default="strategic", show_default=True)
+@click.option(
+    "--type",
+    "type_",
+    type=click.Choice(["strategic", "merge"]),
+    default="strategic",
+    show_default=True,
+    help="A strategic merge patch, or a JSON merge patch (RFC 7386).",
+)
 @_list_order
 @_merge_keys
 def create_command(

@@ -106,10 +106,35 @@ class RunOptions:
     type=click.Path(path_type=Path, dir_okay=False),
     help="A TransformResources functionConfig that says all of this, instead.",
 )
-@click.option("--detect", type=_choice(["effect", "path"]), default="effect", show_default=True)
-@click.option("--keep", type=_choice(["unit", "operation", "plugin"]), default="unit", show_default=True)
-@click.option("--on-conflict", type=_choice(["info", "warning", "error"]), default="warning", show_default=True)
-@click.option("--whiteout", type=_choice(["annotate", "drop", "error"]), default="annotate", show_default=True)
+@click.option(
+    "--detect",
+    type=_choice(["effect", "path"]),
+    default="effect",
+    show_default=True,
+    help="When two changes conflict: by what they do, or by their paths.",
+)
+@click.option(
+    "--keep",
+    type=_choice(["unit", "operation", "plugin"]),
+    default="unit",
+    show_default=True,
+    help="What is ignored together: operations that belong together, a single one, or all of the plugin.",
+)
+@click.option(
+    "--ignored-severity",
+    "on_conflict",
+    type=_choice(["info", "warning", "error"]),
+    default="warning",
+    show_default=True,
+    help="The severity of a change that is ignored; on an error no file changes.",
+)
+@click.option(
+    "--whiteout",
+    type=_choice(["annotate", "drop", "error"]),
+    default="annotate",
+    show_default=True,
+    help="How a whiteout is carried out: an annotation, or the resource is dropped; or it is refused.",
+)
 @click.option(
     "--transform-dir", type=click.Path(path_type=Path), help="Leave DIR as it is; write patches there as crane does."
 )
@@ -119,7 +144,7 @@ class RunOptions:
 @common.show_diff
 @click.option("--dry-run", is_flag=True, help="Only report what would be done.")
 @common.quiet
-@common.output
+@common.form
 @click.pass_context
 @common.gathered(RunOptions)
 def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **choices: Any) -> None:
@@ -132,9 +157,13 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
     """
     if not directory.is_dir():
         raise PackageError(f"{directory}: there is no such directory")
-    given = [name for name in choices if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    given = [
+        parameter.opts[0]
+        for parameter in ctx.command.params
+        if parameter.name in choices and ctx.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
     if options.config is not None and given:
-        raise click.UsageError(f"--config says all of it; leave out --{given[0].replace('_', '-')}")
+        raise click.UsageError(f"--config says all of it; leave out {given[0]}")
     if options.ignored_patches_dir is not None and options.transform_dir is None:
         raise click.UsageError("--ignored-patches-dir needs --transform-dir; without it, the results report them")
     results = Results()
@@ -185,7 +214,7 @@ def run_command(ctx: click.Context, /, directory: Path, options: RunOptions, **c
 @command.command("list-plugins")
 @_plugin_dir
 @_skip_plugins
-@common.output
+@common.form
 def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the plugins that `krm-merge transform` would run, with their versions."""
     plugins = _metadata(plugin_dir, skip_plugins)
@@ -199,7 +228,7 @@ def list_plugins(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
 @command.command("optionals")
 @_plugin_dir
 @_skip_plugins
-@common.output
+@common.form
 def optionals(plugin_dir: Path | None, skip_plugins: str, form: str) -> None:
     """List the options that plugins know, for --optional-flags."""
     plugins = _metadata(plugin_dir, skip_plugins)

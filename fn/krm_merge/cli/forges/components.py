@@ -41,7 +41,8 @@ STDOUT = Path("-")
 @with_places
 @click.option("--ok-to-test", is_flag=True, help="Comment /ok-to-test after a push: Pipelines as Code builds it then.")
 @options.quiet
-def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, quiet: bool) -> None:
+@options.form
+def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, quiet: bool, form: str) -> None:
     """Carry out the PullRequestPlans in the files or directories PLAN: branches, commits, pull requests.
 
     Doing it again changes nothing. The exit code is 1 where a plan cannot be carried out; the others are.
@@ -64,7 +65,10 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
         note(f"{plan.name} was carried out at least in part, and the next run completes it")
         for step in apply_plan(plan, repository, pull_requests, ok_to_test=ok_to_test):
             results.add(step)
-    show_results(results, quiet=quiet, done=True)
+    if form == "json":
+        click.echo(json.dumps({"results": [result.to_value() for result in results]}, indent=2))
+    else:
+        show_results(results, quiet=quiet, done=True)
     if results.errors:
         sys.exit(1)
 
@@ -72,7 +76,14 @@ def apply_command(plans: tuple[Path, ...], places: Places, ok_to_test: bool, qui
 @click.command("summary")
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--by", type=click.Choice(["dependant", "group", "wait"]), help="All entries of one view, in text.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    show_default=True,
+    help="For people, for programs, or as a page that unfolds.",
+)
 def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None:
     """Sum up the PullRequestPlans in the files or directories PLAN: by dependant, by group, and what waits for what."""
     results = Results()
@@ -89,13 +100,7 @@ def summary_command(plans: tuple[Path, ...], by: View | None, form: str) -> None
 @click.command("observe")
 @click.argument("urls", metavar="URL...", nargs=-1, required=True)
 @click.option("--namespace", default="", help="The namespace of the items.")
-@click.option(
-    "-o",
-    "target",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default=STDOUT,
-    help="The directory to write to, a file for each pull request; by default stdout.",
-)
+@options.output("The directory to write to, a file for each pull request; by default stdout.", default=STDOUT)
 @with_places
 def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places: Places) -> None:
     """Read the pull requests of git repositories into PullRequest items."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import click
 
+from krm_merge.cli import options
 from krm_merge.cli.show import say
-from krm_merge.forges.interface import ForgeError
+from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.forges.local_forge import LocalForge
 from krm_merge.forges.local_merge import How
 from krm_merge.packages.files.directory import PackageError
@@ -24,10 +26,15 @@ def command() -> None:
 
 @command.command("list")
 @_repository
-def list_command(repository: str) -> None:
+@options.form
+def list_command(repository: str, form: str) -> None:
     """List the pull requests of REPOSITORY."""
     with _refusals():
-        for one in LocalForge().pull_requests(repository):
+        found = list(LocalForge().pull_requests(repository))
+    if form == "json":
+        click.echo(json.dumps({"pullRequests": [_as_value(one) for one in found]}, indent=2))
+    else:
+        for one in found:
             state = f"{one.state}, draft" if one.draft else one.state
             say(f"#{one.number} {one.source_branch} -> {one.target_branch} ({state}): {one.title}", on_stdout=True)
 
@@ -66,6 +73,17 @@ def close_command(repository: str, number: int) -> None:
     """Close pull request NUMBER of REPOSITORY without merging it."""
     with _refusals():
         LocalForge().close(repository, number)
+
+
+def _as_value(one: ForgePullRequest) -> dict[str, object]:
+    return {
+        "number": one.number,
+        "sourceBranch": one.source_branch,
+        "targetBranch": one.target_branch,
+        "state": one.state,
+        "draft": one.draft,
+        "title": one.title,
+    }
 
 
 @contextmanager

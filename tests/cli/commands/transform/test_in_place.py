@@ -58,7 +58,7 @@ def test_resources_are_changed_in_place(place: Place) -> None:
     assert place.read("pkg/web.yaml") == web
 
 
-@pytest.mark.parametrize("dry", [["--dry-run"], ["--dry-run", "-q"], ["--dry-run", "--output", "json"]])
+@pytest.mark.parametrize("dry", [["--dry-run"], ["--dry-run", "-q"], ["--dry-run", "--format", "json"]])
 def test_dry_run(place: Place, dry: list[str]) -> None:
     place.run("pkg", *dry)
     assert place.files("pkg") == FILES
@@ -95,7 +95,7 @@ def test_quiet(three: Place) -> None:
 
 def test_json(three: Place) -> None:
     three.write(**{"pkg/claim.yaml": CLAIM})
-    out, err = three.transform("--output", "json", "--whiteout", "drop")
+    out, err = three.transform("--format", "json", "--whiteout", "drop")
     assert err == ""
     told = json.loads(out)
     assert told["files"] == {"added": [], "changed": ["web.yaml"], "deleted": ["claim.yaml"]}
@@ -118,7 +118,7 @@ def test_json(three: Place) -> None:
 
 
 def test_json_of_what_is_refused(three: Place) -> None:
-    out, err = three.transform("--output", "json", "--on-conflict", "error", code=1)
+    out, err = three.transform("--format", "json", "--ignored-severity", "error", code=1)
     told = json.loads(out)
     assert told["files"] == {"added": [], "changed": [], "deleted": []}
     assert [result["severity"] for result in told["results"] if result["tags"]["event"] == "ignored"] == ["error"] * 2
@@ -128,7 +128,7 @@ def test_json_of_what_is_refused(three: Place) -> None:
 
 @pytest.mark.parametrize("how", [[], ["--diff"], ["--dry-run"], ["--transform-dir", "out"]])
 def test_nothing_is_written_where_anything_is_refused(three: Place, how: list[str]) -> None:
-    _, err = three.transform("--on-conflict", "error", *how, code=1)
+    _, err = three.transform("--ignored-severity", "error", *how, code=1)
     errors = err.splitlines()
     assert [line.split()[0] for line in errors] == ["error", "error", "refused;"]
     assert errors[-1] == "refused; nothing was written"
@@ -212,7 +212,7 @@ def test_several_documents(place: Place, start: str, end: str) -> None:
 
 def test_results_name_the_document(place: Place) -> None:
     place.write(**{"pkg/web.yaml": DOCUMENTS})
-    told = json.loads(place.run("pkg", "--output", "json")[0])
+    told = json.loads(place.run("pkg", "--format", "json")[0])
     assert [result["file"] for result in told["results"]] == [{"path": "web.yaml"}, {"path": "web.yaml", "index": 3}]
 
 

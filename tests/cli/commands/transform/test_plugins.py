@@ -311,7 +311,7 @@ def test_list_plugins(told: Place) -> None:
 
 
 def test_list_plugins_as_json(told: Place) -> None:
-    out, _ = told.run("list-plugins", "--plugin-dir", "plugins", "-s", "KubernetesPlugin", "--output", "json")
+    out, _ = told.run("list-plugins", "--plugin-dir", "plugins", "-s", "KubernetesPlugin", "--format", "json")
     versions = {"requestVersion": ["v1"], "responseVersion": ["v1"]}
     fields = [
         {"flagName": "color", "help": "Which one.", "example": "red"},
@@ -329,7 +329,7 @@ def test_optionals(told: Place) -> None:
     out, _ = told.run("optionals")
     assert "  strip-default-rbac: " in out
     assert {
-        field["flagName"] for field in json.loads(told.run("optionals", "--output", "json")[0])[0]["optionalFields"]
+        field["flagName"] for field in json.loads(told.run("optionals", "--format", "json")[0])[0]["optionalFields"]
     } > {
         "registry-replacement",
         "extra-whiteouts",
@@ -345,7 +345,7 @@ def test_optionals(told: Place) -> None:
         ("pkg", "--ignored-patches-dir", "lost"),
         ("pkg", "--plugin-dir", "none"),
         ("pkg", "--plugin-dir", "pkg/web.yaml"),
-        ("pkg", "--on-conflict", "fail"),
+        ("pkg", "--ignored-severity", "fail"),
         ("pkg", "--whiteout", "delete"),
         ("pkg", "--config", "pkg"),
         ("pkg", "other"),

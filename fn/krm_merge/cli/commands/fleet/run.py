@@ -72,12 +72,12 @@ class FleetRunOptions:
 @click.option("--insecure", is_flag=True, help="Allow a scheduler without TLS elsewhere than on this machine.")
 @click.option("--dry-run", is_flag=True, help="Say what would become of each target, change nothing.")
 @click.option(
-    "--output",
+    "--format",
     "form",
     type=click.Choice(["text", "jsonl"]),
     default="text",
     show_default=True,
-    help="jsonl prints an event a line on stdout.",
+    help="With jsonl, stdout has an event a line for programs, errors too.",
 )
 @gathered(FleetRunOptions)
 def run(directory: Path, options: FleetRunOptions) -> None:

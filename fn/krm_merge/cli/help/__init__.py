@@ -1,0 +1,1 @@
+"""What people look up: the screen that lists commands and functions, and pages. Needs no extra."""

@@ -1,0 +1,277 @@
+"""What people look up: the screen of `--help`, pages and rules, names that they misspell, completion in their shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from krm_merge.cli.app import app, main
+from krm_merge.cli.help.overview import COMMANDS, FUNCTIONS, overview
+from krm_merge.cli.help.topics import PAGES_WITH_RULES, TOPICS, page_of
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SECONDS = 60
+
+
+def called(*arguments: str, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """The program as a shell starts it, without a terminal; `code` runs before it."""
+    start = f"import runpy, sys\n{code}\nsys.argv[0] = 'krm-merge'\nrunpy.run_module('krm_merge', run_name='__main__')"
+    command = [sys.executable, "-c", start, *arguments]
+    env = os.environ | environment
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=SECONDS, check=False, input="")
+
+
+# ---- one screen --------------------------------------------------------------------------------------------------
+
+
+def test_help_fits_on_one_screen() -> None:
+    lines = overview(80).splitlines()
+    assert 24 <= len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_help_lists_every_command_and_function_within_the_terminal(width: int) -> None:
+    screen = overview(width)
+    assert max(map(len, screen.splitlines())) <= width
+    names = {line.split()[0] for line in screen.splitlines() if line.startswith("  ")}
+    assert {*COMMANDS, *FUNCTIONS} <= names
+
+
+def test_help_is_the_same_wherever_it_is_asked_for() -> None:
+    screens = [called(flag, COLUMNS="80") for flag in ("--help", "help")]
+    assert {(done.returncode, done.stdout, done.stderr) for done in screens} == {(0, overview(80), "")}
+
+
+def test_help_needs_no_extra() -> None:
+    done = called("help", code="sys.modules['click'] = sys.modules['rich'] = None")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "update" in done.stdout
+
+
+def test_a_command_says_what_to_install() -> None:
+    done = called("update", "web", code="sys.modules['click'] = None")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "krm-merge update needs more than the function: pip install 'krm-merge[cli]'\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_of_a_command_fits_beside_its_name(name: str) -> None:
+    assert len(COMMANDS[name]) <= 62
+    command = app.get_command(click.Context(app), name)
+    assert command is not None
+    assert command.name == name
+
+
+# ---- pages -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_has_a_page(topic: str) -> None:
+    assert page_of(TOPICS[topic]).startswith("#")
+
+
+def test_a_wheel_carries_every_page() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    pages = {*(topic.page for topic in TOPICS.values()), *PAGES_WITH_RULES}
+    assert {f"docs/{page}": f"krm_merge/docs/{page}" for page in pages}.items() <= included.items()
+
+
+def test_a_page_is_markdown_where_no_terminal_is() -> None:
+    done = called("help", "exit-codes")
+    assert done.returncode == 0
+    assert done.stdout.startswith("## Exit codes and output\n\n| exit code | means |\n")
+    assert "\n## " not in done.stdout.removeprefix("## ")
+
+
+def test_a_page_is_formatted_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("LINES", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["help", "V4"]) == 0
+    out = capsys.readouterr().out
+    assert "V4. Both changed a value: onConflict decides" in " ".join(out.split())
+    assert "###" not in out
+    assert max(map(len, out.splitlines())) <= 60
+
+
+def test_a_rule_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "T5"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("### T5. ")
+    assert "### T6" not in out
+
+
+def test_a_rule_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "V99"]) == 3
+    assert capsys.readouterr().err == "error no rule has the number V99; krm-merge help rules lists them\n"
+
+
+def test_a_command_without_a_page_shows_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "update"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: krm-merge update [OPTIONS] ")
+
+
+# ---- names that are not there ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["udpate", "web"], "No such command 'udpate'. Did you mean 'update'?"),
+        (["update", "web", "--dry-rn"], "No such option '--dry-rn'. Did you mean '--dry-run'?"),
+        (["fleet", "statu"], "No such command 'statu'. Did you mean 'status'?"),
+        (["help", "rule"], "No topic 'rule'. Did you mean 'rules'?"),
+        (["frobnicate"], "No such command 'frobnicate'."),
+    ],
+)
+def test_the_nearest_name_is_named(arguments: list[str], nearest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"Error: {nearest}"
+
+
+# ---- errors for programs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["status", "--format", "json", "missing"], 3, "missing: there is no such directory"),
+        (["components", "plan", "missing", "--format=json"], 3, "missing: there is no such directory"),
+        (["fleet", "run", "missing", "--format", "jsonl"], 3, "missing/campaign.yaml"),
+        (["transform", "list-plugins", "--format", "json", "--plugin"], 2, "No such option '--plugin'"),
+        (["policy", "chck", "--format", "json"], 2, "No such command 'chck'. Did you mean 'check'?"),
+    ],
+)
+def test_errors_are_json_where_json_was_asked_for(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+    assert main(arguments) == code
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert result["severity"] == "error"
+    assert result["message"].startswith(message)
+
+
+def test_an_error_is_printed_as_json_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["update", f"{tmp_path}/missing", "--format", "json"]) == 3
+    assert json.loads(capsys.readouterr().out)["kind"] == "MergeReport"
+
+
+def test_errors_are_text_where_text_was_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["status", f"{tmp_path}/missing"]) == 3
+    assert capsys.readouterr().out == ""
+
+
+# ---- options mean the same everywhere ----------------------------------------------------------------------------
+
+
+def every_option() -> Iterator[tuple[str, click.Option]]:
+    pending = [(name, app.get_command(click.Context(app), name)) for name in COMMANDS]
+    for name, command in pending:
+        assert command is not None
+        if isinstance(command, click.Group):
+            pending += [(f"{name} {inner.name}", inner) for inner in command.commands.values()]
+        yield from ((name, option) for option in command.params if isinstance(option, click.Option))
+
+
+def test_output_is_a_path_in_every_command() -> None:
+    places = [(name, option) for name, option in every_option() if {"-o", "--output"} & {*option.opts}]
+    assert len(places) >= 5
+    assert [name for name, option in places if not isinstance(option.type, click.Path)] == []
+    assert {tuple(option.opts) for _, option in places} == {("-o", "--output")}
+
+
+def test_json_is_asked_for_by_the_same_option_everywhere() -> None:
+    choices = [
+        (option.opts, option.type.choices) for _, option in every_option() if isinstance(option.type, click.Choice)
+    ]
+    assert [
+        names for names, forms in choices if {"json", "jsonl"} & {*forms} and names not in (["--format"], ["--type"])
+    ] == []
+
+
+def test_who_wins_a_conflict_is_asked_for_in_the_same_words_everywhere() -> None:
+    words = {
+        frozenset(option.type.choices)
+        for _, option in every_option()
+        if "--on-conflict" in option.opts and isinstance(option.type, click.Choice)
+    }
+    assert words == {frozenset({"upstream", "local", "fail"}), frozenset({"upstream", "local", "fail", "markers"})}
+
+
+@pytest.mark.parametrize("flag", ["--dry-run", "--diff", "--quiet", "--in-place"])
+def test_a_flag_takes_no_value_anywhere(flag: str) -> None:
+    found = [option for _, option in every_option() if flag in option.opts]
+    assert found
+    assert all(option.is_flag for option in found)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_prints_no_marks_of_its_source(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert "\\b" not in capsys.readouterr().out
+
+
+def test_every_option_has_a_description() -> None:
+    assert [f"{name} {option.opts[0]}" for name, option in every_option() if not option.help] == []
+
+
+# ---- completion --------------------------------------------------------------------------------------------------
+
+SCRIPTS = {
+    "bash": """\
+source {script}
+COMP_WORDS=({words}) COMP_CWORD={last}
+_krm_merge_completion krm-merge
+printf '%s\\n' "${{COMPREPLY[@]}}"
+""",
+    "zsh": """\
+compdef() {{ }}
+compadd() {{ print -l -- $completions }}
+_describe() {{ print -l -- $completions_with_descriptions }}
+source {script}
+words=({words}) CURRENT={last}+1
+_krm_merge_completion
+""",
+    "fish": "source {script}\ncomplete --do-complete '{line}'\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("shell", "line", "expected"),
+    [
+        ("bash", "krm-merge up", "update"),
+        ("bash", "krm-merge update --dry", "--dry-run"),
+        ("zsh", "krm-merge help exit", "exit-codes"),
+        ("fish", "krm-merge up", "update"),
+    ],
+)
+def test_the_shell_completes(
+    shell: str, line: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not on PATH")
+    program = tmp_path / "krm-merge"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m krm_merge "$@"\n')
+    program.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    assert main(["completion", shell]) == 0
+    (tmp_path / "script").write_text(capsys.readouterr().out, encoding="utf-8")
+    words = line.split()
+    code = SCRIPTS[shell].format(script=tmp_path / "script", words=line, last=len(words) - 1, line=line)
+    asked = [shell, "-c", code]
+    answer = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert expected in answer.stdout.replace("\t", "\n").replace(":", "\n").splitlines(), answer.stderr

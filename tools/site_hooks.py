@@ -1,0 +1,164 @@
+"""Hooks of MkDocs: what the site has besides the pages in docs/.
+
+The README is the first page, options come from the commands, kinds from their JSON schemas, and links that leave docs/
+lead to the repository. A link to a file that is not there is a warning, which `strict` makes an error.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+from krm_merge.cli.app import app
+from krm_merge.cli.help.overview import COMMANDS
+
+ROOT = Path(__file__).resolve().parent.parent
+HOME = "https://github.com/krm-merge/krm-merge"
+OPEN_SECTIONS = {"Guides": "guides", "Integrations": "integrations", "Functions": "functions", "Design": "design"}
+
+_LINK = re.compile(r"""(\]\(|(?:src|srcset|href)=")(?![a-z]+:|#)([^)"#\s]+)""")
+_CODE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+_log = logging.getLogger("mkdocs.plugins.site")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Adds pages of open sections that the navigation does not name."""
+    assert config.nav is not None
+    listed = set(named(config.nav))
+    for title, folder in OPEN_SECTIONS.items():
+        found = sorted(f"{folder}/{page.name}" for page in (Path(config.docs_dir) / folder).glob("*.md"))
+        more = [page for page in found if page not in listed]
+        section = next((entry[title] for entry in config.nav if title in entry), None)
+        if section is not None:
+            section.extend(more)
+        elif more:
+            config.nav.append({title: more})
+    return config
+
+
+def named(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for entry in nav.values() if isinstance(nav, dict) else nav:
+            yield from named(entry)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the pages that are made of other files."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    files.append(File.generated(config, "index.md", content=relinked(readme, ROOT, Path(config.docs_dir), files)))
+    files.append(File.generated(config, "reference/commands.md", content=commands_page()))
+    files.append(File.generated(config, "reference/kinds.md", content=kinds_page(Path(config.docs_dir) / "schemas")))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Leads links that leave docs/ to the repository."""
+    if page.file.generated_by is not None:
+        return markdown
+    return relinked(markdown, (Path(config.docs_dir) / page.file.src_uri).parent, Path(config.docs_dir), files)
+
+
+def relinked(markdown: str, folder: Path, docs: Path, files: Files) -> str:
+    """The text with its links; `folder` is where it lies."""
+
+    def target(link: re.Match[str]) -> str:
+        before, path = link.groups()
+        place = Path(os.path.normpath(folder / path))
+        if not place.exists() and files.get_file_from_path(os.path.relpath(place, docs)) is None:
+            _log.warning("%s: the link %s leads nowhere", folder.relative_to(ROOT), path)
+        if place.is_relative_to(docs) and not place.is_dir():
+            # The first page lies in docs/, its text beside it.
+            return before + (os.path.relpath(place, docs) if folder == ROOT else path)
+        form = "tree" if place.is_dir() else "blob"
+        return f"{before}{HOME}/{form}/main/{place.relative_to(ROOT).as_posix()}"
+
+    parts = _CODE.split(markdown)
+    return "".join(part if number % 2 else _LINK.sub(target, part) for number, part in enumerate(parts))
+
+
+# ---- commands ----------------------------------------------------------------------------------------------------
+
+
+def commands_page() -> str:
+    """What `--help` prints for every command."""
+    parts = [
+        "# All options\n\nWhat `--help` prints. [The command line](../command-line.md) shows the commands at work.\n"
+    ]
+    root = click.Context(app, info_name="krm-merge", terminal_width=80)
+    for name in sorted(COMMANDS):
+        command = app.get_command(root, name)
+        assert command is not None
+        parts += _helps(command, root, 2)
+    return "\n".join(parts)
+
+
+def _helps(command: click.Command, parent: click.Context, level: int) -> Iterator[str]:
+    context = click.Context(command, info_name=command.name, parent=parent, terminal_width=80)
+    yield f"{'#' * level} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            yield from _helps(inner, context, level + 1)
+
+
+# ---- kinds -------------------------------------------------------------------------------------------------------
+
+
+def kinds_page(schemas: Path) -> str:
+    """The fields of every kind that has a JSON schema."""
+    parts = ["# Kinds\n\nWhat the functions, the commands and the reports read and write, from their JSON schemas.\n"]
+    found = {file: json.loads(file.read_text(encoding="utf-8")) for file in schemas.glob("*.json")}
+    for file, schema in sorted(found.items(), key=lambda pair: str(pair[1]["title"])):
+        parts.append(
+            f"## {schema['title']}\n\n{schema.get('description', '')}\n\n[{file.name}](../schemas/{file.name})\n"
+        )
+        rows = list(_fields(schema, schema, ""))
+        if rows:
+            parts.append("| field | type | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n")
+    return "\n".join(parts)
+
+
+def _fields(schema: dict[str, Any], root: dict[str, Any], path: str) -> Iterator[str]:
+    schema = _followed(schema, root)
+    for name, field in schema.get("properties", {}).items():
+        field = _followed(field, root)
+        place = f"{path}{name}"
+        needed = name in schema.get("required", [])
+        default = "needed" if needed else f"`{json.dumps(field['default'])}`" if "default" in field else ""
+        meaning = " ".join(str(field.get("description", "")).split()).replace("|", "\\|")
+        yield f"| `{place}` | {_type(field)} | {default} | {meaning} |"
+        yield from _fields(field, root, f"{place}.")
+        if isinstance(items := field.get("items"), dict):
+            yield from _fields(items, root, f"{place}[].")
+
+
+def _followed(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in schema:
+        return schema
+    value: Any = root
+    for step in schema["$ref"].removeprefix("#/").split("/"):
+        value = value[step]
+    return {**value, **{key: text for key, text in schema.items() if key != "$ref"}}
+
+
+def _type(field: dict[str, Any]) -> str:
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(_type(branch) for branch in field["anyOf"] if branch.get("type") != "null"))
+    if isinstance(field.get("type"), list):
+        return " or ".join(name for name in field["type"] if name != "null")
+    return str(field.get("type", "any"))
