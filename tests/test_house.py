@@ -20,7 +20,7 @@ ONE_MODULE_EACH = {"cli/commands": "one module for each command"}
 """Folders with more modules than one can look over, with their reason; CONTRIBUTING names it, too."""
 TESTS = ROOT / "tests"
 MOST_LINES = 600
-OF_NO_ROOM = {"e2e", "fuzz", "generated", "kills"}
+OF_NO_ROOM = {"e2e", "fuzz", "generated", "integrations", "kills"}
 """Folders of tests that take the program as a whole, or that hold what is generated for several rooms."""
 
 
