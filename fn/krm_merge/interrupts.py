@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 EXIT_CODE: Final = 130
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_HAS_TIMER: Final = hasattr(signal, "setitimer")
 _SOON: Final = 0.001
 """Seconds."""
 
@@ -34,7 +35,7 @@ def as_exceptions() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         with suppress(ValueError):
-            if ours:
+            if ours and _HAS_TIMER:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             for number in ours:
                 signal.signal(number, before[number])
@@ -48,7 +49,7 @@ def as_exceptions_to_the_end() -> Iterator[None]:
         yield
     finally:
         # Python itself sets its own handlers back to what kills, which would hide the exit code: that of a timer, too.
-        if ours:
+        if ours and _HAS_TIMER:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
         for number in ours:
@@ -126,5 +127,7 @@ def _raise_later(ignored: UnraisableHookArgs) -> None:
         _interrupt(signal.Signals[name], frame)
 
     _state.is_over = False
+    if not _HAS_TIMER:  # not a POSIX system: the next signal ends the command
+        return
     signal.signal(signal.SIGALRM, again)
     signal.setitimer(signal.ITIMER_REAL, _SOON)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
+
+from krm_merge.posix import file_locks
 
 # No package has a folder of such a name.
 _PREFIX, _SUFFIX = ".temporary-", ".krm-merge"
@@ -18,11 +20,12 @@ _PREFIX, _SUFFIX = ".temporary-", ".krm-merge"
 def temporary_directory(around: Path | None = None) -> Iterator[Path]:
     """A new directory for us alone, which is gone afterwards: in `around`, or where the system has such ones.
 
-    Raises OSError.
+    Raises OSError, and UnsupportedSystemError where there are no file locks.
     """
+    fcntl = file_locks()
     around = around or Path(tempfile.gettempdir())
-    _remove_abandoned(around)
-    directory, lock = _locked(around)
+    _remove_abandoned(around, fcntl)
+    directory, lock = _locked(around, fcntl)
     try:
         yield directory
     finally:
@@ -30,7 +33,7 @@ def temporary_directory(around: Path | None = None) -> Iterator[Path]:
         os.close(lock)
 
 
-def _locked(around: Path) -> tuple[Path, int]:
+def _locked(around: Path, fcntl: ModuleType) -> tuple[Path, int]:
     """A new directory, and the handle that holds its lock: a directory without lock is nobody's."""
     while True:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=around))
@@ -43,7 +46,7 @@ def _locked(around: Path) -> tuple[Path, int]:
         os.close(lock)
 
 
-def _remove_abandoned(around: Path) -> None:
+def _remove_abandoned(around: Path, fcntl: ModuleType) -> None:
     """Removes our user's directories whose process has ended: its locks ended with it."""
     for directory in around.glob(f"{_PREFIX}*{_SUFFIX}"):
         with suppress(OSError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from krm_merge.git.store import MergeConflictError, Store
 from krm_merge.packages.files.directory import PackageError, reason
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
+from krm_merge.posix import file_locks
 
 _HEADS: Final = "refs/heads/"
 
@@ -83,6 +83,7 @@ class BareRepository:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Locks the file, so that two processes do not use the same number."""
+        fcntl = file_locks()
         try:
             handle = os.open(self.directory, os.O_RDONLY)
         except OSError as error:

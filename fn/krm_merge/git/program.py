@@ -13,6 +13,7 @@ from pathlib import Path
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted, without_credentials
+from krm_merge.posix import require_process_groups
 
 ABOUT_A_REPOSITORY = frozenset(
     (
@@ -81,6 +82,7 @@ def run(
     Raises GitError if git is missing, GitTimeoutError if it makes no progress. All its processes are ended then, and
     also when krm-merge is interrupted.
     """
+    require_process_groups("git")
     command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]
     own = _environment(alone) | dict(environment or {})
     limit = _limit()

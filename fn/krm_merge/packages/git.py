@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -18,6 +17,7 @@ from krm_merge.git.program import GitError, GitTimeoutError, complaint
 from krm_merge.harmless import quoted, without_credentials
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.files.tree import File, Mode, Tree, leads_out
+from krm_merge.posix import file_locks
 from krm_merge.temporary import temporary_directory
 
 CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
@@ -233,6 +233,7 @@ def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
 @contextmanager
 def _locked(store: Path) -> Iterator[None]:
     """Two updates at once share the cache."""
+    fcntl = file_locks()
     handle = os.open(store, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -31,6 +30,7 @@ from krm_merge.functions.validation import check, list_keys_of
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
+from krm_merge.posix import file_locks
 from krm_merge.text.document import written
 from krm_merge.text.reading.nodes import Mapping, TextError
 from krm_merge.text.reading.reader import read
@@ -136,6 +136,7 @@ class CampaignDirectory:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Meanwhile no other process works on the campaign. Raises UnavailableError naming the one that does."""
+        fcntl = file_locks()
         place = self.path / "lock"
         with place.open("a+") as handle:
             try:

@@ -10,7 +10,6 @@ believed: all files are compared with the plan's digests.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -28,6 +27,7 @@ from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
 from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
 from krm_merge.packages.files.written import note
+from krm_merge.posix import file_locks
 
 Recovery: TypeAlias = Literal["nothing", "completed", "rolled back"]
 
@@ -74,6 +74,7 @@ class Journal:
 
         Raises PackageError where another process has it, or the package was changed since the interruption.
         """
+        fcntl = file_locks()
         try:
             journal = cls(package)
             lock = os.open(journal.package, os.O_RDONLY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.files.written import note
+from krm_merge.posix import file_locks
 from krm_merge.temporary import temporary_directory
 
 STAGED = ".krm-merge"
@@ -51,6 +51,7 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
 @contextmanager
 def _staged(place: Path) -> Iterator[tuple[Path, int]]:
     """An empty, locked file beside another, removed afterwards; the next process reuses one that a kill left."""
+    fcntl = file_locks()
     staged = place.with_name(f".{place.name}{STAGED}")
     while True:
         handle = os.open(staged, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -78,6 +79,7 @@ def _is_at(handle: int, place: Path) -> bool:
 
 def _exchange(place: Path, staged: Path, before: File) -> None:
     """Puts a file in the place of another that still is as it was; an edit of somebody else stays."""
+    fcntl = file_locks()
     old = os.open(place, os.O_RDONLY)
     try:
         # It is the staged one for a moment, which no other process may take.

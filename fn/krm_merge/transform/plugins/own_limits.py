@@ -62,7 +62,7 @@ def limited(
 def _regularly(look: signal._HANDLER) -> Iterator[None]:
     try:
         before = signal.signal(signal.SIGALRM, look)
-    except ValueError:  # not the main thread
+    except (AttributeError, ValueError):  # not a POSIX system, or not the main thread
         yield
         return
     signal.setitimer(signal.ITIMER_REAL, _LOOK_EVERY, _LOOK_EVERY)
@@ -76,8 +76,11 @@ def _regularly(look: signal._HANDLER) -> Iterator[None]:
 @contextmanager
 def _less_memory(limit: int) -> Iterator[None]:
     """Limits the additional memory of this process and of each new child during the block."""
-    import resource
-
+    try:
+        import resource
+    except ModuleNotFoundError:  # not a POSIX system
+        yield
+        return
     before = resource.getrlimit(resource.RLIMIT_DATA)
     try:
         # Source: proc_pid_statm(5); the sixth field is data and stack, in pages.

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+from krm_merge.posix import require_process_groups
 from krm_merge.transform.plugins.answers import reported_error
 from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, limit_memory, usage_of
 from krm_merge.transform.plugins.watch import children, end_strays, kill_group, sessions, watch
@@ -35,7 +36,8 @@ class Running:
         memory_limit: int = MEMORY_LIMIT,
         process_limit: int = PROCESS_LIMIT,
     ) -> None:
-        """Starts it. Raises OSError."""
+        """Starts it. Raises OSError, UnsupportedSystemError."""
+        require_process_groups("a plugin")
         watch.begin()
         self._others = children()
         try:

@@ -13,7 +13,7 @@ from typing import Final
 
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_GET_CHILD_SUBREAPER = 37
-_ENDS_US = (signal.SIGTERM, signal.SIGHUP)
+_ENDS_US = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
 
 sessions: Final[set[int]] = set()
 """The sessions of running plugins; each plugin leads one."""

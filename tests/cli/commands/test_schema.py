@@ -13,11 +13,11 @@ import yaml
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
+from checkout import ROOT
 from krm_merge.cli.app import app
 from krm_merge.cli.schemas.kinds import KINDS
 from krm_merge.packages.kptfile_model import Kptfile
 
-ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_LINE = re.compile(r"\A# yaml-language-server: \$schema=(\S+)\n")
 OUR_KIND = re.compile(rf"^kind: ({'|'.join(KINDS)})$", re.MULTILINE)
 EXAMPLES = [

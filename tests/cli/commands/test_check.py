@@ -12,9 +12,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from checkout import ROOT
 from krm_merge.cli.app import app
 
-ROOT = Path(__file__).resolve().parents[2]
 HEAD = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
 POLICY = """\
 apiVersion: fn.kpt.dev/v1alpha1
