@@ -81,6 +81,13 @@ reports = click.option(
     callback=_checked_reports,
     help=f"Write what was decided to this file, too; its suffix says in which form: {', '.join(FORMS)}. Repeatable.",
 )
+record = click.option(
+    "--record",
+    is_flag=True,
+    help="Record in LOCAL, in a Vendorfile, what UPSTREAM is: the next merge then needs no ORIGINAL.",
+)
+version = click.option("--version", default="", metavar="VERSION", help="The version of UPSTREAM, for the Vendorfile.")
+source = click.option("--source", default="", metavar="TEXT", help="Where UPSTREAM comes from, for the Vendorfile.")
 
 
 def output(description: str, *, default: Path | None = None) -> Callable[[_Command], _Command]:

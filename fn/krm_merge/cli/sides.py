@@ -3,38 +3,116 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+import click
+
 from krm_merge.cli.show import opened_journal
+from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import Directory, PackageError, read_file
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
 from krm_merge.packages.files.write import write_file, write_tree
 from krm_merge.packages.merge.side import path_of
+from krm_merge.packages.merge.trees import MergedTree, merge_trees
+from krm_merge.report.record import SIDES, RecordedSide
+from krm_merge.vendored.merging import Given, VendoredManifests, vendored
+from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 STDIN: Final = Path("-")
 STDOUT: Final = STDIN
+_ALL: Final = 3
 
 Writer: TypeAlias = Callable[[Tree, Changes], None]
 
 
-def read_sides(places: tuple[Path, Path, Path]) -> tuple[Tree, Tree, Tree]:
-    """Three directories or three files, of which one can be stdin. Raises PackageError."""
+@dataclass(frozen=True, slots=True)
+class MergeSides:
+    """The three versions of a merge; `names` are how reports name them.
+
+    `vendored` is there where one of them is a file and another a directory.
+    """
+
+    original: Tree
+    upstream: Tree
+    local: Tree
+    names: tuple[str, ...]
+    vendored: VendoredManifests | None = None
+
+    def merge(self, merger: PackageMerger) -> MergedTree:
+        """Merges them."""
+        if self.vendored is not None:
+            return self.vendored.merge(merger)
+        return merge_trees(self.original, self.upstream, self.local, merger)
+
+    @property
+    def has_nothing_new(self) -> bool:
+        """Whether local's Vendorfile says that this version of upstream is merged already."""
+        return self.vendored is not None and self.vendored.is_known
+
+    def records(self, source: ManifestSource, *, asked: bool) -> Changes:
+        """The changes that record upstream as merged: where that is asked for, and where local has a record.
+
+        Raises PackageError and, where there can be none, UsageError.
+        """
+        if self.vendored is not None and (asked or self.vendored.record is not None):
+            return self.vendored.recorded(source)
+        if asked:
+            raise click.UsageError("--record is for a version in one file, UPSTREAM, and a directory, LOCAL")
+        if source != ManifestSource():
+            raise click.UsageError(f"{self.names[-1]} has no {FILE} that could hold it; give --record, too")
+        return {}
+
+    @property
+    def recorded(self) -> dict[str, RecordedSide]:
+        """The versions as reports name them."""
+        return {side: RecordedSide(name) for side, name in zip(SIDES[:3], self.names, strict=True)}
+
+
+def read_sides(places: Sequence[Path]) -> MergeSides:
+    """The versions at three places; at two, local is a directory and its Vendorfile names the original.
+
+    Each place is a directory or a file, one of them stdin. Raises PackageError.
+    """
     missing = [place for place in places if place != STDIN and not place.exists()]
     if missing:
         raise PackageError(f"{missing[0]}: there is no such file or directory")
-    directories = [place for place in places if place != STDIN and place.is_dir()]
-    if directories and len(directories) < len(places):
-        file = next(place for place in places if place not in directories)
-        raise PackageError(f"{file} is a file and {directories[0]} a directory; give three files or three directories")
-    if directories:
-        original, upstream, local = (Directory(place) for place in places)
-        return original, upstream, local
-    files = [File(sys.stdin.buffer.read()) if place == STDIN else read_file(place) for place in places]
-    path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
-    return {path: files[0]}, {path: files[1]}, {path: files[2]}
+    directories = [place for place in places if _is_directory(place)]
+    names = tuple(map(str, places))
+    if len(places) == _ALL and len(directories) == _ALL:
+        original, upstream, local = map(Directory, places)
+        return MergeSides(original, upstream, local, names)
+    if len(places) == _ALL and not directories:
+        files = [_read(place) for place in places]
+        path = path_of(next(place.name for place in reversed(places) if place != STDIN), files[2])
+        return MergeSides({path: files[0]}, {path: files[1]}, {path: files[2]}, names)
+    *before, upstream_given, local_given = map(_given, places)
+    manifests = vendored(before[0] if before else None, upstream_given, local_given)
+    if not before:
+        original_name = str(places[-1] / manifests.record.original) if manifests.record is not None else "nothing"
+        names = (original_name, *names)
+    return MergeSides(manifests.original, manifests.upstream, manifests.local, names, manifests)
+
+
+def _is_directory(place: Path) -> bool:
+    return place != STDIN and place.is_dir()
+
+
+def _given(place: Path) -> Given:
+    if _is_directory(place):
+        return Given(str(place), Directory(place), may_be_empty=True)
+    file = _read(place)
+    if place == STDIN and not file.data.strip():
+        raise PackageError("stdin is empty; look whether the command before it failed")
+    # A device that is empty, such as /dev/null, is meant to be.
+    return Given("stdin" if place == STDIN else str(place), file, may_be_empty=place != STDIN and not place.is_file())
+
+
+def _read(place: Path) -> File:
+    return File(sys.stdin.buffer.read()) if place == STDIN else read_file(place)
 
 
 @contextmanager

@@ -352,7 +352,7 @@ def test_without_conflicts_there_is_nothing_to_ask(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["o", "u"], 2, "give one package, or three versions"),
+        (["o", "u"], 3, "u has no Vendorfile that says which version of upstream it comes from"),
         (["o", "u", "l", "x"], 2, "give one package, or three versions"),
         (["-", "u", "l"], 2, "stdin is for answers here"),
         (["o", "u", "missing"], 3, "missing: there is no such file or directory"),

@@ -21,18 +21,17 @@ from krm_merge.cli.sides import destination, read_sides
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.update import RememberedRepositories, update
-from krm_merge.report.record import SIDES, RecordedSide
 from krm_merge.resolve.kept import Kept, kept_beside
 from krm_merge.resolve.remembered import remembered, remembered_at
 from krm_merge.resolve.task import Merge, Saved, Task
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_PACKAGES
+from krm_merge.vendored.vendorfile import ManifestSource
 
 
 @click.command("resolve")
-@click.argument("places", metavar="PKG[@REF] | ORIGINAL UPSTREAM LOCAL", nargs=-1)
+@click.argument("places", metavar="PKG[@REF] | [ORIGINAL] UPSTREAM LOCAL", nargs=-1)
 @terminal_option
 @no_browser_option
 @options.rules
@@ -48,6 +47,8 @@ def command(
 ) -> None:
     """Settle the conflicts of an update of the package PKG to REF, or of a merge of ORIGINAL and UPSTREAM into LOCAL.
 
+    As in `merge`, ORIGINAL is not needed where LOCAL has a Vendorfile.
+
     A page opens in the browser: every conflict with its three values. Saving writes the merged package as a whole or
     not at all, as `update` does, and the choices into its MergePolicy, so that nobody is asked again. What is chosen is
     kept at once: after an interruption, the same command continues where it was.
@@ -57,9 +58,8 @@ def command(
     if "-" in (*places, str(rules_file)):
         raise click.UsageError("stdin is for answers here; name files")
     choices = MergeChoices.of(None, function_identity, rules_file)
-    if len(places) == 3:
-        original, upstream, local = map(Path, places)
-        opened = _merge_of((original, upstream, local), choices)
+    if len(places) in (2, 3):
+        opened = _merge_of(tuple(map(Path, places)), choices)
     elif len(places) < 2:
         opened = _update_of(places[0] if places else ".", choices, allow_dirty)
     else:
@@ -99,26 +99,26 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
 
 
 @contextmanager
-def _merge_of(places: tuple[Path, Path, Path], choices: MergeChoices) -> Iterator[Host]:
+def _merge_of(places: tuple[Path, ...], choices: MergeChoices) -> Iterator[Host]:
     """The session about three directories or files; the result is written to the last one."""
-    local = places[2]
+    local = places[-1]
     with destination(local, None, in_place=True) as write_changes:
-        trees = read_sides(places)
-        choices = choices.obeying(trees[2])
-        sides: dict[str, RecordedSide] = {n: RecordedSide(str(p)) for n, p in zip(SIDES[:3], places, strict=True)}
+        sides = read_sides(places)
+        kept_record = sides.records(ManifestSource(), asked=False)
+        choices = choices.obeying(sides.local)
 
         def merge(policy: Policy) -> Merge:
-            merged = merge_trees(*trees, choices.merger_under(policy))
-            return Merge(merged.changes, merged.results, [merged.decided], sides)
+            merged = sides.merge(choices.merger_under(policy))
+            return Merge(merged.changes, merged.results, [merged.decided], sides.recorded)
 
         is_package = local.is_dir()
         earlier = remembered(remembered_at(local if is_package else local.parent))
-        task = Task(str(local), trees[2], merge, choices.rules.rules, choices.package, earlier, is_package)
+        task = Task(str(local), sides.local, merge, choices.rules.rules, choices.package, earlier, is_package)
         kept = Kept(kept_beside(local), task.policy_file)
 
         def write(saved: Saved) -> None:
             assert write_changes is not None
-            write_changes(trees[2], saved.changes)
+            write_changes(sides.local, {**saved.changes, **kept_record})
             _show(task, saved)
 
         yield Host(task, kept, write)

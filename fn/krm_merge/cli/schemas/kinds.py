@@ -98,6 +98,12 @@ KINDS = {
             "functions.policy.models:MergePolicy",
         ),
         SchemaKind(
+            "Vendorfile",
+            "where vendored manifests come from",
+            "vendorfile.json",
+            "vendored.models:Vendorfile",
+        ),
+        SchemaKind(
             "MergeCampaign",
             "campaign.yaml of a fleet",
             "merge-campaign.json",

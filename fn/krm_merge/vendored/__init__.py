@@ -1,0 +1,1 @@
+"""Merges vendored manifests: a version of upstream that is one file, into local files that somebody else laid out."""

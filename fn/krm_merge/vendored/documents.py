@@ -1,0 +1,159 @@
+"""The resources of one version of a package, each as a document of its own, whatever files they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from krm_merge.krm.identity import flaw_of, generate_name_of, identity_of
+from krm_merge.krm.result import ResourceRef
+from krm_merge.merge.decisions.member import Member
+from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import Tree, is_kptfile
+from krm_merge.packages.merge.side import PackageVersion
+from krm_merge.text.document import text_of, written
+from krm_merge.text.reading import nodes
+from krm_merge.text.reading.nodes import Mapping, Node, TextError, resolved
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.stream import cut, is_empty, without_separator
+from krm_merge.text.reading.values import from_value, to_value
+
+_LIST = ("v1", "List")
+MOST_PROBLEMS = 10
+"""Of more problems in one message only their number is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundResource:
+    """A resource of one version: as a member of it, with the text of its document and where that is.
+
+    `line` is the first line of its document in the file, `item` its position in a List, None for a document.
+    """
+
+    member: Member
+    text: str
+    line: int
+    item: int | None = None
+
+    @property
+    def place(self) -> str:
+        """Where it is, as people look for it."""
+        position = "" if self.item is None else f" items[{self.item}]"
+        return f"{self.member.place}:{self.line}{position}"
+
+    @property
+    def ref(self) -> ResourceRef:
+        """How results name it."""
+        identity, root = self.member.identity, self.member.root
+        api_version = to_value(root.get("apiVersion"))
+        name = identity.name or f"{self.member.generate_name}*"
+        return ResourceRef(str(api_version), identity.kind, name, identity.namespace)
+
+
+def resources_of_file(name: str, data: bytes) -> list[FoundResource]:
+    """The resources in one file of manifests, `name` in messages. Everything in it must be a resource with a name.
+
+    Raises PackageError with every problem.
+    """
+    found, problems = [], []
+    for index, line, document in _documents(name, data):
+        try:
+            found += list(_named(name, index, line, document))
+        except UnicodeDecodeError:
+            problems.append(f"{name}:{line}: not UTF-8; save the file as UTF-8")
+        except TextError:
+            problems.append(f"{name}: {_syntax_error(document, line)}")
+        except PackageError as error:
+            problems.append(f"{name}:{line}: {error}")
+    if problems:
+        raise PackageError(listed(problems))
+    return found
+
+
+def resources_of_tree(tree: Tree) -> list[FoundResource]:
+    """The resources with names in the files of a directory; what is none is left out, Kptfiles too."""
+    version = PackageVersion("", tree)
+    found = []
+    for path, file in tree.items():
+        if is_kptfile(path) or file.mode == "link" or not version.reads(path):
+            continue
+        for index, line, document in _documents(path, file.data):
+            with suppress(UnicodeDecodeError, TextError, PackageError):
+                found += list(_named(path, index, line, document))
+    return found
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Several problems as one message."""
+    more = len(problems) - MOST_PROBLEMS
+    return "; ".join([*problems[:MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])])
+
+
+def _documents(name: str, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Number, first line below the separator, and text of each document that holds anything."""
+    line = 1
+    for index, text in enumerate(cut(data, name)):
+        if not is_empty(text):
+            yield index, line + text.startswith(b"---"), text
+        line += text.count(b"\n")
+
+
+def _syntax_error(document: bytes, line: int) -> str:
+    """The problem of a document that is no YAML, with the lines of its file."""
+    try:
+        read("\n" * (line - 1) + without_separator(document).decode())
+    except TextError as error:
+        return str(error)
+    return "not valid YAML"
+
+
+def _named(path: str, index: int, line: int, document: bytes) -> Iterator[FoundResource]:
+    """The resource of a document, or those in a List. Raises UnicodeDecodeError, TextError, PackageError."""
+    text = document.decode("utf-8")
+    root = read(text)
+    if not isinstance(root, Mapping) or not is_list(root):
+        yield _resource(path, index, line, root, text)
+        return
+    for item, node in enumerate(list_items(root)):
+        element = resolved(node)
+        alone = _as_document(element) if isinstance(element, Mapping) else ""
+        yield _resource(path, index, line, read(alone), alone, item)
+
+
+def _resource(path: str, index: int, line: int, root: Node | None, text: str, item: int | None = None) -> FoundResource:
+    position = "the document " if item is None else f"items[{item}] "
+    flaw = "is not a Kubernetes object: apiVersion and kind are expected" if root is None else flaw_of(root)
+    if flaw:
+        raise PackageError(f"{position}{flaw}")
+    assert isinstance(root, Mapping)
+    identity = identity_of(root)
+    if not identity.name and not generate_name_of(root):
+        raise PackageError(f"{position}is a {identity.kind} without metadata.name")
+    return FoundResource(Member(path, identity, root, path, index), text, line, item)
+
+
+def is_list(root: Mapping) -> bool:
+    """Whether an object is a List of resources."""
+    return (to_value(root.get("apiVersion")), to_value(root.get("kind"))) == _LIST
+
+
+def list_items(root: Mapping) -> list[Node]:
+    """The items of a List."""
+    items = root.get("items")
+    items = None if items is None else resolved(items)
+    return items.items if isinstance(items, nodes.Sequence) else []
+
+
+def _as_document(element: Mapping) -> str:
+    """The text of an item of a List as a document."""
+    if not element.flow:
+        text = text_of(element)
+        with suppress(TextError):
+            root = read(text)
+            if root is not None and root.canonical == element.canonical:
+                return text
+    # It is JSON, or has aliases to anchors outside.
+    plain = from_value(to_value(element))
+    assert isinstance(plain, Mapping)
+    return written(plain)

@@ -1,0 +1,99 @@
+"""Keeps the `resources` of Kustomizations true when files are added and deleted (rule R11)."""
+
+from __future__ import annotations
+
+from posixpath import basename, dirname, join, normpath, relpath
+
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json
+from krm_merge.text.reading.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError, resolved
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import from_value, key_text
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""The names of kustomize's files."""
+MOST_NAMES = 3
+"""Of more files in one message only their number is given."""
+
+
+def list_files(local: Tree, changes: Changes, results: Results) -> Changes:
+    """The changes, with those of the Kustomizations that list deleted files, or the neighbours of new ones."""
+    added = [path for path, file in changes.items() if file is not None and path not in local and _is_listed(path)]
+    deleted = {path for path, file in changes.items() if file is None}
+    if not added and not deleted:
+        return changes
+    after = Changed(local, changes)
+    lists = {path: found for path in after if basename(path) in KUSTOMIZATIONS and (found := _list_in(after[path]))}
+    by_list: dict[str, list[str]] = {}
+    for path in added:
+        if (around := _around(path, lists)) is not None:
+            by_list.setdefault(around, []).append(path)
+    more = dict(changes)
+    for path, (root, entries) in lists.items():
+        edited = _edited(path, root, entries, by_list.get(path, []), deleted, results)
+        if edited is not None:
+            more[path] = File(edited, after[path].mode)
+    return more
+
+
+def _is_listed(path: str) -> bool:
+    return basename(path) not in KUSTOMIZATIONS and (holds_resources(path) or is_json(path))
+
+
+def _list_in(file: File) -> tuple[Mapping, Sequence] | None:
+    """The Kustomization in a file with its list of resources."""
+    try:
+        root = read(file.data.decode("utf-8"))
+    except (UnicodeDecodeError, TextError):
+        return None
+    entries = root.get("resources") if isinstance(root, Mapping) else None
+    entries = None if entries is None else resolved(entries)
+    return (root, entries) if isinstance(root, Mapping) and isinstance(entries, Sequence) else None
+
+
+def _around(path: str, lists: dict[str, tuple[Mapping, Sequence]]) -> str | None:
+    """The nearest Kustomization at or above the folder of a file."""
+    folder = dirname(path)
+    while True:
+        for name in KUSTOMIZATIONS:
+            if (found := join(folder, name)) in lists:
+                return found
+        if not folder:
+            return None
+        folder = dirname(folder)
+
+
+def _edited(
+    path: str, root: Mapping, entries: Sequence, added: list[str], deleted: set[str], results: Results
+) -> bytes | None:
+    """The text of a Kustomization with these files in its list and without the deleted ones; None if it has that."""
+    folder = dirname(path)
+    resource = Resource.from_tree(root)
+    known = [_target(folder, entry) for entry in entries.items]
+    is_sorted = known == sorted(known)
+    gone = [entry for entry, target in zip(entries.items, known, strict=True) if target in deleted]
+    for entry in gone:
+        resource.editor.remove(entries, entry)
+    new = [file for file in sorted(added) if file not in known]
+    for file in new:
+        children = [child for child in resource.editor.children(entries) if not isinstance(child, Entry)]
+        before = [child for child in children if not is_sorted or _target(folder, child) < file]
+        resource.editor.insert(entries, from_value(relpath(file, folder or ".")), before[-1] if before else None)
+    if not gone and not new:
+        return None
+    said = {"lists": [relpath(file, folder or ".") for file in new], "no longer lists": list(map(key_text, gone))}
+    message = "; ".join(f"{did} {_shortened(names)}" for did, names in said.items() if names)
+    results.info(f"{path}: {message}", file=path, tags={"rule": "R11", "side": "upstream"})
+    return resource.text().encode()
+
+
+def _shortened(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:MOST_NAMES])} and {more} more"
+
+
+def _target(folder: str, entry: Node) -> str:
+    """The path in the package that an entry of `resources` names."""
+    entry = resolved(entry)
+    return normpath(join(folder, key_text(entry))) if isinstance(entry, Scalar) else ""

@@ -1,0 +1,245 @@
+"""Where a new resource belongs among files that somebody laid out: beside its kind, under a name like theirs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from posixpath import splitext
+from typing import Final
+
+from krm_merge.krm.identity import Identity
+from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.values import to_value
+
+_APP_LABELS: Final = ("app.kubernetes.io/name", "app", "k8s-app")
+_COMPONENT_LABEL: Final = "app.kubernetes.io/component"
+_SOURCE = re.compile(r"^# Source: (\S+)$", re.MULTILINE)
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+_SHORT_KINDS: Final = {
+    "ConfigMap": "cm",
+    "CustomResourceDefinition": "crd",
+    "DaemonSet": "ds",
+    "Deployment": "deploy",
+    "HorizontalPodAutoscaler": "hpa",
+    "Ingress": "ing",
+    "Namespace": "ns",
+    "NetworkPolicy": "netpol",
+    "PersistentVolumeClaim": "pvc",
+    "PodDisruptionBudget": "pdb",
+    "Service": "svc",
+    "ServiceAccount": "sa",
+    "StatefulSet": "sts",
+}
+"""kubectl's short names of kinds that files are named by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a file may be named by. `owner` is the resource of the package that the name of this one begins with."""
+
+    identity: Identity
+    app: str
+    component: str
+    source: str
+    owner: str
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The texts that a path may hold, by placeholder; none is empty."""
+        parts = {
+            "name": _safe(self.identity.name),
+            "app": _safe(self.app),
+            "component": _safe(self.component),
+            "owner": _safe(self.owner),
+            "namespace": _safe(self.identity.namespace),
+        }
+        return {placeholder: text for placeholder, text in parts.items() if text}
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind as files are named by it, by style."""
+        kind = self.identity.kind
+        words = [word.lower() for word in _HUMP.split(kind)]
+        lower = "".join(words)
+        styles = {
+            "kind": lower,
+            "kinds": _plural(lower),
+            "kebab-kind": "-".join(words),
+            "kebab-kinds": _plural("-".join(words)),
+            "snake_kind": "_".join(words),
+            "Kind": kind,
+        }
+        return styles | ({"short": _SHORT_KINDS[kind]} if kind in _SHORT_KINDS else {})
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The path of the chart's template, whole, without the chart's name, and without `templates/`."""
+        if not self.source:
+            return {}
+        _, _, in_chart = self.source.partition("/")
+        forms = {"source": self.source, "template": in_chart, "file": in_chart.removeprefix("templates/")}
+        return {placeholder: path for placeholder, path in forms.items() if path}
+
+
+def named(resources: Iterable[tuple[Mapping, Identity, str]]) -> list[Named]:
+    """What the files of resources may be named by; takes each resource with its identity and the text of its document.
+
+    All resources of the package are taken together: one may be named after another.
+    """
+    known = list(resources)
+    names = {identity.name for _, identity, _ in known}
+    return [
+        Named(identity, *_labels(root), _source(text), _owner(identity.name, names)) for root, identity, text in known
+    ]
+
+
+def _labels(root: Mapping) -> tuple[str, str]:
+    metadata = root.get("metadata")
+    labels = to_value(metadata.get("labels")) if isinstance(metadata, Mapping) else None
+    if not isinstance(labels, dict):
+        return "", ""
+    app = next((labels[label] for label in _APP_LABELS if label in labels), "")
+    return str(app or ""), str(labels.get(_COMPONENT_LABEL) or "")
+
+
+def _source(text: str) -> str:
+    match = _SOURCE.search(text)
+    return match[1] if match else ""
+
+
+def _owner(name: str, names: set[str]) -> str:
+    """The shortest name in the package that a name begins with, itself at last."""
+    words = name.split("-")
+    return next((start for at in range(1, len(words)) if (start := "-".join(words[:at])) in names), name)
+
+
+def _plural(word: str) -> str:
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def _safe(text: str) -> str:
+    return _UNSAFE.sub("-", text).strip("-.")
+
+
+# ---- templates -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A path with placeholders, such as `{name}/{kind}.yaml`."""
+
+    path: str
+
+    def path_of(self, resource: Named) -> str | None:
+        """The path of a resource; None where it lacks what the path is named by."""
+        texts = {**resource.parts, **resource.kinds, **resource.sources}
+        wanted = re.findall(r"\{([^}]+)\}", self.path)
+        if not all(placeholder in texts for placeholder in wanted):
+            return None
+        return re.sub(r"\{([^}]+)\}", lambda match: texts[match[1]], self.path)
+
+    @property
+    def placeholders(self) -> int:
+        """How much of the path follows from the resource."""
+        return self.path.count("{")
+
+
+def templates_of(path: str, resource: Named) -> set[Template]:
+    """Every convention that explains why a resource is in the file with this path; the path itself is one."""
+    stem, suffix = splitext(path)
+    segments = [sorted(_readings(segment, resource)) for segment in stem.split("/")]
+    found = {Template("/".join(choice) + suffix) for choice in product(*segments)}
+    for placeholder, source in resource.sources.items():
+        if path == source or path.endswith(f"/{source}"):
+            found.add(Template(f"{path.removesuffix(source)}{{{placeholder}}}"))
+    return found
+
+
+def _readings(segment: str, resource: Named) -> Iterator[str]:
+    """A folder or file name with parts of it as placeholders, in every way that it can be read."""
+    by_part = {segment, *(_put(segment, text, placeholder) for placeholder, text in resource.parts.items())}
+    kinds = resource.kinds.items()
+    yield from {*by_part, *(_put(reading, text, placeholder) for reading in by_part for placeholder, text in kinds)}
+
+
+def _put(reading: str, text: str, placeholder: str) -> str:
+    """A placeholder in the place of a text, where that is a word of its own outside of other placeholders."""
+    literal = re.escape(text)
+    return re.sub(rf"(?<![A-Za-z0-9{{]){literal}(?![A-Za-z0-9}}])(?![^{{]*\}})", f"{{{placeholder}}}", reading, count=1)
+
+
+# ---- choosing --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The conventions of files that somebody laid out: resources with the paths of their files, in upstream's order.
+
+    A position is one in upstream's order; -1 is far away from all others.
+    """
+
+    placed: Sequence[tuple[Named, str, int]]
+
+    @cached_property
+    def _votes(self) -> dict[Template, list[int]]:
+        """The resources, by number, that each template explains."""
+        votes: dict[Template, list[int]] = {}
+        for number, (resource, path, _) in enumerate(self.placed):
+            for template in templates_of(path, resource):
+                votes.setdefault(template, []).append(number)
+        return votes
+
+    @cached_property
+    def _kinds(self) -> Counter[Template]:
+        """How many kinds each template explains."""
+        return Counter(
+            {
+                template: len({self.placed[number][0].identity.group_kind for number in numbers})
+                for template, numbers in self._votes.items()
+            }
+        )
+
+    def path_of(self, resource: Named, position: int) -> str | None:
+        """The file for a new resource at a position of upstream's order; None where there is no convention.
+
+        The convention of most resources of its kind counts. A kind that is new follows the convention of most
+        kinds; where files are named by nothing, it is put into the file of what is nearest upstream (R8).
+        """
+        same_kind = {
+            number
+            for number, (other, _, _) in enumerate(self.placed)
+            if other.identity.group_kind == resource.identity.group_kind
+        }
+        best: tuple[tuple[int, ...], str] | None = None
+        for template, numbers in self._votes.items():
+            voters = [number for number in numbers if number in same_kind] if same_kind else numbers
+            if not voters or (path := template.path_of(resource)) is None:
+                continue
+            near = -min(self._distance(number, position) for number in voters)
+            general = self._kinds[template] if template.placeholders and self._kinds[template] > 1 else 0
+            score = (
+                (len(voters), general, template.placeholders, near)
+                if same_kind
+                else (general, near, len(voters), template.placeholders)
+            )
+            # Of equal ones always the same, whatever the order of a set.
+            if best is None or (score, path) > best:
+                best = score, path
+        return best[1] if best is not None else None
+
+    def _distance(self, number: int, position: int) -> int:
+        at = self.placed[number][2]
+        return abs(at - position) * 2 + (at > position) if at >= 0 else 2 * len(self.placed) + 2
+
+
+def default_path(resource: Named) -> str:
+    """The file of a resource where there is no convention."""
+    return f"{resource.kinds['kind']}-{resource.parts.get('name', 'unnamed')}.yaml"

@@ -1,0 +1,127 @@
+"""The record of where vendored manifests come from: a Vendorfile, and beside it the original (rule R12).
+
+Neither has a suffix that kubectl, kustomize and GitOps controllers read: they never apply it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from posixpath import join
+from typing import Final
+
+from krm_merge.functions.validation import check
+from krm_merge.harmless import without_credentials
+from krm_merge.krm.resource import Resource
+from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
+from krm_merge.text.document import written
+from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import Object, from_value, to_value
+from krm_merge.vendored.models import Vendorfile
+
+FILE: Final = "Vendorfile"
+"""Its path in the directory."""
+
+_HEAD: Final = "# Where these manifests come from. `krm-merge merge UPSTREAM DIRECTORY --in-place` updates both.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestSource:
+    """What is known of a version of upstream besides its content; empty texts are unknown."""
+
+    name: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VendorRecord:
+    """A Vendorfile that was read; `file` is how messages name it."""
+
+    file: str
+    root: Mapping
+    source: ManifestSource
+    digest: str
+    original: str
+
+    def original_in(self, local: Tree) -> File:
+        """Upstream's manifests as they were merged last. Raises PackageError where they are not as recorded."""
+        remedy = "restore it from git, or give ORIGINAL"
+        if self.original not in local:
+            raise PackageError(f"{self.file}: original {self.original} is not there; {remedy}")
+        file = local[self.original]
+        if digest_of(file.data) != self.digest:
+            raise PackageError(
+                f"{self.file}: original {self.original} is not as recorded, its digest differs; {remedy}"
+            )
+        return file
+
+
+def digest_of(data: bytes) -> str:
+    """The digest of manifests, as a Vendorfile has it."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def read_record(local: Tree, name: str) -> VendorRecord | None:
+    """The Vendorfile of a directory, which messages name by `name`; None where it has none. Raises PackageError."""
+    if FILE not in local:
+        return None
+    file = join(name, FILE)
+    try:
+        root = read(local[FILE].data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise PackageError(f"{file}: not UTF-8; save the file as UTF-8") from None
+    except TextError as error:
+        raise PackageError(f"{file}: {error}") from None
+    value = to_value(root)
+    if not isinstance(root, Mapping) or not isinstance(value, dict):
+        raise PackageError(f"{file}: a Vendorfile is expected; remove the file, or restore it from git")
+    model, problems = check(Vendorfile, value)
+    if model is None:
+        raise PackageError("; ".join(f"{file}: {path}{problem}" for path, problem in problems))
+    if leads_out(model.original):
+        raise PackageError(f"{file}: original: {model.original} is not a file in this directory; name one in it")
+    source = ManifestSource(model.source or "", model.version or "")
+    return VendorRecord(file, root, source, model.digest, model.original)
+
+
+def recorded(record: VendorRecord | None, local: Tree, upstream: bytes, source: ManifestSource, name: str) -> Changes:
+    """The changes that record a version of upstream as merged; `name` is that of a new Vendorfile's object.
+
+    What `source` does not say remains as recorded; a version remains as long as the content does.
+    """
+    digest = digest_of(upstream)
+    if record is None:
+        original = str(Vendorfile.model_fields["original"].default)
+        text = _new(name, source, digest, original)
+    else:
+        original = record.original
+        text = _updated(record, source, digest)
+    files = {FILE: text.encode(), original: upstream}
+    return {path: File(data) for path, data in files.items() if path not in local or local[path].data != data}
+
+
+def _updated(record: VendorRecord, source: ManifestSource, digest: str) -> str:
+    resource = Resource.from_tree(record.root)
+    if source.name:
+        resource.set("source", without_credentials(source.name))
+    if source.version:
+        resource.set("version", source.version)
+    elif record.source.version and digest != record.digest:
+        resource.remove("version")
+    resource.set("digest", digest)
+    return resource.text()
+
+
+def _new(name: str, source: ManifestSource, digest: str, original: str) -> str:
+    value: Object = {
+        "apiVersion": "fn.kpt.dev/v1alpha1",
+        "kind": FILE,
+        "metadata": {"name": name, "annotations": {"config.kubernetes.io/local-config": "true"}},
+    }
+    known = {"source": without_credentials(source.name), "version": source.version}
+    value |= {field: text for field, text in known.items() if text} | {"digest": digest, "original": original}
+    root = from_value(value)
+    assert isinstance(root, Mapping)
+    return _HEAD + written(root)

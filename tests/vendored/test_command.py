@@ -1,0 +1,171 @@
+"""`krm-merge merge` and `resolve` with a file on one side and a directory on another, as somebody calls them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from krm_merge.cli.app import main
+from packages.repositories import snapshot, write
+from vendored.versions import config_map, stream
+
+V1 = stream(config_map("a", x="1"), config_map("b", x="1"))
+V2 = stream(config_map("a", x="2"), config_map("c", x="1"))
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two versions of a release, and a directory with the first one and a change."""
+    monkeypatch.chdir(tmp_path)
+    local = {"a.yaml": config_map("a", x="1", own="1"), "b.yaml": config_map("b", x="1")}
+    return write(tmp_path, {"v1.yaml": V1, "v2.yaml": V2, **{f"deploy/{path}": text for path, text in local.items()}})
+
+
+def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Text on stdin."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+
+
+def call(arguments: list[str]) -> object:
+    """The exit code of a command."""
+    try:
+        return main(arguments)
+    except SystemExit as end:
+        return end.code
+
+
+def test_without_a_destination_the_difference_is_printed(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(place)
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--record"]) == 0
+    assert snapshot(place) == before
+    printed = capfd.readouterr()
+    assert "+++ b/c.yaml" in printed.out
+    assert "Vendorfile" not in printed.out
+    assert "files: 1 changed, 1 added, 1 deleted" in printed.err
+
+
+def test_a_directory_is_written_in_place_with_its_record(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--in-place", "--record", "--version", "v2"]) == 0
+    assert sorted(file.name for file in (place / "deploy").iterdir()) == [
+        "Vendorfile",
+        "Vendorfile.original",
+        "a.yaml",
+        "c.yaml",
+    ]
+    assert (place / "deploy" / "a.yaml").read_text() == config_map("a", x="2", own="1")
+    assert "recorded v2 in deploy/Vendorfile" in capfd.readouterr().err
+
+
+def test_another_directory_gets_the_record(place: Path) -> None:
+    before = snapshot(place / "deploy")
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "-o", "out", "--record"]) == 0
+    assert snapshot(place / "deploy") == before
+    assert (place / "out" / "Vendorfile.original").read_text() == V2
+
+
+def test_a_merge_into_a_recorded_directory_keeps_the_record_true(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record", "--source", "v1.yaml"]) == 0
+    give(monkeypatch, V2)
+    assert call(["merge", "-", "deploy", "--in-place", "--version", "v2"]) == 0
+    record = yaml.safe_load((place / "deploy" / "Vendorfile").read_text())
+    assert (record["source"], record["version"]) == ("v1.yaml", "v2")
+    assert (place / "deploy" / "Vendorfile.original").read_text() == V2
+    capfd.readouterr()
+    before = snapshot(place)
+    assert call(["merge", "v2.yaml", "deploy", "--in-place"]) == 0
+    assert snapshot(place) == before
+    assert capfd.readouterr().err == "no file changes\nnothing new: deploy has this version of upstream already\n"
+
+
+def test_a_refused_merge_writes_no_record(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    before = snapshot(place)
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--in-place", "--record", "--on-conflict", "fail"]) == 1
+    assert snapshot(place) == before
+    assert "refused; nothing was written" in capfd.readouterr().err
+
+
+def test_conflicts_are_left_between_markers_in_the_file_of_local(place: Path) -> None:
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--in-place", "--on-conflict", "markers"]) == 1
+    text = (place / "deploy" / "a.yaml").read_text()
+    assert "<<<<<<< ours\n  x: 3\n=======\n  x: 2\n>>>>>>> theirs\n" in text
+
+
+def test_the_report_names_the_recorded_original(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record", "--quiet"]) == 0
+    capfd.readouterr()
+    assert call(["merge", "v2.yaml", "deploy", "--format", "json"]) == 0
+    report = json.loads(capfd.readouterr().out)
+    assert report["sides"]["original"] == {"ref": "deploy/Vendorfile.original"}
+    assert report["files"] == {"added": ["c.yaml"], "changed": ["a.yaml"], "deleted": ["b.yaml"]}
+
+
+def test_a_file_can_take_what_changed_between_directories(place: Path) -> None:
+    write(place, {"new/a.yaml": config_map("a", x="2"), "new/b.yaml": config_map("b", x="1"), "all.yaml": V1})
+    assert call(["merge", "v1.yaml", "new", "all.yaml", "--in-place"]) == 0
+    assert (place / "all.yaml").read_text() == stream(config_map("a", x="2"), config_map("b", x="1"))
+
+
+def test_a_conflict_is_settled_in_the_terminal_and_recorded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record", "--quiet"]) == 0
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    give(monkeypatch, "l\n")
+    assert call(["resolve", "v2.yaml", "deploy", "--terminal"]) == 0
+    assert (place / "deploy" / "a.yaml").read_text() == config_map("a", x="3")
+    assert (place / "deploy" / "Vendorfile.original").read_text() == V2
+    before = snapshot(place)
+    assert call(["merge", "v2.yaml", "deploy", "--in-place"]) == 0
+    assert snapshot(place) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "problem"),
+    [
+        (["-", "deploy"], "", 3, "stdin is empty; look whether the command before it failed"),
+        (["v1.yaml", "-", "deploy"], "hello", 3, "stdin:1: the document is not a Kubernetes object"),
+        (["v1.yaml", "v2.yaml", "none"], "", 3, "none: there is no such file or directory"),
+        (["none.yaml", "deploy"], "", 3, "none.yaml: there is no such file or directory"),
+        (["v2.yaml", "deploy"], "", 3, "deploy has no Vendorfile that says which version of upstream it comes from"),
+        (["deploy", "deploy"], "", 3, "give that version, too: ORIGINAL UPSTREAM LOCAL"),
+        (["/dev/null", "/dev/null", "deploy"], "", 3, "/dev/null holds no resources; all that deploy has"),
+        (
+            ["v1.yaml", "deploy", "deploy", "--record"],
+            "",
+            3,
+            "Vendorfile records one file, and UPSTREAM is a directory",
+        ),
+        (["v1.yaml", "v2.yaml", "v1.yaml", "--record"], "", 2, "--record is for a version in one file"),
+        (["v1.yaml", "v2.yaml", "deploy", "--version", "v2"], "", 2, "give --record, too"),
+        (["deploy"], "", 2, "give ORIGINAL UPSTREAM LOCAL, or UPSTREAM LOCAL where LOCAL has a Vendorfile"),
+        (["-", "-", "deploy"], "", 2, "only one file can be -"),
+        (["v1.yaml", "v2.yaml", "deploy", "-o", "-"], "", 2, "-o - writes one merged file"),
+    ],
+)
+def test_wrong_input_is_named_and_nothing_is_written(
+    arguments: list[str],
+    stdin: str,
+    code: int,
+    problem: str,
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    before = snapshot(place)
+    give(monkeypatch, stdin)
+    assert call(["merge", *arguments]) == code
+    assert problem in capfd.readouterr().err
+    assert snapshot(place) == before
+
+
+def test_the_same_version_twice_changes_nothing(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(place)
+    assert call(["merge", "v2.yaml", "v2.yaml", "deploy", "--in-place"]) == 0
+    assert snapshot(place) == before
+    assert capfd.readouterr().err == "no file changes\n"
