@@ -12,6 +12,7 @@ from krm_merge.report.words import anchor_of
 from krm_merge.text.reading.values import Value
 
 _EXAMPLES = 3
+_LENGTH_OF_ID = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,11 @@ class Group:
 
     conflict: TargetConflict
     packages: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of its record. The first half of a fingerprint does not say what local has."""
+        return self.conflict.fingerprint[-_LENGTH_OF_ID:]
 
     @property
     def place(self) -> str:
@@ -40,7 +46,7 @@ class Group:
         one = self.conflict
         resource = RecordedResource(one.api_version, one.kind, "", "") if one.kind else None
         return DecisionRecord(
-            id=one.fingerprint[:12],
+            id=self.id,
             file=self.examples,
             resource=resource,
             path=one.path,
@@ -54,8 +60,7 @@ class Group:
             chosen=None,
             fingerprint=one.fingerprint,
             docs=anchor_of(one.rule),
-            # Only of Secrets no values are known.
-            alike=None if one.values else {},
+            alike=one.alike,
         )
 
 

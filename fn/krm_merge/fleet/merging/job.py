@@ -68,6 +68,8 @@ class TargetConflict:
     fingerprint: str
     values: Mapping[SideName, Value]
     choices: Sequence[Choice]
+    alike: Mapping[SideName, str] | None = None
+    """Of a Secret: which sides are the same."""
 
     @property
     def is_undecided(self) -> bool:

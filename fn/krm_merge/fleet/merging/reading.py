@@ -92,4 +92,5 @@ def _conflict(package: str, record: DecisionRecord) -> TargetConflict:
         fingerprint=record.fingerprint,
         values=record.values,
         choices=record.choices,
+        alike=record.alike,
     )
