@@ -3,6 +3,7 @@
 import functools
 import gc
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -14,11 +15,14 @@ from hypothesis import HealthCheck, settings
 from checkout import ROOT
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 LOCAL_BASES = ("localhost/python-base:bookworm", "localhost/python-build:bookworm")
 ENGINE_REMEDY = 'install Docker and start it, or as root on Debian: eval "$(tools/local-engine bases)"'
+
+SHOWN_BY_THE_PAGE = re.compile(r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)")
+"""What the browser logs of answers that a page shows itself."""
 
 # A test that sets its own max_examples keeps it under every profile. CI always tries the same examples, so that its
 # verdict is of the commit and not of luck; `fuzz` looks for new ones.
@@ -94,6 +98,25 @@ def browser() -> Iterator["Browser"]:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def context(browser: "Browser") -> Iterator["BrowserContext"]:
+    """A window of the browser, as wide as a laptop's."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def said(context: "BrowserContext") -> Iterator[list[str]]:
+    """Errors in the console, and requests to anybody else: there must be none."""
+    found: list[str] = []
+    context.on("console", lambda message: found.append(message.text) if message.type != "log" else None)
+    context.on("weberror", lambda error: found.append(str(error.error)))
+    context.on("request", lambda request: found.append(request.url) if "//127.0.0.1:" not in request.url else None)
+    yield found
+    assert [text for text in found if not SHOWN_BY_THE_PAGE.search(text)] == []
 
 
 PREREQUISITES: dict[str, Callable[[], str | None]] = {

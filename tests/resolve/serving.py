@@ -11,12 +11,15 @@ from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from krm_merge.resolve.kept import Kept
+from krm_merge.resolve.choices import ChoiceStep
+from krm_merge.resolve.interface import ConflictSession
+from krm_merge.resolve.kept import Kept, PolicySteps, Step
+from krm_merge.resolve.session import Session
 from krm_merge.resolve.task import Saved, Task
 from krm_merge.resolve.web.api import Api
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.web.server import Server
-from krm_merge.resolve.words import OF_PACKAGES
+from krm_merge.resolve.words import OF_PACKAGES, SideLabels
 
 
 class Got(NamedTuple):
@@ -30,7 +33,7 @@ class Client:
     """Asks as the page does, unless headers say otherwise."""
 
     address: str
-    host: Host
+    host: Host[Any]
     saved: list[Saved]
 
     @property
@@ -78,11 +81,19 @@ class Client:
 
 
 @contextmanager
-def served(task: Task, kept: Kept | None = None) -> Iterator[Client]:
+def served(task: Task, kept: Kept[ChoiceStep] | None = None) -> Iterator[Client]:
+    """A server for a session about a package, until the end of the block."""
+    kept = kept or Kept(None, PolicySteps("merge-policy.yaml"))
+    with served_session(Session(task, kept.steps), kept, OF_PACKAGES) as client:
+        yield client
+
+
+@contextmanager
+def served_session(session: ConflictSession[Step], kept: Kept[Step], labels: SideLabels) -> Iterator[Client]:
     """A server for a session, until the end of the block."""
     saved: list[Saved] = []
-    host = Host(task, kept or Kept(None, "merge-policy.yaml"), saved.append)
-    api = Api(host, OF_PACKAGES)
+    host = Host(session, kept, saved.append)
+    api = Api(host, labels)
     server = Server(api)
     thread = Thread(target=server.run)
     thread.start()

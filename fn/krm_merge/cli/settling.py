@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -23,7 +24,7 @@ no_browser = click.option(
 )
 
 
-def settle(host: Host, labels: SideLabels, *, in_terminal: bool, no_browser: bool) -> bool:
+def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser: bool) -> bool:
     """Lets somebody settle the conflicts of a session; whether it was saved. Raises KrmMergeError."""
     if in_terminal:
         _ask(host, labels)
@@ -37,7 +38,7 @@ def settle(host: Host, labels: SideLabels, *, in_terminal: bool, no_browser: boo
     return host.is_saved
 
 
-def _ask(host: Host, labels: SideLabels) -> None:
+def _ask(host: Host[Any], labels: SideLabels) -> None:
     from krm_merge.resolve.terminal import Screen, Terminal
 
     if Terminal(host, Screen(_say, _read, _edit), labels).settle():
@@ -66,7 +67,7 @@ def _edit(text: str) -> str | None:
     return edited if edited is None or text.endswith("\n") else edited.removesuffix("\n")
 
 
-def _serve(host: Host, labels: SideLabels, no_browser: bool) -> None:
+def _serve(host: Host[Any], labels: SideLabels, no_browser: bool) -> None:
     from krm_merge.resolve.web.api import Api
     from krm_merge.resolve.web.server import Server
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, Protocol, TypeVar
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions.policy.merge_policy import KIND, policy_of
@@ -18,9 +18,21 @@ from krm_merge.resolve.policy_text import rule_value
 from krm_merge.startup import replace as replaced
 from krm_merge.text.reading.values import Value
 
-Event: TypeAlias = "ChoiceStep | Literal['undo', 'redo']"
+Step = TypeVar("Step")
 
 _HEAD: dict[str, Value] = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": KIND}
+
+
+class StepForm(Protocol[Step]):
+    """How the steps of a session are written as plain values, and read again."""
+
+    def to_value(self, step: Step) -> Mapping[str, Value]:
+        """A step as a plain value."""
+        ...
+
+    def from_value(self, value: Mapping[str, Value]) -> Step:
+        """The step of a plain value. Raises KrmMergeError, ValueError, TypeError or LookupError."""
+        ...
 
 
 def kept_beside(place: Path) -> Path:
@@ -30,15 +42,15 @@ def kept_beside(place: Path) -> Path:
 
 
 @dataclass(slots=True)
-class Kept:
+class Kept(Generic[Step]):
     """A file of choices: one line for each thing that was done. `place` None keeps nothing.
 
-    `steps` are those that hold when the file is read. `policy_file` is where choices are going to be written.
+    `steps` are those that hold when the file is read.
     """
 
     place: Path | None
-    policy_file: str
-    steps: list[ChoiceStep] = field(default_factory=list)
+    form: StepForm[Step]
+    steps: list[Step] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Reads the file, if there is one. Raises PackageError where it cannot be read, or nothing can be kept."""
@@ -50,7 +62,7 @@ class Kept:
                 raise PermissionError(13, f"{self.place.parent} cannot be written to, so choices cannot be kept")
         except (OSError, UnicodeDecodeError) as error:
             raise PackageError(f"{self.place}: {reason(error) if isinstance(error, OSError) else error}") from None
-        undone: list[ChoiceStep] = []
+        undone: list[Step] = []
         # What was being written when the program was killed has no end.
         for number, line in enumerate(lines[:-1], 1):
             try:
@@ -59,11 +71,11 @@ class Kept:
                 why = f"line {number} cannot be read ({error}); remove the file to begin again"
                 raise PackageError(f"{self.place}: {why}") from None
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Step | Literal["undo", "redo"]) -> None:
         """Writes down what was done. Raises PackageError."""
         if self.place is None:
             return
-        line = json.dumps(event if isinstance(event, str) else _value_of(event)) + "\n"
+        line = json.dumps(event if isinstance(event, str) else self.form.to_value(event)) + "\n"
         try:
             handle = os.open(self.place, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
@@ -78,18 +90,33 @@ class Kept:
         if self.place is not None:
             self.place.unlink(missing_ok=True)
 
-    def _do_again(self, event: Value, undone: list[ChoiceStep]) -> None:
+    def _do_again(self, event: Value, undone: list[Step]) -> None:
         if event == "undo":
             undone.append(self.steps.pop())
         elif event == "redo":
             self.steps.append(undone.pop())
         elif isinstance(event, Mapping):
-            self.steps.append(self._step(event))
+            self.steps.append(self.form.from_value(event))
             undone.clear()
         else:
             raise ValueError("a choice, undo or redo is expected")
 
-    def _step(self, value: Mapping[str, Value]) -> ChoiceStep:
+
+@dataclass(frozen=True, slots=True)
+class PolicySteps:
+    """Steps as a MergePolicy has choices; `policy_file` is where they are going to be written."""
+
+    policy_file: str
+
+    def to_value(self, step: ChoiceStep) -> Mapping[str, Value]:
+        """The resolutions and rules of a step."""
+        return {
+            "resolutions": [one.to_value() for one in step.made],
+            "rules": [rule_value(rule) for rule in step.rules],
+        }
+
+    def from_value(self, value: Mapping[str, Value]) -> ChoiceStep:
+        """The step again. Raises PolicyError where it is no part of a MergePolicy."""
         policy = policy_of({**_HEAD, **value}, self.policy_file)
         written = value.get("resolutions")
         assert isinstance(written, list)
@@ -98,13 +125,6 @@ class Kept:
             for resolution, one in zip(policy.resolutions.all, written, strict=True)
         )
         return ChoiceStep(made, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))
-
-
-def _value_of(step: ChoiceStep) -> Mapping[str, Value]:
-    return {
-        "resolutions": [one.to_value() for one in step.made],
-        "rules": [rule_value(rule) for rule in step.rules],
-    }
 
 
 def _resource(written: Value) -> ResourceRef | None:

@@ -28,21 +28,33 @@ metadata:
 """
 
 _SAME_RULE = ("group", "kind", "namespace", "name", "path")
-_SAME_CHOICE = ("resource", "path", "nature", "fingerprint")
+_SAME_CHOICE = ("resource", "packages", "path", "nature", "fingerprint")
 
 
 def with_choices(file: File | None, name: str, made: Sequence[Made], rules: Iterable[Rule]) -> File:
     """The file with the choices and rules, each in the place of the one that it replaces. Raises KrmMergeError."""
+    return with_values(file, name, [one.to_value() for one in made], [rule_value(rule) for rule in rules])
+
+
+def with_values(
+    file: File | None,
+    name: str,
+    resolutions: Sequence[Mapping[str, Value]],
+    rules: Sequence[Mapping[str, Value]],
+    dropped: Sequence[Mapping[str, Value]] = (),
+) -> File:
+    """The same with plain values, as a MergePolicy has them; resolutions for what is `dropped` are removed."""
     text = _NEW if file is None else file.data.decode("utf-8")
     root = _policy(text, name)
     value = to_value(root)
     assert isinstance(value, dict)
     new = dict(value)
     # The first match wins, so what was said last comes first.
-    if own_rules := [rule_value(rule) for rule in rules]:
-        new["rules"] = [*own_rules, *_without(value.get("rules"), own_rules, _SAME_RULE)]
-    if own := [one.to_value() for one in made]:
-        new["resolutions"] = [*_without(value.get("resolutions"), own, _SAME_CHOICE), *own]
+    if rules:
+        new["rules"] = [*map(dict, rules), *_without(value.get("rules"), rules, _SAME_RULE)]
+    kept = _without(value.get("resolutions"), [*resolutions, *dropped], _SAME_CHOICE)
+    if resolutions or "resolutions" in value:
+        new["resolutions"] = [*kept, *map(dict, resolutions)]
     resource = Resource.from_tree(root)
     resource.change(value, new)
     before = document_text(root)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.policy import OnConflict, Policy
@@ -23,7 +23,8 @@ from krm_merge.text.reading.values import Value
 if TYPE_CHECKING:
     from krm_merge.packages.files.tree import File
 
-_NO_VALUE = object()
+NO_VALUE: Final = object()
+"""The value of a choice that has none."""
 
 
 class Session:
@@ -93,6 +94,16 @@ class Session:
         """Whether there is an undone step."""
         return bool(self._undone)
 
+    @property
+    def can_save(self) -> bool:
+        """Whether every conflict is settled."""
+        return not self.open
+
+    @property
+    def policy_file(self) -> str:
+        """The file of the package that choices are written to, '' for none."""
+        return self.task.policy_file if self.task.writes_policy else ""
+
     def report(self) -> MergeReport:
         """All that is decided now; its results are the warnings and errors that no record is about."""
         task, merge = self.task, self._merge
@@ -111,6 +122,14 @@ class Session:
         number, record = self._found(identifier)
         return dict(self._parts[number].contexts(record))
 
+    def packages(self, identifier: str) -> Sequence[str]:
+        """None: a session is about one package."""
+        return ()
+
+    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
+        """Raises RefusedChoiceError: there are no other packages."""
+        raise RefusedChoiceError("this is about one package; there is nothing to set apart")
+
     def alike(self, identifier: str) -> list[str]:
         """The ids of the conflicts with the fingerprint of this one, itself among them. Raises RefusedChoiceError."""
         record = self.record(identifier)
@@ -127,7 +146,7 @@ class Session:
     # ---- steps -------------------------------------------------------------------------------------------------
 
     def choose(
-        self, identifiers: Sequence[str], choice: Choice, value: Value | object = _NO_VALUE, *, always: bool = False
+        self, identifiers: Sequence[str], choice: Choice, value: Value | object = NO_VALUE, *, always: bool = False
     ) -> Answer:
         """Settles conflicts in the same way; `always` for good, by a rule.
 
@@ -169,7 +188,7 @@ class Session:
     def _step(self, identifiers: list[str], choice: Choice, value: Value | object, always: bool) -> ChoiceStep:
         if not identifiers:
             raise RefusedChoiceError("ids is empty; name at least one conflict")
-        if (choice == "value") != (value is not _NO_VALUE):
+        if (choice == "value") != (value is not NO_VALUE):
             raise RefusedChoiceError("a value is given with the choice value, and only with that")
         records = [self.record(identifier) for identifier in identifiers]
         for record in records:

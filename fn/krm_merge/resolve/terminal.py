@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.forms.shown import yaml_text
@@ -50,7 +50,7 @@ class Screen:
 class Terminal:
     """The conversation about one session."""
 
-    def __init__(self, host: Host, screen: Screen, labels: SideLabels) -> None:
+    def __init__(self, host: Host[Any], screen: Screen, labels: SideLabels) -> None:
         """Asks about the session of this host."""
         self._host = host
         self._screen = screen

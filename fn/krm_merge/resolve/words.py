@@ -22,6 +22,7 @@ class SideLabels:
 
 
 OF_PACKAGES: Final = SideLabels()
+OF_FLEET: Final = SideLabels(local="Local", local_who="the packages")
 OF_GIT: Final = SideLabels("Base", "Theirs", "Ours", "their side", "our side")
 
 _THINGS: Final[dict[Nature, str]] = {

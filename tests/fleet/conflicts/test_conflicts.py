@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
-from e2e.hosts import git
+from e2e.hosts import git, installed_program
 from fleet.world import World
 from packages.repositories import write
 
@@ -95,3 +101,97 @@ def test_nothing_chosen_is_nothing_written(world: World) -> None:
     world.fleet("run", "campaign")
     assert world.fleet("resolve", "campaign", "--terminal", stdin="x\nn\n").returncode == 1
     assert not (world.place / "campaign/policy.yaml").exists()
+
+
+def test_the_page_settles_a_group_and_some_packages_apart(world: World) -> None:
+    tree = world.working_tree(5, conflicts=4)
+    world.planned()
+    world.fleet("run", "campaign")
+    with page_of(world) as ask:
+        (record,) = ask("/api/report")["records"]
+        apart = {"revision": 0, "id": record["id"], "packages": "team-1 team-2/*"}
+        group, other = ask("/api/apart", apart)["records"]
+        assert ask("/api/choose", {"revision": 1, "ids": [other["id"]], "choice": "local"})["open"] == 1
+        assert ask("/api/save", {"revision": 2})["files"] == ["policy.yaml"]
+        ask("/api/close", {})
+    assert world.fleet("run", "campaign").stdout.startswith("2 merged")
+    assert values(tree) == ["two", "three", "three", "two", "two"]
+    assert world.states() == {"clean": 3, "conflicts": 2}
+    # Packages that are settled apart are not touched by the choice for the others.
+    with page_of(world) as ask:
+        ask("/api/choose", {"revision": 0, "ids": [group["id"]], "choice": "local"})
+        ask("/api/save", {"revision": 1})
+        ask("/api/close", {})
+    assert world.fleet("run", "campaign").stdout.startswith("2 merged")
+    assert values(tree) == ["three", "three", "three", "three", "two"]
+
+
+def test_a_policy_that_somebody_edits_meanwhile_is_not_overwritten(world: World) -> None:
+    world.working_tree(1, conflicts=1)
+    world.planned()
+    world.fleet("run", "campaign")
+    world.fleet("resolve", "campaign", "--terminal", stdin="u\n")
+    place = world.place / "campaign/policy.yaml"
+    with page_of(world) as ask:
+        (record,) = ask("/api/report")["records"]
+        assert record["chosen"] == "upstream"
+        ask("/api/choose", {"revision": 0, "ids": [record["id"]], "choice": "local"})
+        edited = place.read_text() + "# mine\n"
+        place.write_text(edited)
+        assert "policy.yaml" in ask("/api/save", {"revision": 1})["error"]
+        ask("/api/close", {})
+    assert place.read_text() == edited
+
+
+def test_packages_in_policy_yaml_are_names_or_patterns(world: World) -> None:
+    tree = world.working_tree(4, conflicts=4)
+    world.planned()
+    world.fleet("run", "campaign")
+    world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
+    place = world.place / "campaign/policy.yaml"
+    place.write_text(place.read_text().replace("- path:", "- packages: [team-1/pkg-001, 'team-[23]/*']\n  path:"))
+    assert world.fleet("run", "campaign").stdout.startswith("3 merged")
+    assert values(tree) == ["two", "three", "three", "three"]
+    place.write_text(place.read_text().replace("team-1/pkg-001", "0"))
+    done = world.fleet("run", "campaign")
+    assert (done.returncode, done.stderr) == (
+        3,
+        "error campaign/policy.yaml: resolutions[0].packages[0] is 0; a text is expected\n",
+    )
+
+
+def test_packages_are_refused_in_a_policy_of_a_package(world: World) -> None:
+    tree = world.working_tree(1, conflicts=1)
+    policy = (
+        "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: own\nresolutions:\n"
+        f"- {{packages: [a], path: data.a, nature: value, fingerprint: '{64 * 'a'}', choice: local}}\n"
+    )
+    write(tree / "team-0/pkg-000", {"merge-policy.yaml": policy})
+    git(tree, "add", "--all")
+    git(tree, "commit", "--quiet", "--message=policy")
+    world.planned()
+    world.fleet("run", "campaign")
+    (target,) = world.status()["targets"]
+    assert "resolutions[0].packages is for the policy.yaml of a campaign" in target["message"]
+
+
+@contextmanager
+def page_of(world: World) -> Iterator[Callable[..., Any]]:
+    """Asks the server of `fleet resolve`, until it ends."""
+    command = [installed_program(), "fleet", "resolve", "campaign", "--no-browser"]
+    process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    address = urlsplit(process.stdout.readline().strip())
+
+    def ask(path: str, body: object = None) -> Any:
+        connection = HTTPConnection("127.0.0.1", address.port or 0, timeout=30)
+        headers = {"Authorization": f"Bearer {address.fragment}", "Content-Type": "application/json"}
+        connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body), headers)
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    try:
+        yield ask
+    finally:
+        process.communicate(timeout=60)

@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from checkout import ROOT
-from krm_merge.resolve.kept import Kept
+from krm_merge.resolve.kept import Kept, PolicySteps
 from report.conflicts import SECRETS
+from resolve.browsing import card, count, faults, opened
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
 from resolve.serving import Client, served
 
 pytestmark = pytest.mark.browser
-# Never a verdict on how fast the machine is.
-expect.set_options(timeout=20_000)
-
-EXPECTED = re.compile(r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)")
-"""What the browser logs of answers that the page shows itself."""
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def said(context: BrowserContext) -> Iterator[list[str]]:
-    """Errors in the console, and requests to anybody else: there must be none."""
-    found: list[str] = []
-    context.on("console", lambda message: found.append(message.text) if message.type != "log" else None)
-    context.on("weberror", lambda error: found.append(str(error.error)))
-    context.on("request", lambda request: found.append(request.url) if "//127.0.0.1:" not in request.url else None)
-    yield found
-    assert [text for text in found if not EXPECTED.search(text)] == []
 
 
 @pytest.fixture
@@ -54,21 +29,6 @@ def client() -> Iterator[Client]:
 @pytest.fixture
 def page(context: BrowserContext, said: list[str], client: Client) -> Page:
     return opened(context, client)
-
-
-def opened(context: BrowserContext, client: Client) -> Page:
-    page = context.new_page()
-    page.goto(client.address)
-    expect(page.locator("main")).to_have_attribute("aria-busy", "false")
-    return page
-
-
-def count(page: Page) -> Locator:
-    return page.locator("#count")
-
-
-def card(page: Page, number: int) -> Locator:
-    return page.locator("article").nth(number)
 
 
 # ---- by mouse and by keyboard --------------------------------------------------------------------------------------
@@ -247,13 +207,13 @@ def test_a_page_without_its_server_says_so_and_the_next_one_goes_on(
 ) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*config_maps(2))
-    with served(task, Kept(file, task.policy_file)) as client:
+    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
         page = opened(context, client)
         page.keyboard.press("u")
         expect(count(page)).to_have_text("1 open · 1 settled")
     page.keyboard.press("l")
     expect(card(page, 0).get_by_role("alert")).to_contain_text("run the same command again")
-    with served(task, Kept(file, task.policy_file)) as client:
+    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
         expect(count(opened(context, client))).to_have_text("1 open · 1 settled")
 
 
@@ -320,14 +280,6 @@ def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
         page.keyboard.press("Escape")
         assert page.locator("html").evaluate("html => html.scrollWidth") <= width
     context.close()
-
-
-def faults(page: Page, name: str) -> None:
-    """Fails where somebody cannot see or reach something; a picture stays where KRM_MERGE_PICTURES asks for it."""
-    if folder := os.environ.get("KRM_MERGE_PICTURES"):
-        page.screenshot(path=Path(folder, f"{name}.png"))
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from krm_merge.resolve.kept import Kept
+from krm_merge.resolve.kept import Kept, PolicySteps
 from krm_merge.resolve.web import server as server_module
 from krm_merge.resolve.web.guard import LONGEST_BODY
 from report.conflicts import SCHEMA, SECRETS
@@ -370,7 +370,7 @@ def test_values_of_secrets_are_in_no_answer() -> None:
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*all_natures())
-    with served(task, Kept(file, task.policy_file)) as client:
+    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
         for _ in range(4):
             record = next(r for r in client.report()["records"] if r["status"] == "open")
             choice = PER_NATURE[record["nature"]]
@@ -380,7 +380,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     # What a kill leaves half written does not count.
     with file.open("a") as out:
         out.write('{"resolutions": [{"na')
-    with served(task, Kept(file, task.policy_file)) as client:
+    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
         after = client.report()
         assert client.view()["canUndo"]
     assert after["records"] == before["records"]

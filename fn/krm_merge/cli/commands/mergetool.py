@@ -20,8 +20,9 @@ from krm_merge.packages.files.write import write_file
 from krm_merge.packages.merge.side import path_of
 from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.report.record import RecordedSide
-from krm_merge.resolve.kept import Kept
+from krm_merge.resolve.kept import Kept, PolicySteps
 from krm_merge.resolve.remembered import remember, remembered, remembered_at
+from krm_merge.resolve.session import Session
 from krm_merge.resolve.task import Merge, Saved, Task
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_GIT
@@ -70,7 +71,7 @@ def command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bo
         if memory is not None:
             remember(memory, saved.made)
 
-    host = Host(task, Kept(None, task.policy_file), write)
+    host = Host(Session(task), Kept(None, PolicySteps(task.policy_file)), write)
     if not host.session.open:
         host.save()
         say(f"{merged}: settled by what was chosen before")

@@ -22,8 +22,10 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.update import RememberedRepositories, update
-from krm_merge.resolve.kept import Kept, kept_beside
+from krm_merge.resolve.choices import ChoiceStep
+from krm_merge.resolve.kept import Kept, PolicySteps, kept_beside
 from krm_merge.resolve.remembered import remembered, remembered_at
+from krm_merge.resolve.session import Session
 from krm_merge.resolve.task import Merge, Saved, Task
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_PACKAGES
@@ -70,7 +72,7 @@ def command(
 
 
 @contextmanager
-def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterator[Host]:
+def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterator[Host[ChoiceStep]]:
     """The session about an update of a package."""
     place, ref = named_package(package)
     refuse_missing(place)
@@ -87,19 +89,19 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
             return Merge(done.changes, done.results, done.decided, sides_of(done, place), packages)
 
         task = Task(str(place), local, merge, choices.rules.rules, choices.package, remembered(remembered_at(place)))
-        kept = Kept(kept_beside(place), task.policy_file)
+        kept = Kept(kept_beside(place), PolicySteps(task.policy_file))
 
         def write(saved: Saved) -> None:
             journal.commit(saved.changes, local)
             _show(task, saved)
 
         with busy(f"fetching the upstream of {place}", "text"):
-            host = Host(task, kept, write)
+            host = Host(Session(task, kept.steps), kept, write)
         yield host
 
 
 @contextmanager
-def _merge_of(places: tuple[Path, ...], choices: MergeChoices) -> Iterator[Host]:
+def _merge_of(places: tuple[Path, ...], choices: MergeChoices) -> Iterator[Host[ChoiceStep]]:
     """The session about three directories or files; the result is written to the last one."""
     local = places[-1]
     with destination(local, None, in_place=True) as write_changes:
@@ -114,14 +116,14 @@ def _merge_of(places: tuple[Path, ...], choices: MergeChoices) -> Iterator[Host]
         is_package = local.is_dir()
         earlier = remembered(remembered_at(local if is_package else local.parent))
         task = Task(str(local), sides.local, merge, choices.rules.rules, choices.package, earlier, is_package)
-        kept = Kept(kept_beside(local), task.policy_file)
+        kept = Kept(kept_beside(local), PolicySteps(task.policy_file))
 
         def write(saved: Saved) -> None:
             assert write_changes is not None
             write_changes(sides.local, {**saved.changes, **kept_record})
             _show(task, saved)
 
-        yield Host(task, kept, write)
+        yield Host(Session(task, kept.steps), kept, write)
 
 
 def _show(task: Task, saved: Saved) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy
 from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.package.merger import ListKeys
 
 CAMPAIGN_FILE = "campaign.yaml"
@@ -88,8 +90,30 @@ class Publishing:
 
 
 @dataclass(frozen=True, slots=True)
+class PackageChoice:
+    """A choice on a conflict for some packages, by name or pattern."""
+
+    names: frozenset[str]
+    patterns: tuple[str, ...]
+    resolution: Resolution
+
+    @classmethod
+    def of(cls, packages: Iterable[str], resolution: Resolution) -> PackageChoice:
+        """Takes names and patterns as they are written."""
+        names = frozenset(packages)
+        return cls(names, tuple(name for name in sorted(names) if any(sign in name for sign in "*?[")), resolution)
+
+    def is_for(self, package: str) -> bool:
+        """Whether it is for a package of this name."""
+        return package in self.names or any(fnmatchcase(package, pattern) for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
 class Campaign:
-    """What was asked for. `working_tree` is an absolute path, '' for repositories."""
+    """What was asked for. `working_tree` is an absolute path, '' for repositories.
+
+    `policy` has the choices for all packages, `exceptions` those for some; they come first.
+    """
 
     name: str
     upstream: CampaignUpstream
@@ -102,6 +126,7 @@ class Campaign:
     publishing: Publishing
     targets: Mapping[str, CampaignTarget] = field(default_factory=dict)
     policy: PackagePolicy = NO_POLICY
+    exceptions: tuple[PackageChoice, ...] = ()
     policy_text: bytes = b""
 
     @property

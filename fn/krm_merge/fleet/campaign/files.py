@@ -21,12 +21,15 @@ from krm_merge.fleet.campaign.campaign import (
     Campaign,
     CampaignTarget,
     CampaignUpstream,
+    PackageChoice,
     Publishing,
     Wave,
 )
 from krm_merge.fleet.campaign.models import MergeCampaign, MergeTargets, TargetModel
-from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy, policy_in
+from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy, policy_from
+from krm_merge.functions.policy.models import MergePolicy
 from krm_merge.functions.validation import check, list_keys_of
+from krm_merge.merge.decisions.resolution import Resolutions
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
@@ -36,7 +39,7 @@ from krm_merge.text.reading.nodes import Mapping, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Value, from_value, to_value
 
-_NOT_COMMITTED = "/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
+_NOT_COMMITTED = "/.policy.yaml.choices.krm-merge\n/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
 _MOST_PROBLEMS = 10
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -62,6 +65,7 @@ class CampaignDirectory:
         model = self._read(CAMPAIGN_FILE, MergeCampaign)
         targets = self._read(TARGETS_FILE, MergeTargets)
         policy_text = read_file(self.path / POLICY_FILE).data if (self.path / POLICY_FILE).is_file() else b""
+        policy, exceptions = self._policy() if policy_text else (NO_POLICY, ())
         tree = model.selection.workingTree
         return Campaign(
             name=str(model.metadata.get("name", self._place.name)),
@@ -74,7 +78,8 @@ class CampaignDirectory:
             message=model.message,
             publishing=_publishing(model),
             targets=self._targets(targets, tree),
-            policy=_policy(policy_text),
+            policy=policy,
+            exceptions=exceptions,
             policy_text=policy_text,
         )
 
@@ -111,6 +116,10 @@ class CampaignDirectory:
             said = [f"{path}{problem}" for path, problem in problems[:_MOST_PROBLEMS]]
             raise PackageError(f"{place}: {'; '.join([*said, *more])}")
         return checked
+
+    def _policy(self) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
+        model = self._read(POLICY_FILE, MergePolicy)
+        return _split(policy_from(model, POLICY_FILE), model)
 
     def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, CampaignTarget]:
         found: dict[str, CampaignTarget] = {}
@@ -169,9 +178,14 @@ def _holder(text: str) -> str:
         return "another process is at work on this campaign"
 
 
-def _policy(text: bytes) -> PackagePolicy:
-    """The choices for all targets, without the text that they were read from."""
-    return replace(policy_in([(POLICY_FILE, text)]), root=None) if text else NO_POLICY
+def _split(everything: PackagePolicy, model: MergePolicy) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
+    """The choices for all packages, and those for some."""
+    pairs = list(zip(everything.resolutions.all, model.resolutions, strict=True))
+    for_all = Resolutions(resolution for resolution, given in pairs if given.packages is None)
+    exceptions = (
+        PackageChoice.of(given.packages, resolution) for resolution, given in pairs if given.packages is not None
+    )
+    return replace(everything, resolutions=for_all), tuple(exceptions)
 
 
 def _publishing(model: MergeCampaign) -> Publishing:

@@ -11,6 +11,7 @@ from krm_merge.report.record import SIDES, DecisionRecord, MergeReport
 from krm_merge.text.reading.values import Value
 
 _EXAMPLES = 3
+_LENGTH_OF_ID = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,11 @@ class Group:
 
     conflict: TargetConflict
     packages: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of its record. The first half of a fingerprint does not say what local has."""
+        return self.conflict.fingerprint[-_LENGTH_OF_ID:]
 
     @property
     def place(self) -> str:
@@ -36,7 +42,7 @@ class Group:
 
     def record(self) -> DecisionRecord:
         """The group as a record, for reports."""
-        return self.conflict.record_for(self.examples)
+        return self.conflict.record_for(self.id, self.examples)
 
 
 def groups_of(conflicts: Iterable[tuple[str, TargetConflict]], *, decided: bool = False) -> list[Group]:

@@ -70,6 +70,8 @@ class TargetConflict:
     fingerprint: str
     values: Mapping[SideName, Value]
     choices: Sequence[Choice]
+    alike: Mapping[SideName, str] | None = None
+    """Of a Secret: which sides are the same."""
 
     @classmethod
     def of(cls, package: str, record: DecisionRecord) -> TargetConflict:
@@ -91,12 +93,13 @@ class TargetConflict:
             fingerprint=record.fingerprint,
             values=record.values,
             choices=record.choices,
+            alike=record.alike,
         )
 
-    def record_for(self, file: str) -> DecisionRecord:
-        """The conflict as the record of all that are equal to it: without a name, at `file`."""
+    def record_for(self, identifier: str, file: str) -> DecisionRecord:
+        """The conflict as the record of all that are equal to it: with this id, without a name, at `file`."""
         return DecisionRecord(
-            id=self.fingerprint[:12],
+            id=identifier,
             file=file,
             resource=ResourceRef(self.api_version, self.kind, "") if self.kind else None,
             path=self.path,
@@ -110,8 +113,7 @@ class TargetConflict:
             chosen=None,
             fingerprint=self.fingerprint,
             docs=anchor_of(self.rule),
-            # Only of Secrets no values are known.
-            alike=None if self.values else {},
+            alike=self.alike,
         )
 
     @property

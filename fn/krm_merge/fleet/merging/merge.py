@@ -38,7 +38,7 @@ class Merging:
 
     def _merged(self, local: Tree, package: str, name: str) -> TargetPackage:
         campaign = self.settings.campaign
-        policy = policy_for(campaign, _own_policy(local))
+        policy = policy_for(campaign, _own_policy(local), name)
         merger = PackageMerger(policy, campaign.smart, list_keys=campaign.list_keys)
         done = update(local, self._repositories, merger, name=name, ref=campaign.upstream.ref)
         return TargetPackage(package, local, done, policy)

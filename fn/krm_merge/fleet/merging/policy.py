@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from posixpath import join
 
 from krm_merge.fleet.campaign.campaign import Campaign
 from krm_merge.fleet.merging.job import TargetConflict
@@ -14,26 +15,33 @@ from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.decisions.resolution import Resolution, Resolutions
 
 
-def policy_for(campaign: Campaign, package: PackagePolicy) -> Policy:
-    """How the conflicts of a package are settled: by its own choices, then by the campaign's."""
+def policy_for(campaign: Campaign, package: PackagePolicy, name: str) -> Policy:
+    """How the conflicts of a package are settled: by its own choices, then by the campaign's for it, then for all."""
     ours = campaign.policy
+    exceptions = [one.resolution for one in campaign.exceptions if one.is_for(name)]
     everything = PackagePolicy(
         package.on_conflict or ours.on_conflict,
         (*package.rules, *ours.rules),
-        Resolutions((*package.resolutions.all, *ours.resolutions.all)),
+        Resolutions((*package.resolutions.all, *exceptions, *ours.resolutions.all)),
         package.file,
         package.root,
     )
     return combined(campaign.on_conflict, (), everything)
 
 
-def choices_digest(campaign: Campaign, conflicts: Iterable[TargetConflict]) -> str:
-    """What the campaign says of these conflicts: another digest means that the target has to be merged again."""
+def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetConflict]) -> str:
+    """What the campaign says of these conflicts of a target: where that changes, the target is merged again."""
     touching: list[object] = []
+    policy = campaign.policy
     for conflict in conflicts:
-        policy = campaign.policy
         touching.append(conflict.fingerprint)
-        touching += [_choice(one) for one in policy.resolutions.all if _is_for(one, conflict)]
+        package = join(target, conflict.package).rstrip("/")
+        exceptions = [one.resolution for one in campaign.exceptions if one.is_for(package)]
+        chosen = [one for one in (*exceptions, *policy.resolutions.all) if _is_for(one, conflict)]
+        if chosen:
+            # Of several, the one for this very resource comes first. What comes after a choice does not matter.
+            touching.append(_choice(min(chosen, key=lambda one: one.identity is None)))
+            continue
         touching += [_said(rule) for rule in policy.rules if _selects(rule, conflict)]
         touching.append((campaign.on_conflict, policy.on_conflict))
     return hashlib.sha256(repr(touching).encode()).hexdigest()[:16] if touching else ""

@@ -75,7 +75,7 @@ class Known:
         entry = self.entries[target]
         if entry.state in ("pending", "failed") or not entry.seen or entry.settings != self.settings:
             return False
-        return entry.choices == choices_digest(self.campaign, self.conflicts.get(target, ()))
+        return entry.choices == choices_digest(self.campaign, target, self.conflicts.get(target, ()))
 
     def is_set_aside(self, target: str) -> bool:
         """Whether it killed workers: it is tried only where that is asked for."""

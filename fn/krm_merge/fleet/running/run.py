@@ -107,7 +107,7 @@ class Run:
             rest = [one for one in outcomes if one not in arrived]
             for outcome in rest:
                 self._write_reports(outcome)
-            rows = [(one, settings, choices_digest(self.campaign, one.conflicts)) for one in rest]
+            rows = [(one, settings, choices_digest(self.campaign, one.target, one.conflicts)) for one in rest]
             self.ledger.record(rows, _now())
         return [RunEvent(outcome.target, outcome) for outcome in outcomes]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.identity import identity_of
@@ -15,6 +16,9 @@ from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.reader import read_all
 from krm_merge.text.reading.values import Value, to_value
+
+if TYPE_CHECKING:
+    from krm_merge.functions.policy.models import MergePolicy
 
 KIND = MERGE_POLICY[1]
 FILE = "merge-policy.yaml"
@@ -89,12 +93,23 @@ def read_policy(file: str, root: nodes.Mapping) -> PackagePolicy:
 def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
     """The same from a plain value."""
     from krm_merge.functions.policy.models import MergePolicy
-    from krm_merge.functions.validation import check, rules_of
-    from krm_merge.krm.fieldpath import parse_path
+    from krm_merge.functions.validation import check
 
     model, problems = check(MergePolicy, value)
     if model is None:
         raise PolicyError("; ".join(f"{file}: {path}{problem}" for path, problem in problems))
+    for number, given in enumerate(model.resolutions):
+        if given.packages is not None:
+            where = f"{file}: resolutions[{number}].packages"
+            raise PolicyError(f"{where} is for the policy.yaml of a campaign; remove it, or the resolution")
+    return policy_from(model, file)
+
+
+def policy_from(model: MergePolicy, file: str) -> PackagePolicy:
+    """The same from a checked model."""
+    from krm_merge.functions.validation import rules_of
+    from krm_merge.krm.fieldpath import parse_path
+
     resolutions = [
         Resolution(
             nature=given.nature,

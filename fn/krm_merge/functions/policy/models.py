@@ -50,6 +50,11 @@ class ResolutionModel(StrictModel):
     """What was chosen for one conflict. Without `resource` it is for every place with this fingerprint."""
 
     resource: ResolvedResource | None = Field(None, description="The resource that the conflict is in.")
+    packages: list[Annotated[str, Field(min_length=1)]] | None = Field(
+        None,
+        min_length=1,
+        description="In `policy.yaml` of a campaign: its packages, by name or pattern.",
+    )
     path: Annotated[str, AfterValidator(_checked_path_or_none)] = Field(
         "", description="The path of the conflict; empty for a resource or file as a whole."
     )

@@ -57,7 +57,7 @@ function drawSome(most) {
       section = make("section", { "aria-label": one.file, "data-file": one.file }, make("h2", {}, make("code", {}, one.file)));
       main.append(section);
     }
-    const card = new Card(one.id, choose);
+    const card = new Card(one.id, choose, setApart);
     cards.set(one.id, card);
     section.append(card.element);
     if (cards.size <= FILLED_AT_ONCE) card.fill();
@@ -97,7 +97,7 @@ function drawHead() {
   /** @type {HTMLElement} */ (bar.firstElementChild).style.width = `${total ? (100 * settled) / total : 100}%`;
   enable("undo", state.canUndo);
   enable("redo", state.canRedo);
-  enable("save", !state.open);
+  enable("save", state.canSave);
   enable("next", state.open > 0);
   enable("previous", state.open > 0);
 }
@@ -205,6 +205,23 @@ function choose(card, choice, value) {
   );
 }
 
+/**
+ * Lets some packages be settled apart from the others of their group.
+ * @param {Card} card
+ * @param {string} packages names or patterns
+ */
+function setApart(card, packages) {
+  void busy(
+    async () => {
+      const answer = await ask("/api/apart", { revision: state.revision, id: card.id, packages });
+      take(answer, card.id);
+      const added = cards.get(answer.records.at(-1).id);
+      if (added) show(added);
+    },
+    (text) => card.say(text),
+  );
+}
+
 /** @param {"undo" | "redo"} what */
 function step(what) {
   if (!(what === "undo" ? state.canUndo : state.canRedo)) return;
@@ -218,7 +235,7 @@ function step(what) {
 }
 
 function save() {
-  if (state.open) {
+  if (!state.canSave) {
     go(1, true);
     notice(state.open === 1 ? "1 conflict is still open." : `${state.open} conflicts are still open.`);
     return;
@@ -332,7 +349,7 @@ const GLOBAL = {
 function onKey(event) {
   const at = event.target;
   if (event.ctrlKey || event.metaKey || event.altKey || isOver) return;
-  if (at instanceof HTMLTextAreaElement || (at instanceof Element && at.closest("dialog"))) return;
+  if (at instanceof HTMLTextAreaElement || at instanceof HTMLInputElement || (at instanceof Element && at.closest("dialog"))) return;
   const card = cards.get(current);
   const choice = Object.keys(KEYS).find((name) => KEYS[name] === event.key);
   const known = GLOBAL[event.key];
@@ -341,7 +358,8 @@ function onKey(event) {
   else if (choice && card.record.choices.includes(choice)) choice === "value" ? card.edit() : choose(card, choice);
   else if (event.key === "a") card.switch("forAll");
   else if (event.key === "w") card.switch("always");
-  else if (event.key === "c" && card.record.status === "open") card.toggleContext();
+  else if (event.key === "c" && card.record.status === "open" && !state.packages.has(card.id)) card.toggleContext();
+  else if (event.key === "x" && state.packages.has(card.id)) card.showPackages();
   else return;
   event.preventDefault();
 }

@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { button, make } from "./dom.js";
+import { countOf, isApart, packagesOf } from "./packages.js";
 import { SIDES, alike, record, resourceOf, state, textOf } from "./state.js";
 
 /** @typedef {import("./state.js").Decision} Decision */
@@ -42,10 +43,12 @@ export class Card {
   /**
    * @param {string} id
    * @param {(card: Card, choice: string, value?: string) => void} choose
+   * @param {(card: Card, packages: string) => void} [setApart]
    */
-  constructor(id, choose) {
+  constructor(id, choose, setApart = () => {}) {
     this.id = id;
     this.choose = choose;
+    this.setApart = setApart;
     this.forAll = false;
     this.always = false;
     this.isFilled = false;
@@ -75,7 +78,7 @@ export class Card {
     const status = isOpen ? "open" : one.status === "settled" ? `settled: ${this.outcome()}` : "merged without conflict";
     if (!this.where || !this.about || !this.pill) return;
     this.where.textContent = one.path || resourceOf(one) || one.file;
-    this.about.textContent = one.path ? resourceOf(one) : "";
+    this.about.textContent = [one.path ? resourceOf(one) : "", countOf(this.id)].filter((text) => text).join(" · ");
     this.pill.textContent = status;
     this.pill.className = isOpen ? "pill" : "pill done";
     if (this.isFilled) this.fill();
@@ -97,6 +100,8 @@ export class Card {
     this.result = make("div", { class: "result", hidden: true });
     this.verdict = make("p", { class: "verdict", role: "alert", hidden: true });
     this.element.append(make("p", { class: "why" }, state.words.get(this.id)?.said ?? one.message));
+    this.folded = state.packages.has(this.id) ? packagesOf(this) : null;
+    if (this.folded) this.element.append(this.folded);
     this.element.append(this.sides, this.result, this.actions(), this.verdict);
     this.enrich();
   }
@@ -162,10 +167,11 @@ export class Card {
   more() {
     const one = this.record;
     const more = make("span", { class: "more" });
+    const isGroup = state.packages.has(this.id);
     const count = alike(one).length;
-    if (count > 1 && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
-    if (this.mayBeRule()) more.append(this.toggle("always", "Always here", "w"));
-    if (one.path && !one.redacted && one.status === "open") {
+    if (count > 1 && !isGroup && !one.redacted) more.append(this.toggle("forAll", `All ${count} like this`, "a"));
+    if (this.mayBeRule()) more.append(this.toggle("always", isGroup ? "Always" : "Always here", "w"));
+    if (one.path && !one.redacted && one.status === "open" && !isGroup) {
       const label = this.showsContext ? "Hide context" : "Show in context";
       const made = button(label, "c", { class: "link", "aria-expanded": String(this.showsContext) });
       made.addEventListener("click", () => this.toggleContext());
@@ -179,6 +185,8 @@ export class Card {
 
   mayBeRule() {
     const one = this.record;
+    // A rule is for all packages.
+    if (isApart(this.id)) return false;
     return Boolean(state.policyFile && one.resource && !/\[\d+\]/.test(one.path) && one.choices.includes("local"));
   }
 
@@ -210,6 +218,13 @@ export class Card {
     this.showsContext = !this.showsContext;
     this.fill();
     this.element.querySelector(/** @type {any} */ (".more [aria-expanded]"))?.focus();
+  }
+
+  /** Shows the packages of a group, where somebody may name those that are settled apart. */
+  showPackages() {
+    if (!this.folded) return;
+    this.folded.open = true;
+    this.folded.querySelector("input")?.focus();
   }
 
   edit() {
@@ -276,6 +291,10 @@ export class Card {
     const one = this.record;
     place.hidden = false;
     const heading = make("h4", {}, one.status === "open" ? "In context, as you have it" : "Result");
+    if (!context && !("result" in one) && one.chosen && !SIDES.includes(one.chosen)) {
+      place.replaceChildren(heading, make("p", { class: "gone" }, "the next run merges it in every package"));
+      return;
+    }
     if (!context) {
       const gone = !("result" in one) && !one.alike;
       place.replaceChildren(heading, gone ? make("p", { class: "gone" }, "nothing is left here") : this.value("result"));

@@ -23,6 +23,7 @@ export const state = {
   open: 0,
   canUndo: false,
   canRedo: false,
+  canSave: false,
   /** @type {string[]} */
   order: [],
   /** @type {Map<string, Decision>} */
@@ -31,6 +32,8 @@ export const state = {
   words: new Map(),
   /** @type {Map<string, Record<string, string>>} */
   texts: new Map(),
+  /** @type {Map<string, { count: number, first: string[] }>} where a record is about several packages, which */
+  packages: new Map(),
   /** @type {Map<string, Set<string>>} */
   alike: new Map(),
 };
@@ -54,9 +57,9 @@ export function load(report) {
  * @param {string} [near] new records come behind this one
  */
 export function update(answer, near) {
-  const { revision, open, canUndo, canRedo } = answer;
+  const { revision, open, canUndo, canRedo, canSave } = answer;
   let at = near === undefined ? state.order.length : state.order.indexOf(near) + 1;
-  Object.assign(state, { revision, open, canUndo, canRedo });
+  Object.assign(state, { revision, open, canUndo, canRedo, canSave });
   for (const id of answer.removed ?? []) {
     if (state.order.indexOf(id) < at) at--;
     const gone = state.records.get(id);
@@ -69,6 +72,8 @@ export function update(answer, near) {
     state.records.set(record.id, record);
     state.words.set(record.id, answer.wordings[answer.words[record.id]]);
     state.texts.set(record.id, answer.texts[record.id] ?? {});
+    const packages = answer.packages[record.id];
+    if (packages) state.packages.set(record.id, packages);
     if (!record.choices.length) continue;
     const known = state.alike.get(record.fingerprint);
     if (known) known.add(record.id);
@@ -106,7 +111,7 @@ export function alike(one) {
  */
 export function resourceOf(one) {
   const about = one.resource;
-  return about ? `${about.kind} ${about.namespace ? `${about.namespace}/` : ""}${about.name}` : "";
+  return about ? `${about.kind} ${about.namespace ? `${about.namespace}/` : ""}${about.name}`.trim() : "";
 }
 
 /**

@@ -29,7 +29,7 @@ export function drawTree() {
   const list = make("ul", {});
   for (const [file, names] of files) {
     const item = make("li", {}, link(file, file, ""));
-    const named = [...names].filter((name) => name);
+    const named = [...names].filter((name) => name && name !== file);
     if (named.length && files.size <= MOST_FILES_WITH_RESOURCES) {
       item.append(make("ul", {}, ...named.map((name) => make("li", {}, link(`${file}\n${name}`, name, "sub")))));
     }

@@ -21,6 +21,7 @@ Body: TypeAlias = Mapping[str, Any]
 
 OLD_REVISION: Final = "this was chosen on an older state: something else was chosen meanwhile, perhaps in another tab"
 _CHOICES: Final[Mapping[Any, Choice]] = {choice: choice for choice in get_args(Choice)}
+_MOST_PACKAGES: Final = 200
 _SIDES: tuple[SideName, ...] = ("original", "upstream", "local")
 
 
@@ -35,7 +36,7 @@ class Reply(NamedTuple):
 class Api:
     """Answers requests about the session of a host. `is_over` is set when the last answer is given."""
 
-    def __init__(self, host: Host, labels: SideLabels) -> None:
+    def __init__(self, host: Host[Any], labels: SideLabels) -> None:
         """Serves this host; the page calls the sides as the labels say."""
         self._host = host
         self._labels = labels
@@ -44,6 +45,7 @@ class Api:
         self._made = self._make()
         self.posts: Mapping[str, Callable[[Body], Reply]] = {
             "/api/choose": self._choose,
+            "/api/apart": self._set_apart,
             "/api/undo": self._undo,
             "/api/redo": self._redo,
             "/api/save": self._save,
@@ -78,7 +80,7 @@ class Api:
             **self._shown(report.records),
             "notices": [str(result.get("message")) for result in report.results],
             "labels": {side: getattr(self._labels, side) for side in _SIDES},
-            "policyFile": session.task.policy_file if session.task.writes_policy else "",
+            "policyFile": session.policy_file,
             **self._state(),
         }
         document = {**report.to_value(), "revision": session.revision}
@@ -127,6 +129,14 @@ class Api:
         value = [body["value"]] if "value" in body else []
         return self._answered(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))
 
+    def _set_apart(self, body: Body) -> Reply:
+        identifier, packages = body.get("id"), body.get("packages")
+        if "revision" not in body:
+            return Reply(400, {"error": "revision is missing"})
+        if not isinstance(identifier, str) or not isinstance(packages, str):
+            return Reply(400, {"error": "id and packages are expected to be texts"})
+        return self._answered(self._host.set_apart(identifier, packages.split()))
+
     def _undo(self, _: Body) -> Reply:
         return self._answered(self._host.undo())
 
@@ -157,12 +167,21 @@ class Api:
             if record.status != "automatic" and (written := _texts(record)):
                 texts[record.id] = written
         wordings = [{"said": said, "choices": dict(names)} for said, names in numbers]
-        return {"words": words, "wordings": wordings, "texts": texts}
+        return {"words": words, "wordings": wordings, "texts": texts, "packages": self._packages(records)}
+
+    def _packages(self, records: Iterable[DecisionRecord]) -> dict[str, Any]:
+        """How many packages have a conflict, and the first of them, by id; nothing where there is one package."""
+        packages = {record.id: self._host.session.packages(record.id) for record in records}
+        return {
+            identifier: {"count": len(names), "first": names[:_MOST_PACKAGES]}
+            for identifier, names in packages.items()
+            if names
+        }
 
     def _state(self) -> dict[str, Any]:
         session = self._host.session
         state: dict[str, Any] = {"revision": session.revision, "open": len(session.open)}
-        return state | {"canUndo": session.can_undo, "canRedo": session.can_redo}
+        return state | {"canUndo": session.can_undo, "canRedo": session.can_redo, "canSave": session.can_save}
 
 
 def _texts(record: DecisionRecord) -> dict[str, str]:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import Generic
 
 from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.resolve.kept import Kept
-from krm_merge.resolve.session import Session
-from krm_merge.resolve.task import Answer, Saved, Task
+from krm_merge.resolve.interface import ConflictSession
+from krm_merge.resolve.kept import Kept, Step
+from krm_merge.resolve.task import Answer, Saved
 from krm_merge.text.reading.values import Value
 
 
-class Host:
+class Host(Generic[Step]):
     """One session, from the first look to the end. `write` writes what is saved, all or nothing, or raises.
 
     `lock` is for those who serve it from several threads.
     """
 
-    def __init__(self, task: Task, kept: Kept, write: Callable[[Saved], None]) -> None:
-        """Begins where an earlier session ended. Raises KrmMergeError."""
-        self.session = Session(task, kept.steps)
+    def __init__(self, session: ConflictSession[Step], kept: Kept[Step], write: Callable[[Saved], None]) -> None:
+        """Takes a session that has the steps that were kept."""
+        self.session = session
         self.lock = Lock()
         self.is_saved = False
         self._kept = kept
@@ -29,6 +30,12 @@ class Host:
     def choose(self, identifiers: Sequence[str], choice: Choice, *value: Value, always: bool = False) -> Answer:
         """Settles conflicts. Raises RefusedChoiceError, PackageError."""
         answer = self.session.choose(identifiers, choice, *value, always=always)
+        self._kept.add(self.session.steps[-1])
+        return answer
+
+    def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
+        """Lets some packages of a group be settled apart from the others. Raises RefusedChoiceError, PackageError."""
+        answer = self.session.set_apart(identifier, patterns)
         self._kept.add(self.session.steps[-1])
         return answer
 

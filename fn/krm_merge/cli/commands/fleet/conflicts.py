@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -12,18 +12,24 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.commands.fleet.run import DIRECTORY
 from krm_merge.cli.reports import write_reports
+from krm_merge.cli.settling import in_terminal, no_browser, settle
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.campaign import POLICY_FILE, Campaign
 from krm_merge.fleet.campaign.files import CampaignDirectory
-from krm_merge.fleet.conflicts.choices import resolution_for, rule_for, with_choices
+from krm_merge.fleet.conflicts.choices import may_be_rule
 from krm_merge.fleet.conflicts.groups import Group, groups_of, report_of, values_of
+from krm_merge.fleet.conflicts.session import GroupSession
+from krm_merge.fleet.conflicts.steps import GroupStep, GroupSteps
 from krm_merge.fleet.ledger import Ledger
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.report.forms.shown import shortened, yaml_text
 from krm_merge.report.words import CHOICES, NATURES
-from krm_merge.text.reading.values import Value
+from krm_merge.resolve.kept import Kept, kept_beside
+from krm_merge.resolve.task import Saved
+from krm_merge.resolve.web.host import Host
+from krm_merge.resolve.words import OF_FLEET
 
 _LONGEST_VALUE = 100
 _KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
@@ -46,32 +52,54 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
     if not groups:
         say("no conflicts", on_stdout=True)
     elif any(group.conflict.is_undecided for group in groups):
-        say(f"settle them for all packages: krm-merge fleet resolve {directory} --terminal", on_stdout=True)
+        say(f"settle them for all packages: krm-merge fleet resolve {directory}", on_stdout=True)
 
 
 @click.command("resolve")
 @DIRECTORY
-@click.option("--terminal", is_flag=True, required=True, help="Ask one group after the other.")
-def resolve(directory: Path, terminal: bool) -> None:
+@in_terminal
+@no_browser
+def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
     """Settle equal conflicts of the campaign in DIR once for all packages.
 
-    What is chosen is written to policy.yaml in DIR; the next run merges the packages again that have such a conflict,
-    and no others. A choice in a package's own MergePolicy comes first. The exit code is 1 where nothing was chosen.
+    A page opens in the browser, with a card for each group of equal conflicts; some packages of a group can be settled
+    apart. Saving writes the choices to policy.yaml in DIR; the next run merges the packages again that have such a
+    conflict, and no others. A choice in a package's own MergePolicy comes first. What is chosen is kept at once: after
+    an interruption, the same command continues where it was. The exit code is 1 where nothing was saved.
     """
     place = CampaignDirectory(directory)
     campaign, groups = _read(place, with_decided=False)
     if not groups:
         say("no conflicts", on_stdout=True)
         return
-    resolutions, rules = _asked(groups)
-    if not resolutions and not rules:
-        say("nothing was chosen; policy.yaml is as it was", on_stdout=True)
+    policy = place.path / POLICY_FILE
+    # The terminal asks from the beginning.
+    kept = Kept(None if in_terminal else kept_beside(policy), GroupSteps())
+    session = GroupSession(campaign, groups, kept.steps)
+
+    def write(saved: Saved) -> None:
+        before = File(campaign.policy_text) if campaign.policy_text else None
+        write_file(policy, _changed(saved), before)
+
+    host = Host(session, kept, write)
+    if in_terminal:
+        _ask(host, {group.conflict.fingerprint: group for group in groups})
+        if not host.session.can_save:
+            say("nothing was chosen; policy.yaml is as it was", on_stdout=True)
+            sys.exit(1)
+        host.save()
+    elif not settle(host, OF_FLEET, in_terminal=False, no_browser=no_browser):
         sys.exit(1)
-    text = with_choices(campaign.policy_text, resolutions, rules)
-    write_file(place.path / POLICY_FILE, File(text))
-    count = len(resolutions) + len(rules)
+    count = len(session.made)
     noun = "1 choice" if count == 1 else f"{count} choices"
-    say(f"{noun} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}", on_stdout=True)
+    # Of the page, stdout has the address alone.
+    say(f"{noun} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}", on_stdout=in_terminal)
+
+
+def _changed(saved: Saved) -> File:
+    file = saved.changes[POLICY_FILE]
+    assert file is not None
+    return file
 
 
 def _read(place: CampaignDirectory, *, with_decided: bool) -> tuple[Campaign, list[Group]]:
@@ -94,32 +122,28 @@ def _show(group: Group) -> None:
     say(f"  {group.examples}", on_stdout=True)
 
 
-def _asked(groups: Iterable[Group]) -> tuple[list[dict[str, Value]], list[dict[str, Value]]]:
-    """The user's choices for groups: resolutions of these conflicts, and rules for future ones."""
-    resolutions: list[dict[str, Value]] = []
-    rules: list[dict[str, Value]] = []
-    for group in groups:
-        _show(group)
-        offered = {key: choice for key, choice in _KEYS.items() if choice in group.conflict.choices}
+def _ask(host: Host[GroupStep], groups: Mapping[str, Group]) -> None:
+    """Asks for a choice on one group after the other."""
+    for record in host.session.open:
+        _show(groups[record.fingerprint])
+        offered = {key: choice for key, choice in _KEYS.items() if choice in record.choices}
         always = {
-            key.upper(): choice for key, choice in offered.items() if choice != "original" and group.conflict.kind
+            key.upper(): choice for key, choice in offered.items() if may_be_rule(groups[record.fingerprint], choice)
         }
         said = [f"{key} {CHOICES[choice]}" for key, choice in offered.items()]
         said += [f"{key} always {CHOICES[choice]}" for key, choice in always.items()]
         while True:
             say(f"  {', '.join(said)}, n next, q quit", on_stdout=True)
             answer = sys.stdin.readline().strip()
-            if answer in offered:
-                resolutions.append(resolution_for(group, offered[answer]))
-            elif answer in always:
-                rules.append(rule_for(group, always[answer]))
+            if answer in offered or answer in always:
+                choice = offered.get(answer) or always[answer]
+                host.choose([record.id], choice, always=answer in always)
             elif answer not in ("n", "q", ""):
                 say(f"  {answer}: no such answer", on_stdout=True)
                 continue
             break
         if answer in ("q", ""):
             break
-    return resolutions, rules
 
 
 def _as_value(group: Group) -> dict[str, object]:

@@ -1,0 +1,102 @@
+"""The page about groups of equal conflicts in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from fleet.groups import campaign, conflict, groups, teams
+from krm_merge.fleet.conflicts.session import GroupSession
+from krm_merge.fleet.conflicts.steps import GroupSteps
+from krm_merge.resolve.kept import Kept
+from krm_merge.resolve.words import OF_FLEET
+from resolve.browsing import card, count, faults, opened
+from resolve.serving import Client, served_session
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    found = groups(
+        (conflict(), teams(*range(1, 61))),
+        (conflict("spec.template.spec.containers[name=web].image", "nginx:1.26"), teams(1, 2, 3)),
+        (conflict("spec.port", None, kind="Service"), teams(4, 5)),
+    )
+    with served_session(GroupSession(campaign(), found), Kept(None, GroupSteps()), OF_FLEET) as client:
+        yield client
+
+
+@pytest.fixture
+def page(context: BrowserContext, said: list[str], client: Client) -> Page:
+    return opened(context, client)
+
+
+def test_a_group_is_settled_with_one_click_and_saved_with_others_open(page: Page, client: Client) -> None:
+    expect(count(page)).to_have_text("3 open · 0 settled")
+    expect(card(page, 0).locator("h3")).to_contain_text("Deployment · 60 packages")
+    expect(card(page, 0).locator("summary")).to_have_text(
+        "teams/team-1/web, teams/team-2/web, teams/team-3/web and 57 more"
+    )
+    expect(page.get_by_role("button", name="Save")).to_be_disabled()
+    card(page, 0).get_by_role("button", name="Keep local").click()
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    expect(card(page, 0).locator(".result")).to_contain_text("5")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_contain_text("policy.yaml")
+    assert b"choice: local" in client.saved[0].changes["policy.yaml"].data  # type: ignore[union-attr]
+
+
+def test_packages_are_settled_apart_by_keyboard_alone(page: Page, client: Client) -> None:
+    page.keyboard.press("x")
+    field = card(page, 0).get_by_role("textbox", name="Except these")
+    expect(field).to_be_focused()
+    page.keyboard.type("teams/nobody")
+    page.keyboard.press("Enter")
+    expect(card(page, 0).get_by_role("alert")).to_contain_text("none of the packages is called teams/nobody")
+    field.fill("teams/team-1* teams/team-7")
+    page.keyboard.press("Enter")
+    expect(page.locator("article")).to_have_count(4)
+    expect(card(page, 1)).to_be_focused()
+    expect(card(page, 0).locator("h3")).to_contain_text("48 packages")
+    expect(card(page, 1).locator("h3")).to_contain_text("12 packages")
+    page.keyboard.press("u")
+    expect(card(page, 1).locator(".pill")).to_have_text("settled: upstream")
+    expect(card(page, 0).locator(".pill")).to_have_text("open")
+    page.reload()
+    expect(card(page, 1).locator(".pill")).to_have_text("settled: upstream")
+    page.keyboard.press("z")
+    expect(card(page, 1).locator(".pill")).to_have_text("open")
+    page.keyboard.press("z")
+    expect(page.locator("article")).to_have_count(3)
+
+
+def test_always_is_offered_for_a_group_alone(page: Page) -> None:
+    card(page, 1).get_by_role("button", name="Always").click()
+    card(page, 1).get_by_role("button", name="Keep local").click()
+    expect(card(page, 1).locator(".pill")).to_have_text("settled: local, always")
+    card(page, 1).locator("summary").click()
+    card(page, 1).get_by_role("textbox").fill("teams/team-2")
+    card(page, 1).get_by_role("button", name="Settle apart").click()
+    expect(card(page, 2).get_by_role("button", name="Always")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_anybody_can_use_it(browser: Browser, client: Client, width: int, scheme: str) -> None:
+    # The policy of the page lets nobody add a script, the one that looks for faults neither.
+    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    page = opened(context, client)
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.keyboard.press("x")
+    page.keyboard.type("teams/team-2")
+    faults(page, f"groups-{width}-{scheme}")
+    page.keyboard.press("Enter")
+    expect(card(page, 1)).to_be_focused()
+    page.keyboard.press("l")
+    expect(card(page, 1).locator(".result")).to_be_visible()
+    faults(page, f"groups-apart-{width}-{scheme}")
+    assert page.locator("html").evaluate("html => html.scrollWidth") <= width
+    context.close()
