@@ -60,6 +60,7 @@ def prepared(made: World) -> World:
     made.fake_program("pip")
     git(made.origin, "config", "receive.advertisePushOptions", "true")
     hook = made.origin / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
     hook.write_text(HOOK, encoding="utf-8")
     hook.chmod(0o755)
     return made

@@ -81,7 +81,7 @@ class Served:
         assert self.place.startswith("127.0.0.1:")
 
     def ask(self, path: str, body: object = None) -> Any:
-        connection = HTTPConnection(self.place, timeout=20)
+        connection = HTTPConnection(self.place, timeout=60)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body)
         connection.request("GET" if body is None else "POST", path, data, headers)
@@ -97,7 +97,7 @@ class Served:
 
     def end(self) -> tuple[int, str]:
         """The exit code, and what was said."""
-        out, err = self.process.communicate(timeout=20)
+        out, err = self.process.communicate(timeout=60)
         assert out == ""
         return self.process.returncode, err
 
@@ -245,7 +245,7 @@ def test_the_browser_is_given_the_address_in_a_file_that_nobody_else_reads(three
     while not (three / "opened").exists():
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=60)
     assert (out, process.returncode) == ("", 130)
     assert (three / "mode").read_text() == "600\n"
     assert f'url={address[0]}"' in (three / "opened").read_text()

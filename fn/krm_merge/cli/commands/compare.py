@@ -10,7 +10,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.commands.update import busy, refuse_uncommitted, sides_of
 from krm_merge.cli.merging import MergeChoices
-from krm_merge.cli.package_argument import named_package, refuse_missing
+from krm_merge.cli.package_arguments import named_package, refuse_missing
 from krm_merge.cli.show import COLORS, counted
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge.decisions.policy import Policy

@@ -1,4 +1,4 @@
-"""The packages that paths on the command line stand for."""
+"""Arguments that name packages: one with the version that it is updated to, or all below some paths."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from pathlib import Path
 
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files.directory import PackageError, packages_below
+
+
+def named_package(argument: str) -> tuple[Path, str]:
+    """The directory and the ref in `PKG[@REF]`; the ref is '' where none is named."""
+    directory, ref = (argument, "") if "@" not in argument or Path(argument).is_dir() else argument.rsplit("@", 1)
+    return Path(directory or "."), ref
+
+
+def refuse_missing(place: Path) -> None:
+    """Raises PackageError where there is no such directory."""
+    if not place.is_dir():
+        raise PackageError(f"{place}: there is no such directory")
 
 
 def packages_of(paths: Iterable[Path]) -> list[Path]:
