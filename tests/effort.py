@@ -8,6 +8,8 @@ from hypothesis import settings
 
 MANY: Final = settings.get_profile("fuzz").max_examples
 LEAST: Final = 10
+THOROUGH: Final = settings().max_examples >= MANY
+"""Whether this run is one of continuous integration, or looks for new failures."""
 
 
 def scaled(full: int) -> int:
