@@ -24,9 +24,9 @@ ENGINE_REMEDY = 'install Docker and start it, or as root on Debian: eval "$(tool
 SHOWN_BY_THE_PAGE = re.compile(r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)")
 """What the browser logs of answers that a page shows itself."""
 
-# A test that sets its own max_examples keeps it under every profile. CI always tries the same examples, so that its
-# verdict is of the commit and not of luck; `fuzz` looks for new ones.
-settings.register_profile("dev", deadline=None, print_blob=True, max_examples=50)
+# A test that wants another number takes `effort.scaled`. CI always tries the same examples, so that its verdict is of
+# the commit and not of luck; `fuzz` looks for new ones.
+settings.register_profile("dev", deadline=None, print_blob=True, max_examples=25)
 settings.register_profile(
     "fuzz", deadline=None, print_blob=True, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import settings
 
 from checkout import ROOT
 from e2e.differential.differences import Difference, package_differences, resource_differences
@@ -30,10 +29,10 @@ from e2e.differential.values import (
     read_package,
     same,
 )
+from effort import THOROUGH
 
-MANY = settings().max_examples >= 500
-DISJOINT_SEEDS = range(11 if MANY else 3)
-ANY_SEEDS = range(100, 108 if MANY else 103)
+DISJOINT_SEEDS = range(11 if THOROUGH else 3)
+ANY_SEEDS = range(100, 108 if THOROUGH else 103)
 PAGE = ROOT / "docs" / "differences-from-kpt.md"
 
 
@@ -329,7 +328,7 @@ def damaged(rng: random.Random, resource: Data) -> Data:
 
 @pytest.mark.kpt
 def test_each_item_of_the_list_occurs(any_updates: dict[int, Outcome]) -> None:
-    if not MANY:
+    if not THOROUGH:
         pytest.skip("needs many seeds: HYPOTHESIS_PROFILE=ci")
     counts = Counter(explanation(d) for outcome in any_updates.values() for d in package_differences(*outcome.sides))
     assert not [item.what for item in ITEMS if item not in counts]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from effort import scaled
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.packages.files.tree import Changed
@@ -369,7 +370,7 @@ def test_what_was_merged_without_a_conflict_can_be_overruled(
 CHOICES: Sequence[Choice] = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=scaled(30), deadline=None)
 @given(st.data())
 def test_whatever_is_chosen_can_be_saved_and_replayed(data: st.DataObject) -> None:
     original, upstream, local = all_natures()

@@ -73,11 +73,15 @@ def test_nothing_to_do_costs_one_request(world: HostedWorld) -> None:
     assert [seen.method for seen in world.server.seen] == ["GET"]
 
 
-STEPS = [(Remote, "push"), *((RepositoryPullRequests, name) for name in ("create", "edit", "set_draft"))]
+KILLS = [
+    (Remote, "push", False),
+    # Before a step is after the one before it.
+    (Remote, "push", True),
+    *((RepositoryPullRequests, name, True) for name in ("create", "edit", "set_draft")),
+]
 
 
-@pytest.mark.parametrize(("owner", "step"), STEPS)
-@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(("owner", "step", "after"), KILLS)
 def test_killed_at_any_step_the_next_run_ends_the_same(
     world: HostedWorld, monkeypatch: pytest.MonkeyPatch, owner: type, step: str, after: bool
 ) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from checkout import ROOT
 from components.draw.drawings import drawing_of, five, graph_of, thirty
+from effort import scaled
 from krm_merge.components.draw import page as page_module
 from krm_merge.components.draw.drawing import Drawing, focused
 from krm_merge.components.draw.page import page
@@ -188,7 +189,7 @@ def named(drawing: Drawing) -> Read:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=scaled(40))
 @given(drawings())
 def test_each_component_and_edge_is_there_once(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == named(drawing)
@@ -196,7 +197,7 @@ def test_each_component_and_edge_is_there_once(drawing: Drawing) -> None:
     assert read_page(page(drawing)) == named(drawing)
 
 
-@settings(max_examples=40)
+@settings(max_examples=scaled(40))
 @given(drawings(ODD, ODD, 8))
 def test_odd_names(drawing: Drawing) -> None:
     assert read_mermaid(mermaid(drawing)) == named(drawing)
@@ -208,7 +209,7 @@ def test_odd_names(drawing: Drawing) -> None:
         assert one["groups"] == drawing.groups_of(key)
 
 
-@settings(max_examples=15)
+@settings(max_examples=scaled(15))
 @given(drawings())
 def test_order_of_input_does_not_matter(drawing: Drawing) -> None:
     graph = drawing.graph

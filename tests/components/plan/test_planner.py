@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from components.observations import Observations, brief, digest, key
 from components.plan.scenes import monorepo, only, operator, parent, started
+from effort import scaled
 from krm_merge.components.plan.model import PlanChoices
 
 # --- The scenarios ---------------------------------------------------------------------------------------------------
@@ -338,7 +339,7 @@ def settle(made: Observations) -> None:
     assert [one.actions for one in made.plan()[0] if one.actions] == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=scaled(60))
 @given(EVENTS)
 def test_whatever_happens(events: list[tuple[str, int, int, bool]]) -> None:
     """A plan follows from what is observed alone; carried out, nothing is left to do, and once all that is ready is

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 import yaml
 
+from effort import scaled
 from krm_merge.krm.fieldpath import FieldPath, parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.member import Member
@@ -149,7 +150,7 @@ def random_list(rng: Random) -> str:
 @pytest.mark.parametrize("smart", [False, True])
 def test_every_function_stands_in_one_match(smart: bool) -> None:
     rng = Random(7)
-    for _ in range(3000):
+    for _ in range(scaled(3000)):
         sides = [functions(random_list(rng)) for _ in range(3)]
         matches = match_functions(sides[0], sides[1], sides[2], smart=smart)
         if isinstance(matches, NotIdentified):

@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
+from effort import scaled
 from generated.objects import (
     KUBERNETES,
     LONG_LISTS,
@@ -119,10 +120,11 @@ def compare(directory: Path, documents: list[Data], patch: Data, kind: Type) -> 
 @TYPES
 def test_patches(kind: Type, tmp_path: Path) -> None:
     rng, spec, seen = random.Random(f"{SEED} {kind}"), KUBERNETES[kind], Counter[str]()
-    for _ in range(25):
+    count = scaled(25)
+    for _ in range(count):
         patch = Patches(rng, single=True).record(spec)
         seen += compare(tmp_path, objects(rng, kind, spec), patch, kind)
-    assert seen.total() == 25 * DOCUMENTS
+    assert seen.total() == count * DOCUMENTS
     assert seen["changed"] > seen.total() / 4
     assert seen["failed"] < seen.total() / 4
 
@@ -130,7 +132,7 @@ def test_patches(kind: Type, tmp_path: Path) -> None:
 def test_long_lists(tmp_path: Path) -> None:
     """Order lists, deletions and new elements of one list together."""
     rng, kind, seen = random.Random(f"{SEED} long"), ("", "v1", "Pod"), Counter[str]()
-    for _ in range(40):
+    for _ in range(scaled(40)):
         patch = Patches(rng, single=True, density=0.9).record(LONG_LISTS)
         seen += compare(tmp_path, objects(rng, kind, LONG_LISTS), patch, kind)
     assert seen["changed"] > seen.total() / 2
@@ -149,9 +151,10 @@ def test_broken_patches(kind: Type, tmp_path: Path) -> None:
         patch, documents = case
         return any(fails(item, patch, kind) for item in documents)
 
-    for patch, documents in islice(every_second(drawn, shows), 20):
+    count = scaled(20)
+    for patch, documents in islice(every_second(drawn, shows), count):
         seen += compare(tmp_path, documents, patch, kind)
-    assert seen["failed"] >= 10
+    assert seen["failed"] >= count // 2
 
 
 @TYPES
@@ -171,10 +174,11 @@ def test_odd_documents(kind: Type, tmp_path: Path) -> None:
             fails(now, patch, kind) and not fails(before, patch, kind) for before, now in zip(plain, odd, strict=True)
         )
 
-    for patch, _, documents in islice(every_second(drawn, shows), 16):
+    count = scaled(16)
+    for patch, _, documents in islice(every_second(drawn, shows), count):
         seen += compare(tmp_path, documents, patch, kind)
     assert seen["changed"]
-    assert seen["failed"] >= 8
+    assert seen["failed"] >= count // 2
 
 
 def every_second(drawn: Callable[[], T], shows: Callable[[T], bool]) -> Iterator[T]:

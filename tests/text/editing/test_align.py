@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from effort import scaled
 from krm_merge.text.editing.align import aligned
 from krm_merge.text.reading.layout import CannotEditError, Comments
 from krm_merge.text.reading.nodes import Mapping
@@ -20,8 +21,8 @@ def mapping(text: str) -> Mapping:
 
 
 def test_it_means_the_other_document_with_comments_of_its_own() -> None:
-    tried = 0
-    for seed in range(600):
+    tried, seeds = 0, scaled(600)
+    for seed in range(seeds):
         random = Random(seed)
         found = [random_document(random) for _ in range(2)]
         texts = [document[0] for document in found if document is not None and isinstance(document[1], Mapping)]
@@ -40,11 +41,11 @@ def test_it_means_the_other_document_with_comments_of_its_own() -> None:
         # What looks like a comment may be part of a value.
         assert names_of(out) <= names_of(texts[0]) | names_of(str(wanted.canonical)), seed
         assert aligned(root, wanted) == out, seed
-    assert tried > 100
+    assert tried > seeds / 6
 
 
 def test_with_its_own_values_it_is_its_own_text() -> None:
-    for seed in range(300):
+    for seed in range(scaled(300)):
         document = random_document(Random(seed))
         if document is None or not isinstance(document[1], Mapping):
             continue

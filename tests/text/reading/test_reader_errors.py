@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from effort import scaled
 from krm_merge.errors import KrmMergeError
 from krm_merge.limits import ALIASED_NODES
 from krm_merge.text.reading.nodes import Alias, Mapping, TextError
@@ -119,7 +120,7 @@ def read_or_refuse(text: str) -> None:
         hash(root.canonical)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=scaled(1000))
 @given(st.text(st.sampled_from("ab1 :-\n\n  \t#'\"[]{},&*!|>?%@<~\\\r\x85\u2028\x00\ufeff\ud800é"), max_size=60))
 @example("<<: [1, *a]")
 @example("&a <<: {<<: {}}")
@@ -129,14 +130,14 @@ def test_soup_of_indicators(text: str) -> None:
     read_or_refuse(text)
 
 
-@settings(max_examples=500)
+@settings(max_examples=scaled(500))
 @given(st.binary(max_size=200))
 def test_soup_of_bytes(data: bytes) -> None:
     read_or_refuse(data.decode("utf-8", "surrogateescape"))
     read_or_refuse(data.decode("latin-1"))
 
 
-@settings(max_examples=500)
+@settings(max_examples=scaled(500))
 @given(st.randoms(use_true_random=False), st.integers(0, 2000), st.integers(0, 20), st.text("{}[]:-&*!'\"\n #"))
 def test_damaged_documents(random: Random, at: int, length: int, piece: str) -> None:
     text = Writer(random).document()

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
+from effort import scaled
 from krm_merge.text.reading.nodes import Scalar
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.scalars import plain_is_safe, resolve, scalar_text
@@ -123,7 +124,7 @@ def second_opinions(document: str) -> list[Any]:
     return [yaml.safe_load(document), ruamel.load(document), ruamel.load(f"%YAML 1.1\n---\n{document}")]
 
 
-@settings(max_examples=1000)
+@settings(max_examples=scaled(1000))
 @given(st.text(st.sampled_from("ab01yn-+._:,#'\"[]{}&*!|>%@`?=~<()/ \t\n\r\\TZeExo😀é\x85\u2028"), max_size=8))
 def test_text_stays_text_for_every_reader(text: str) -> None:
     check_text(text)
@@ -157,7 +158,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=500)
+@settings(max_examples=scaled(500))
 @given(values)
 @example({"a": "\n \n"})
 @example(["  x\n", {"": [[], {}]}])
