@@ -30,7 +30,7 @@ def test_copies_that_double_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     error = patched(copies(40))
     assert error.startswith("Thing a: patches[0]: operation ")
     assert error.endswith(
-        "copies make more than 50000 nodes; write the values out, or raise the limit by KRM_MERGE_MAX_COPIED_NODES"
+        "copies make more than 50000 nodes; write the values out, or raise the limit with KRM_MERGE_MAX_COPIED_NODES"
     )
     # a has 2 nodes, then 4, then 8.
     monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "13")
@@ -51,7 +51,7 @@ def test_targets_that_name_no_resource(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "5")
     assert process(text).message == (
         "functionConfig: 2 targets without the name of a resource and 3 resources are more than 5 comparisons; give "
-        "names that are no expressions, or raise the limit by KRM_MERGE_MAX_COMPARISONS"
+        "names that are no expressions, or raise the limit with KRM_MERGE_MAX_COMPARISONS"
     )
     monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "6")
     assert process(text).exit_code == 0
@@ -68,7 +68,7 @@ def test_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = "  rules:\n" + "  - {kind: Thing, onConflict: local}\n" * 1001
     text = f"{HEAD}items:\n- {KPTFILE}\n{MERGE}{rules}  original: '{KPTFILE}'\n  upstream: '{KPTFILE}'\n".encode()
     assert process(text).message == (
-        "functionConfig: rules: 1001 rules, more than 1000; let one rule cover more, or raise the limit by "
+        "functionConfig: rules: 1001 rules, more than 1000; let one rule cover more, or raise the limit with "
         "KRM_MERGE_MAX_RULES"
     )
     monkeypatch.setenv("KRM_MERGE_MAX_RULES", "1001")
@@ -79,7 +79,7 @@ def test_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     side = f"|\n    ---\n    {KPTFILE}\n    ---\n    {CONFIG_MAP}\n"
     text = f"{HEAD}items:\n- {KPTFILE}\n- {CONFIG_MAP}\n{MERGE}  original: {side}  upstream: {side}".encode()
     monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "1")
-    assert "more than 1 documents; divide it, or raise the limit by KRM_MERGE_MAX_DOCUMENTS" in process(text).message
+    assert "more than 1 documents; divide it, or raise the limit with KRM_MERGE_MAX_DOCUMENTS" in process(text).message
     monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "2")
     assert process(text).message == ""
 

@@ -13,7 +13,7 @@ r"""krm-merge: merges what several people and programs changed in Kubernetes con
 
 from __future__ import annotations
 
-# As typing has it, which takes longer to import than all else until signals are handled.
+# Importing typing for this constant would be the slowest import before signals are handled.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:

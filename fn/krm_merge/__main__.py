@@ -1,4 +1,4 @@
-"""The program `krm-merge`: without arguments a KRM function, with a command a tool for people."""
+"""The program `krm-merge`: without arguments a KRM function, with a command a command line tool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMPLETION = "_KRM_MERGE_COMPLETE"
 def program() -> int:
     """Runs the program to the end of its process, and returns its exit code."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # While modules are imported it ends the process as SIGTERM does, without a traceback.
+        # During imports SIGINT ends the process as SIGTERM does, without a traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from krm_merge import interrupts
 
@@ -27,13 +27,13 @@ def program() -> int:
         with interrupts.as_exceptions_to_the_end():
             return main()
     except interrupts.Interrupted:
-        # Before anything was done.
+        # Nothing was done yet.
         return interrupts.EXIT_CODE
 
 
 def main() -> int:
     """Runs the program and returns its exit code."""
-    # Trees have no cycles: collecting garbage on the way only costs time, and so does looking for it at the end.
+    # Trees have no cycles: garbage collection would only cost time, during the run and at its end.
     gc.disable()
     try:
         return _run(sys.argv[1:])
@@ -84,7 +84,8 @@ def _command(argv: list[str]) -> int:
         if error.name not in ("click", "rich"):
             raise
         name = argv[0] if argv else "completion"
-        print(f"krm-merge {name} needs more than the function: pip install 'krm-merge[cli]'", file=sys.stderr)
+        install = "install them with: pip install 'krm-merge[cli]'"
+        print(f"krm-merge {name} needs the command line tools; {install}", file=sys.stderr)
         return 2
     return command(argv)
 

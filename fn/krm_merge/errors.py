@@ -1,7 +1,7 @@
-"""The base of the errors that say what is wrong with what was given, and what to do about it."""
+"""The base of all errors about input: each says what is wrong with it, and what to do about it."""
 
 from __future__ import annotations
 
 
 class KrmMergeError(Exception):
-    """Something that was given cannot be used; the message names it and the remedy. Nothing was changed."""
+    """Input that cannot be used: the message names it and the remedy. Nothing was changed."""

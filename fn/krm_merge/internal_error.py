@@ -1,4 +1,4 @@
-"""What is said of an error of ours: one line for the user, the traceback for those who ask for it."""
+"""The message for an internal error: one line and, on request, the traceback."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final
 from krm_merge.harmless import line, quoted
 
 DEBUG: Final = "KRM_MERGE_DEBUG"
-"""The environment variable that asks for tracebacks."""
+"""The environment variable that adds tracebacks."""
 ISSUES: Final = "https://github.com/krm-merge/krm-merge/issues"
 
 
 def internal_error(error: Exception, consequence: str) -> str:
-    """The message; `consequence` says what became of the work. With the traceback, where that is asked for."""
+    """The message, with the traceback if DEBUG is set; `consequence` says what happened to the work."""
     what = quoted(line(f"{type(error).__name__}: {error}"))
     message = f"internal error, {consequence}: {what}; please report it with what {DEBUG}=1 adds: {ISSUES}"
     if os.environ.get(DEBUG, "") in ("", "0"):

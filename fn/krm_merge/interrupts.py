@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: they end a command in good order, and wait where half of something would be left."""
+"""SIGINT and SIGTERM end a command in good order; while something must not be left half done, they wait."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SOON: Final = 0.001
 
 
 class Interrupted(BaseException):
-    """Somebody wants the program to end. No error of the work: what handles those lets it pass."""
+    """A signal asks the program to end. It is not an Exception, so that handlers of errors do not catch it."""
 
 
 @contextmanager
 def as_exceptions() -> Iterator[None]:
-    """Meanwhile the first of the signals raises Interrupted, but for those that are ignored or handled already."""
+    """In this block the first signal raises Interrupted; signals that are ignored or handled already are left alone."""
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     hook = sys.unraisablehook
     ours = _handle()
@@ -43,12 +43,12 @@ def as_exceptions() -> Iterator[None]:
 
 @contextmanager
 def as_exceptions_to_the_end() -> Iterator[None]:
-    """The same; afterwards the signals are ignored, while Python ends the process: all is done and said."""
+    """As `as_exceptions`, but after the block signals are ignored: the work is done, and Python ends the process."""
     ours = _handle()
     try:
         yield
     finally:
-        # Python itself sets its own handlers back to what kills, which would hide the exit code: that of a timer, too.
+        # Python restores default handlers at its end: a signal or the timer would then kill the process.
         if ours and _HAS_TIMER:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
@@ -57,13 +57,13 @@ def as_exceptions_to_the_end() -> Iterator[None]:
 
 
 def over() -> None:
-    """The command is done, and says what it did: to interrupt it now would only make it say something else."""
+    """Ignores further signals: the command is done, and an interruption would only change what it reports."""
     _state.is_over = True
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Meanwhile the signals wait; one that came takes effect at the end."""
+    """In this block signals wait; one that arrived takes effect at its end."""
     _state.depth += 1
     try:
         yield
@@ -75,9 +75,9 @@ def held() -> Iterator[None]:
 
 
 class _State:
-    """How many wait for the end of something, the signal that came meanwhile, and whether none counts any more.
+    """The number of blocks that hold signals, the signal that arrived meanwhile, and whether signals are ignored.
 
-    The signals are the process's, whichever thread takes them: a mask of one thread would not hold them.
+    A signal is for the whole process, and any thread may receive it: masking it in one thread would not hold it.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ _state: Final = _State()
 
 
 def _handle() -> list[signal.Signals]:
-    """Handles the signals that nobody else does, and gives them."""
+    """Handles the signals that have no handler yet, and returns them."""
     ours = [one for one in _SIGNALS if signal.getsignal(one) in (signal.SIG_DFL, signal.default_int_handler)]
     with suppress(ValueError):  # only the main thread may handle signals
         for number in ours:
@@ -110,14 +110,14 @@ def _interrupt(number: int, _: FrameType | None) -> None:
 
 
 def _raise(name: str) -> None:
-    """Raises Interrupted, unless the program is ending already: that must not be disturbed."""
+    """Raises Interrupted, unless the program is ending already."""
     if not _state.is_over:
         _state.is_over = True
         raise Interrupted(name)
 
 
 def _raise_later(ignored: UnraisableHookArgs) -> None:
-    """Python drops what is raised while it tidies up objects; the signal comes again when that is over."""
+    """Repeats the signal soon: Python drops exceptions that are raised while it finalizes objects."""
     if not isinstance(ignored.exc_value, Interrupted):
         sys.__unraisablehook__(ignored)
         return

@@ -1,4 +1,4 @@
-"""Limits of what is read and made: each has a default, and an environment variable that sets another one."""
+"""Limits of what is read and generated: each has a default, and an environment variable that overrides it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ PREFIX = "KRM_MERGE_MAX_"
 
 @frozen
 class Limit:
-    """How much of something is taken. `name` is the end of the environment variable that sets another limit."""
+    """A limit. `name` is the end of the environment variable that overrides the default."""
 
     name: str
     default: int
 
     @property
     def variable(self) -> str:
-        """The environment variable that sets another limit."""
+        """The environment variable that overrides the default."""
         return PREFIX + self.name
 
     @property
     def remedy(self) -> str:
-        """What messages say of raising the limit."""
-        return f"raise the limit by {self.variable}"
+        """How to raise the limit, for messages."""
+        return f"raise the limit with {self.variable}"
 
     def value(self) -> int:
-        """The limit that holds. Raises KrmMergeError where the environment names no number."""
+        """The limit in force. Raises KrmMergeError if the environment variable is not a whole number."""
         given = os.environ.get(self.variable)
         if given is None:
             return self.default
@@ -38,16 +38,16 @@ class Limit:
 
 
 ALIASED_NODES = Limit("ALIASED_NODES", 50_000)
-"""Nodes that the aliases of a document stand for altogether: more are an attack, not configuration."""
+"""Nodes to which all aliases of a document expand: more are an attack, not configuration."""
 
 DOCUMENTS = Limit("DOCUMENTS", 100_000)
 """Documents of one file or text."""
 
 COPIED_NODES = Limit("COPIED_NODES", 50_000)
-"""Nodes that the `copy` operations of a JSON patch make: what is copied into itself doubles each time."""
+"""Nodes that the `copy` operations of a JSON patch create: a value copied into itself doubles each time."""
 
 RULES = Limit("RULES", 1_000)
 """Rules of a MergePolicy or a functionConfig: each conflict is compared with all of them."""
 
 COMPARISONS = Limit("COMPARISONS", 1_000_000)
-"""Resources times the targets of patches that name none of them: each has to be compared with each."""
+"""Comparisons of resources with targets of patches that name no resource: each resource with each target."""

@@ -1,4 +1,4 @@
-"""Merging packages from Python: `krm_merge.merge_packages`."""
+"""Merges packages from Python: `krm_merge.merge_packages`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _CHOICES = {"on_conflict": ("upstream", "local", "fail"), "function_identity": (
 class MergedPackage:
     """A merged package.
 
-    `files` are all of its files, `changes` what becomes of local's: the new content by path, None for a file that goes.
-    Where `on_conflict` is "fail" and there are conflicts, nothing changes and their records are open.
+    `files` are all of its files. `changes` are the differences to local: the new content by path, None for a deleted
+    file. With `on_conflict="fail"` a conflict means that nothing changes; the records of conflicts are then open.
     """
 
     files: Mapping[str, bytes]
@@ -34,7 +34,7 @@ class MergedPackage:
 
     @property
     def has_conflicts(self) -> bool:
-        """Whether both sides changed something and could not both have their way, settled or not."""
+        """Whether both sides changed something differently, settled or not."""
         return any(record.status != "automatic" for record in self.records)
 
 
@@ -49,18 +49,17 @@ def merge_packages(
     function_identity: Literal["document", "smart"] = "smart",
     policy: Mapping[str, Any] | None = None,
 ) -> MergedPackage:
-    """Merges what changed from original to upstream into local.
+    """Merges the changes between original and upstream into local.
 
-    Each side has the contents of a package's files by path, relative and with slashes. `rules` and `list_keys` are
-    those of a functionConfig, as plain values. `policy` is a MergePolicy as a plain value, by default the one that
-    local has in its own folder: its choices come first, its `onConflict` counts unless `on_conflict` is another than
-    "upstream". Raises KrmMergeError where an argument is wrong or no valid package comes of it; all that is wrong is
-    named at once.
+    Each side maps the paths of a package's files, relative and with slashes, to their contents. `rules` and `list_keys`
+    are plain values as in a functionConfig. `policy` is a MergePolicy as a plain value, by default the one in local's
+    root folder. Its choices come first; its `onConflict` counts if `on_conflict` is "upstream". Raises KrmMergeError
+    with all problems if an argument is invalid, or if the merge would not give a valid package.
     """
     trees = [_tree(name, side) for name, side in (("original", original), ("upstream", upstream), ("local", local))]
     for name, value in (("on_conflict", on_conflict), ("function_identity", function_identity)):
         if value not in _CHOICES[name]:
-            raise KrmMergeError(f"{name} is {value!r}; {', '.join(_CHOICES[name])} are known")
+            raise KrmMergeError(f"{name} is {value!r}; expected one of {', '.join(_CHOICES[name])}")
     checked, problems = check(MergeRules, {"rules": [dict(r) for r in rules], "listKeys": [dict(k) for k in list_keys]})
     if checked is None:
         raise KrmMergeError("; ".join(f"{path}{problem}" for path, problem in problems))
@@ -82,7 +81,7 @@ def merge_packages(
 def _tree(name: str, side: Mapping[str, bytes]) -> Tree:
     for path, data in side.items():
         if leads_out(path):
-            raise KrmMergeError(f"{name}: {path!r} is no path of a file in a package; relative ones are expected")
+            raise KrmMergeError(f"{name}: {path!r} is not the path of a file in a package; give a relative path")
         if not isinstance(data, bytes):
             raise KrmMergeError(f"{name}: {path}: bytes are expected, not {type(data).__name__}")
     return {path: File(data) for path, data in side.items()}

@@ -1,4 +1,4 @@
-"""Standard output that cannot be written: it is full, or nobody reads it any more."""
+"""Standard output that cannot be written: the disk is full, or the reader is gone."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ EXIT_CODE: Final = 3
 
 
 def is_missing() -> bool:
-    """Whether we were started without one: a file opened later would take its place."""
+    """Whether the process was started without stdout: a file opened later would get its descriptor."""
     return sys.stdout is None
 
 
 def give_up() -> None:
-    """Lets what is still to be written go nowhere: at the end of the program nobody can report it."""
+    """Discards what is still buffered: at the end of the program a failure to write it could not be reported."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -24,5 +24,5 @@ def give_up() -> None:
 
 
 def problem(error: OSError) -> str:
-    """What is wrong with it."""
+    """The message for an error of stdout."""
     return f"{error.filename or 'stdout'}: {error.strerror or error}"

@@ -1,8 +1,8 @@
-"""Value classes and regular expressions that cost next to nothing at import.
+"""Value classes and regular expressions that take almost no time to import.
 
 The function starts at every render, and merges one Kptfile in a few milliseconds. `dataclasses` writes and compiles
-source for every class and imports the compiler's tools for that: with forty classes, a third of a run. A regular
-expression is compiled whether it is needed or not. Modules that every run imports use these instead; all others use
+source for every class and imports modules for that: with forty classes, this was a third of a run. A regular
+expression is compiled even if it is never used. Modules that every run imports use these instead; all others use
 `dataclasses` and `re`. tests/test_startup.py holds what a run may import.
 """
 
@@ -20,7 +20,7 @@ from typing import Any, AnyStr, TypeVar, dataclass_transform
 Value = TypeVar("Value")
 
 COMPILED_AFTER = 1_000
-"""Values of a class after which its initializer is compiled: a small merge makes no such number of any."""
+"""The number of instances after which an initializer is compiled: in a small merge no class has so many."""
 
 
 class _Fresh:
@@ -29,7 +29,7 @@ class _Fresh:
 
 
 def fresh(*, factory: Callable[[], Value]) -> Value:
-    """A default of a field of `frozen` that is made anew for every instance."""
+    """A default of a field of `frozen` that is created for every instance."""
     return _Fresh(factory)  # type: ignore[return-value]
 
 
@@ -37,7 +37,7 @@ def fresh(*, factory: Callable[[], Value]) -> Value:
 def frozen(made: type[Value]) -> type[Value]:
     """Makes a class of annotated fields a value, as `dataclass(frozen=True, slots=True)` does.
 
-    What the class itself says about `==`, `hash` or `repr` is kept; its `__post_init__` runs behind the initializer.
+    Methods that the class defines for `==`, `hash` or `repr` are kept; its `__post_init__` runs after the initializer.
     """
     names = tuple(made.__annotations__)
     members = dict(made.__dict__)
@@ -53,21 +53,21 @@ def frozen(made: type[Value]) -> type[Value]:
 
 
 def replace(value: Value, **changes: object) -> Value:
-    """A value with other fields; `dataclasses.replace` knows only dataclasses, this also values of `frozen` classes."""
+    """A copy with other fields, of dataclasses and of `frozen` classes, which `dataclasses.replace` does not accept."""
     names: tuple[str, ...] = value.__match_args__  # type: ignore[attr-defined]
     return type(value)(**{name: getattr(value, name) for name in names} | changes)
 
 
 def pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A regular expression that is compiled when it is used first."""
+    """A regular expression that is compiled on first use."""
     return _Pattern(source, flags)  # type: ignore[return-value]
 
 
 @contextmanager
 def patterns_compiled_when_used() -> Iterator[None]:
-    """Lets the modules that are imported inside compile their regular expressions when they are used.
+    """In this block imported modules compile their regular expressions on first use.
 
-    For PyYAML, which compiles those of its parser in Python before it imports libyaml's, which needs none of them.
+    For PyYAML: its parser in Python compiles many at import, and libyaml's parser uses none of them.
     """
     compiled = re.compile
     re.compile = pattern  # type: ignore[assignment]
@@ -78,7 +78,7 @@ def patterns_compiled_when_used() -> Iterator[None]:
 
 
 class _Pattern:
-    """A regular expression that waits to be compiled; every method is looked up once."""
+    """A regular expression that is not compiled yet; every method is looked up once."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self._source, self._flags = source, flags
@@ -90,7 +90,7 @@ class _Pattern:
 
 
 def _initializer(made: type, names: tuple[str, ...], defaults: dict[str, object]) -> Callable[..., None]:
-    # Straight into the slots: setting an attribute is refused.
+    # Set slots directly: the class refuses to set attributes.
     setters = tuple(made.__dict__[name].__set__ for name in names)
     size = len(names)
     left = COMPILED_AFTER
@@ -106,7 +106,7 @@ def _initializer(made: type, names: tuple[str, ...], defaults: dict[str, object]
             if named or _ABSENT in rest or len(values) > size:
                 raise TypeError(_problem(made.__name__, names, values, named, rest))
             values = (*values, *[one.factory() if type(one) is _Fresh else one for one in rest])
-        # Setters give None, so this is a loop over all of them, three times as fast as one that is written out.
+        # Setters return None, so `any` calls all of them, three times as fast as a `for` loop.
         any(map(call, setters, repeat(self), values))
 
     if finish is None:
@@ -125,7 +125,7 @@ def _compiled(
     defaults: dict[str, object],
     finish: Callable[[Any], None] | None,
 ) -> Callable[..., None]:
-    """An initializer as `dataclass` writes it: twice as fast, but it takes as long to make as hundreds of values."""
+    """An initializer as `dataclass` writes it: twice as fast, but creating it costs as much as hundreds of values."""
     scope: dict[str, Any] = {"finish": finish}
     parameters, lines = ["self"], []
     for at, (name, setter) in enumerate(zip(names, setters, strict=True)):
@@ -150,7 +150,7 @@ _ABSENT = object()
 def _problem(
     made: str, names: tuple[str, ...], values: tuple[object, ...], wrong: dict[str, object], rest: list[object]
 ) -> str:
-    """What is wrong with the fields that a value is made with."""
+    """The message for wrong arguments of an initializer."""
     if len(values) > len(names):
         return f"{made} has {len(names)} fields; {len(values)} values are given"
     if wrong:
@@ -185,7 +185,7 @@ def _refuse(self: object, name: str, *value: object) -> None:
 def lazy_face(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package whose public names are imported when somebody asks for them (PEP 562).
 
-    `homes` gives for each module the public names that it defines, between blanks.
+    `homes` maps modules to the public names that they define, separated by blanks.
     """
     home_of = {name: module for module, names in homes.items() for name in names.split()}
 

@@ -1,4 +1,4 @@
-"""Directories for a moment. One that was left by a process that was killed is removed by whoever needs the next one."""
+"""Temporary directories. A process that creates one removes those that killed processes left behind."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from types import ModuleType
 
 from krm_merge.posix import file_locks
 
-# No package has a folder of such a name.
+# Unlikely to be the name of a folder in a package.
 _PREFIX, _SUFFIX = ".temporary-", ".krm-merge"
 
 
 @contextmanager
 def temporary_directory(around: Path | None = None) -> Iterator[Path]:
-    """A new directory for us alone, which is gone afterwards: in `around`, or where the system has such ones.
+    """A new private directory in `around`, or where the system has temporary ones; it is removed after the block.
 
     Raises OSError, and UnsupportedSystemError where there are no file locks.
     """
@@ -34,7 +34,7 @@ def temporary_directory(around: Path | None = None) -> Iterator[Path]:
 
 
 def _locked(around: Path, fcntl: ModuleType) -> tuple[Path, int]:
-    """A new directory, and the handle that holds its lock: a directory without lock is nobody's."""
+    """A new directory, and the handle that locks it: a directory without a lock is abandoned."""
     while True:
         directory = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=around))
         lock = os.open(directory, os.O_RDONLY)
@@ -42,12 +42,12 @@ def _locked(around: Path, fcntl: ModuleType) -> tuple[Path, int]:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(lock), directory.lstat()):
                 return directory, lock
-        # Somebody removed it before it was locked.
+        # Another process removed it before it was locked.
         os.close(lock)
 
 
 def _remove_abandoned(around: Path, fcntl: ModuleType) -> None:
-    """Removes our user's directories whose process has ended: its locks ended with it."""
+    """Removes directories of this user whose process has ended, and with it the lock."""
     for directory in around.glob(f"{_PREFIX}*{_SUFFIX}"):
         with suppress(OSError):
             lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

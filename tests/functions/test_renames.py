@@ -111,7 +111,7 @@ def patched(items: list[str], *patches: Value) -> Done:
 )
 def test_a_reference_that_is_left_behind_is_named(item: str, other: str, place: str) -> None:
     (warning,) = patched([other, item], rename()).said("warning")
-    assert "patches[0] makes it" in warning
+    assert "patches[0] renames it to" in warning
     assert f"web in {place}; change these fields, too" in warning
 
 
@@ -165,7 +165,8 @@ def test_a_new_namespace_leaves_references_behind() -> None:
     other = INGRESS + "spec: {defaultBackend: {service: {name: old}}}\n"
     (warning,) = patched([other, SERVICE], moves).said("warning")
     assert warning == (
-        "Service shop/old: patches[0] makes it Service mall/old, but the package still refers to Service shop/old: "
+        "Service shop/old: patches[0] renames it to Service mall/old, but the package still refers to "
+        "Service shop/old: "
         "Ingress shop/web in spec.defaultBackend.service.name; change these fields, too"
     )
 
@@ -177,4 +178,4 @@ def test_plugins_leave_references_behind_too() -> None:
     done = Done([MOUNTS, SETTINGS], config)
     assert done.exit_code == 0, done.message
     (warning,) = done.said("warning")
-    assert warning.startswith("ConfigMap old: renames makes it ConfigMap new, but the package still refers to")
+    assert warning.startswith("ConfigMap old: renames renames it to ConfigMap new, but the package still refers to")

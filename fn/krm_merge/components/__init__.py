@@ -1,1 +1,1 @@
-"""Components that are built from one another: read as Konflux has them, planned, and brought to one state on git."""
+"""Components whose images contain images of other components: reads, plans and updates them."""

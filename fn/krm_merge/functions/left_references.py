@@ -19,7 +19,7 @@ _Key: TypeAlias = "tuple[str | None, str, str, str | None]"
 
 
 def report_left_references(items: Sequence[Resource], changes: Sequence[Renamed], results: Results) -> None:
-    """Warns of each renamed resource that others still name as it was, where nothing has that name any more."""
+    """Warns of references to the old names of renamed resources, if no resource has such a name any more."""
     wanted = {key: change for change in reversed(changes) for key in _keys_of(change.old)}
     there: set[_Key] = set()
     found: list[tuple[Resource, Reference]] = []
@@ -44,7 +44,7 @@ def report_left_references(items: Sequence[Resource], changes: Sequence[Renamed]
     for change, places in left.items():
         more = f", and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
         message = (
-            f"{change.was}: {change.by} makes it {_named(change.new)}, but the package still refers to "
+            f"{change.was}: {change.by} renames it to {_named(change.new)}, but the package still refers to "
             f"{_named(change.old)}: {', '.join(places[:_SHOWN])}{more}; change these fields, too"
         )
         # A later patch may have renamed or removed it.
@@ -59,7 +59,7 @@ def _keys_of(identity: Identity) -> Iterator[_Key]:
 
 
 def _keys_for(reference: Reference) -> Iterator[_Key]:
-    """The keys of what it may lead to: a namespace that one of both leaves open may be any."""
+    """The keys of resources that a reference may mean; without a namespace it may mean any."""
     for namespace in (reference.namespace, "") if reference.namespace else (None,):
         yield reference.group, reference.kind, reference.name, namespace
 

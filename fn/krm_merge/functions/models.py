@@ -34,7 +34,7 @@ class RuleModel(StrictModel):
     path: Path | None = Field(None, description="Field path; covers all below it. `*` matches one step.")
     onConflict: OnConflict | None = Field(None, description="Who wins where both sides changed a value.")
     onDelete: Literal["upstream", "local"] | None = Field(
-        None, description="Whose decision stands where one side deleted what the other changed."
+        None, description="Which side wins where one deleted what the other changed."
     )
 
 

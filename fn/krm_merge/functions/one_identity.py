@@ -1,4 +1,4 @@
-"""What patches and plugins may do to identities (P9): no two resources of one, and no reference left behind unseen."""
+"""Checks the identities that patches and plugins changed (P9): each is unique, and old ones are not referenced."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from krm_merge.krm.result import Results
 
 
 def report_renames(items: Sequence[Resource], changes: Iterable[Renamed], results: Results) -> None:
-    """Reports what is wrong with the new identities among the items as they are now.
+    """Reports new identities that several items have, and references to old ones.
 
-    One that another item has, too, is an error; fields that still name the old one are a warning.
+    The former are errors, the latter warnings; `items` are those after all changes.
     """
     found = list(changes)
     if not found:
         return
     _report_renames(items, found, results)
     if not results.errors:
-        # Few patches rename.
+        # Renames are rare.
         from krm_merge.functions.left_references import report_left_references
 
         report_left_references(items, found, results)
@@ -41,8 +41,8 @@ def _report_renames(items: Sequence[Resource], changes: Sequence[Renamed], resul
         files = " and ".join(dict.fromkeys(holder.file or "an item without a file" for holder in holders))
         for change in found[identity]:
             message = (
-                f"{change.was}: {change.by} makes it {holders[0].ref}, which would be there {len(holders)} times "
-                f"(in {files}); give it another name, or remove the other one first"
+                f"{change.was}: {change.by} renames it to {holders[0].ref}, of which there would be {len(holders)} "
+                f"(in {files}); choose another name, or remove the other one first"
             )
             results.error(message, resource=holders[0].ref, file=holders[-1].file, rule="P9")
 

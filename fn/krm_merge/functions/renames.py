@@ -1,4 +1,4 @@
-"""Resources that a patch or plugin gave another identity."""
+"""Resources whose identity a patch or plugin changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from krm_merge.text.reading.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """A resource that got another identity: how results name what it was, the old and the new one, and who did it."""
+    """A renamed resource. `was` is its old name in results, `by` the patch or plugin that renamed it."""
 
     was: str
     old: Identity
@@ -20,6 +20,6 @@ class Renamed:
 
 
 def renamed(was: str, before: dict[str, Value], after: dict[str, Value], by: str) -> Renamed | None:
-    """What `by` made of the identity of an object; None where it is the same, or has no name."""
+    """The change of an object's identity, None if it is the same or has no name."""
     old, new = TargetNames.of(before).identity, TargetNames.of(after).identity
     return Renamed(was, old, new, by) if new.name and new != old else None

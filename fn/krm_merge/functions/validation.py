@@ -114,7 +114,7 @@ def _path(location: tuple[int | str, ...]) -> str:
 def _message(model: type[BaseModel], problem: Any) -> str:
     kind, given = problem["type"], problem.get("input")
     if kind == "extra_forbidden":
-        return f" is not a field of it; known are {', '.join(_fields_at(model, problem['loc'][:-1]))}"
+        return f" is an unknown field; known are {', '.join(_fields_at(model, problem['loc'][:-1]))}"
     if kind == "missing":
         return " is missing"
     if kind == "value_error":

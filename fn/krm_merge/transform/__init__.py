@@ -1,6 +1,7 @@
 """Runs plugins that transform resources, and settles their conflicts by the user's priorities.
 
-Values in, decisions and values out. Edges: `process` runs programs, `entry_points` loads installed packages.
+Values in, decisions and values out. Edges: `plugins.process` runs programs, `plugins.entry_points` loads installed
+packages.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def ignored_path(path: str) -> str:
 
 
 def new_path(path: str) -> str:
-    """A resource that plugins want added; versions of crane with such a directory had none."""
+    """A new resource of plugins; the versions of crane that have this directory do not write it."""
     return _beside(path, "new-")
 
 

@@ -14,9 +14,9 @@ from krm_merge.transform.engine.settle import (
     Proposal,
     RefusedOperationsError,
     Settlement,
-    carried_out,
-    placed,
+    run_on_copy,
     settle,
+    with_values,
 )
 from krm_merge.transform.engine.tracked import Tracked
 from krm_merge.transform.engine.units import Keep, units
@@ -68,8 +68,8 @@ class RunOutcome:
 class Runner:
     """Plugins in their order of declaration, and the user's priorities: lower numbers win.
 
-    `options` go to every plugin. Plugins may share a name; they have its priority then, the earlier one the better
-    place (T11).
+    `options` are passed to every plugin. Plugins that share a name share its priority; the one that is declared earlier
+    is stronger (T11).
     """
 
     plugins: Sequence[Plugin]
@@ -121,7 +121,7 @@ class Runner:
         return settle(resource, proposals, self.keep, keys_of)
 
     def close(self) -> None:
-        """Lets all plugins end what they keep running; they may be run again after it."""
+        """Closes all plugins, which ends their processes. They may be run again."""
         for plugin in self.plugins:
             close(plugin)
 
@@ -134,7 +134,7 @@ class Runner:
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
-            # Plugins are other people's code: whatever they raise is theirs to mend.
+            # Third-party code: report any exception as an error of the plugin.
             raise PluginError(f"{type(error).__name__}: {error}") from error
         if not isinstance(response, Response):
             raise PluginError(f"answered with a {type(response).__name__}; a Response is expected")
@@ -142,7 +142,7 @@ class Runner:
 
 
 def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
-    """The result of copies in a resource; other operations show how deep they write."""
+    """A failure if copies and moves nest values too deeply; other operations are checked when they are read."""
     operations = (done for done in settlement.operations if done.operation.kind in ("copy", "move"))
     names = ", ".join(dict.fromkeys(done.plugin for done in operations))
     if names and (flaw := flaw_of_value(settlement.value)) and not flaw_of_value(resource):
@@ -150,11 +150,11 @@ def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
 
 
 def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep: Keep, keys_of: KeysOf) -> Settlement:
-    """What plugins wanted changed of a resource that another one wants gone."""
+    """The ignored changes of plugins to a resource that another plugin whites out."""
     settlement, original = Settlement(resource), Tracked(resource, keys_of)
     for proposal in proposals:
         try:
-            steps, _, skipped = carried_out(proposal, resource, keys_of)
+            steps, _, skipped = run_on_copy(proposal, resource, keys_of)
         except RefusedOperationsError:
             # The operations are not applied, so their errors are ignored. They are still reported (T5).
             settlement.ignored += (
@@ -171,5 +171,5 @@ def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep:
                     ignored = Ignored(
                         PluginOperation(proposal.plugin, effect.operation), winner, "whiteout", unit=number
                     )
-                    settlement.ignored.append(placed(ignored, effect.places[0], original, original))
+                    settlement.ignored.append(with_values(ignored, effect.places[0], original, original))
     return settlement

@@ -61,7 +61,7 @@ def test_a_package_that_is_right(package: Path) -> None:
 @pytest.mark.parametrize(
     ("kptfile", "said"),
     [
-        (HEAD + "infos: {}\n", "web/Kptfile:5: infos is not a field of it; known are apiVersion, kind, "),
+        (HEAD + "infos: {}\n", "web/Kptfile:5: infos is an unknown field; known are apiVersion, kind, "),
         (HEAD + "  name: b\n", "web/Kptfile:5: the key name is there twice; keep one"),
         ("a: [\n", "web/Kptfile:2: "),
         ("- a\n", "web/Kptfile: not a Kptfile"),

@@ -127,7 +127,7 @@ def test_graphviz_draws_svg(world: World, capsys: pytest.CaptureFixture[str], mo
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
     assert run("graph", "package", "--format", "svg") == 3
-    assert "dot is not on PATH; install Graphviz, or take --format html" in capsys.readouterr().err
+    assert "dot is not on PATH; install Graphviz, or use --format html" in capsys.readouterr().err
     program = programs / "dot"
     program.write_text('#!/bin/sh\necho "<svg>$1 $(/usr/bin/head -n 1)</svg>"\n')
     program.chmod(0o755)

@@ -175,7 +175,7 @@ def test_what_was_closed_meanwhile_stays_so(world: World, capsys: pytest.Capture
     world.forge.close(world.url("child"), 1)
     before = world.heads()
     assert world.apply() == 0
-    assert "#1 is closed meanwhile; observe and plan again" in capsys.readouterr().err
+    assert "#1 was closed after the plan was made; observe and plan again" in capsys.readouterr().err
     assert world.heads() == before
 
 
@@ -187,7 +187,7 @@ def test_what_was_merged_meanwhile_stays_so(world: World, capsys: pytest.Capture
     world.merge("child", 1)
     before = world.heads()
     assert world.apply() == 0
-    assert "#1 is merged meanwhile; observe and plan again" in capsys.readouterr().err
+    assert "#1 was merged after the plan was made; observe and plan again" in capsys.readouterr().err
     assert world.heads() == before
 
 
@@ -199,7 +199,7 @@ def test_what_was_changed_meanwhile_is_left_alone(world: World, capsys: pytest.C
     world.forge.edit(world.url("child"), 1, "Mine", "all mine")
     before = world.heads()
     assert world.apply() == 0
-    assert "#1 is changed meanwhile; observe and plan again" in capsys.readouterr().err
+    assert "#1 was changed after the plan was made; observe and plan again" in capsys.readouterr().err
     assert world.heads() == before
 
 

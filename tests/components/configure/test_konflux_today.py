@@ -72,7 +72,7 @@ def test_nudges_that_konflux_ignores_are_reported() -> None:
     """C1."""
     answer = run([OP1, OP2, BUNDLE, CONFIG.replace("from: op1", "from: op2")], "validate")
     (message,) = answer.messages("C10")
-    assert "op1: Konflux ignores that it nudges bundle: a NudgeConfig exists without it" in message
+    assert "op1: Konflux ignores that it nudges bundle, because there is a NudgeConfig without this edge" in message
     assert run([OP1, OP2, BUNDLE, CONFIG], "validate").messages("C10") == []
 
 
@@ -83,7 +83,7 @@ def test_a_nudge_config_holds_256() -> None:
     op1 = OP1.replace("    - bundle", names)
     config = "{emit: {buildNudgesRef: false, nudgeConfig: true}}"
     answer = run([op1, *many], "configure", config)
-    assert "it would have 257 nudges, and Konflux takes 256" in answer.messages("C10")[0]
+    assert "it would have 257 nudges, but Konflux accepts 256" in answer.messages("C10")[0]
     assert "NudgeConfig" not in "".join(answer.items)
     answer = run([op1, *many, CONFIG], "configure", config)
     assert answer.items[-1] == CONFIG

@@ -138,7 +138,7 @@ def test_build_service_edits_the_files_of_digest_files() -> None:
     assert f"PipelineRun team/controller-on-push: build-service edits {patterns}" in answer.messages("C10")
     again = expect(answer.items)
     assert again.items[-2] == expect(items).items[-2]
-    assert "by default" in again.messages("R6")[0]
+    assert "edits its default files" in again.messages("R6")[0]
     pulls = expect([*MONO, pipeline("controller", f"'{PULL}'", "pull-request")], config)
     assert "build-nudge-files" not in annotations_of(pulls.items[-1])
 

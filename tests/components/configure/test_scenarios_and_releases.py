@@ -142,7 +142,7 @@ def test_scenarios_that_would_test_nothing() -> None:
     """R14, C3: without contexts a scenario tests everything; so it keeps group, and that is told."""
     answer = expect([BUNDLE, OP1, OP2, scenario("component_op1")])
     (message,) = answer.messages("R14")
-    assert "does not test op1, on which others depend; without contexts it would test everything" in message
+    assert "does not test op1, which others depend on; it tests groups, since without contexts it would" in message
 
 
 def test_scenarios_of_new_components() -> None:

@@ -31,7 +31,7 @@ def test_one_component_twice(mode: str) -> None:
     answer = run(items, mode)
     assert (answer.exit_code, answer.items) == (1, items)
     (error,) = answer.results
-    assert "parent.yaml and old/parent.yaml are of one Component; take one of them out" in str(error["message"])
+    assert "parent.yaml and old/parent.yaml describe the same Component; remove one of them" in str(error["message"])
     assert error["file"] == {"path": "old/parent.yaml"}
     assert error["field"] == {"path": "metadata.name"}
     elsewhere = changed(again, ("metadata", "namespace"), "other")
@@ -69,7 +69,7 @@ def test_misspelt(spelling: str, is_told: bool, mode: str) -> None:
     assert len(told) == is_told
     for one in told:
         assert str(one["message"]).endswith(
-            "this is not read; what it depends on is written dependsOn, depends-on or depends on"
+            "this field is not read; write dependencies as dependsOn, depends-on or depends on"
         )
         assert one["field"] == {"path": format_path((*SPEC, spelling))}
         assert one["tags"] == {"rule": "R1", "component": "team/child"}
@@ -80,7 +80,7 @@ def test_misspelt_annotation() -> None:
     component = changed(GOOD["Component child"], (*ANNOTATIONS, "components.krm-merge.dev/dependsOn"), "parent")
     answer = run(listed(component), "validate")
     (message,) = answer.messages("R1")
-    assert message.endswith(f"what it depends on is written {DEPENDS_ON}")
+    assert message.endswith(f"write dependencies as {DEPENDS_ON}")
 
 
 ADMITTED: list[tuple[Object, bool]] = [
@@ -153,7 +153,7 @@ def test_removed_is_unknown(name: str, is_told: bool, mode: str) -> None:
     for one in told:
         assert one["severity"] == "warning"
         assert one["tags"]["rule"] == "C9"  # type: ignore[index]
-        assert f"nothing is known of {name}; correct the name" in str(one["message"])
+        assert f"no item mentions {name}; correct or remove the name" in str(one["message"])
 
 
 def test_removed_without_a_manifest() -> None:
@@ -217,7 +217,7 @@ CONFIGS = [
     (
         "{digest: {fils: []}}",
         "digest.fils",
-        "digest.fils is not a field of it; known are match, tag, files, exclude, multiDigestFile",
+        "digest.fils is an unknown field; known are match, tag, files, exclude, multiDigestFile",
     ),
     ("{digests: {}}", "digests", "ignoredPrefixes, emit, digest, removed, applySnapshots"),
 ]

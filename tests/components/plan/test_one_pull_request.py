@@ -40,7 +40,7 @@ def test_merges_that_come_one_after_another() -> None:
     assert carried(made, "child") == [("f1/child", "open"), *((f"f{number}/child", "closed") for number in range(2, 6))]
     assert digest("5") in made.pulls["child", 1].description
     for number in range(2, 6):
-        assert "Closed: child#1 carries the same digests." in made.pulls["child", number].description
+        assert "Closed: child#1 has the same digests." in made.pulls["child", number].description
     # What is closed so stays closed.
     made.merged("child", 1, "e")
     assert made.step() == ([], "")

@@ -260,5 +260,5 @@ def test_wrong_fields_are_named(world: World) -> None:
     place.write_text(place.read_text().replace("waves: {}", "waves: {canary: lots}").replace("kind:", "kinds:"))
     done = world.fleet("run", "campaign")
     assert done.returncode == 3
-    assert "kinds is not a field of it" in done.stderr
+    assert "kinds is an unknown field" in done.stderr
     assert "publish.waves.canary" in done.stderr

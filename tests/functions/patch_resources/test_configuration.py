@@ -158,7 +158,7 @@ def test_no_two_resources_of_one_identity(items: list[str], patch: str) -> None:
     entry = {"target": {"kind": "Deployment"}, "patch": patch, "options": {"allowNameChange": True}}
     errors = refused(items, entry)
     assert errors
-    assert all("patches[0] makes it" in error and "which would be there 2 times" in error for error in errors)
+    assert all("patches[0] renames it to" in error and "of which there would be 2" in error for error in errors)
 
 
 def test_errors_of_json_patches_name_the_field() -> None:

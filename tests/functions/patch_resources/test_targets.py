@@ -464,11 +464,11 @@ def test_what_leaves_no_object_is_refused(patch: str, path: str) -> None:
     [
         (
             "- {op: test, path: /data/password, value: aGlkZGVu}",
-            '{"op": "test", "path": "/data/password", "value": "(redacted)"}: the value there is another one',
+            '{"op": "test", "path": "/data/password", "value": "(redacted)"}: the value there differs',
         ),
         ("- {op: replace, path: /data/none, value: aGlkZGVu}", "can't replace a non-existent object 'none'"),
         ("- {op: test, path: /data/none, value: aGlkZGVu}", "member 'none' not found"),
-        ("- {op: copy, from: /data/none, path: /data/b}", '"from": "/data/none"}: it cannot be carried out'),
+        ("- {op: copy, from: /data/none, path: /data/b}", '"from": "/data/none"}: it cannot be applied'),
         ("- {op: add, path: /data/password/a/b, value: aGlkZGVu}", "operation 1, "),
         ("- {op: add, path: /a, value: aGlkZGVu}\n- {op: remove, path: /data/zz}", "operation 2, "),
         ("- {op: replace, path: '', value: [aGlkZGVu]}", 'the patch leaves ["(redacted)"] in place'),
@@ -499,7 +499,7 @@ def test_a_list_is_not_patched() -> None:
     done = patched([items, OTHER], {"target": {"kind": ".*"}, "patch": HIT})
     assert done.text.startswith(HEAD + as_item(items))
     (warning,) = done.said("warning")
-    assert warning.startswith("List: patches are not for the objects in a List; make each")
+    assert warning.startswith("List: patches do not change objects inside a List; make each")
     assert done.said("info") == ["functionConfig: patches[0] matches 1 resource, changes 1: ConfigMap other"]
 
 

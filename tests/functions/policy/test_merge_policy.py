@@ -67,11 +67,11 @@ def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
     (sides / "l" / "merge-policy.yaml").write_text(text)
     said = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
     assert "settled by merge-policy.yaml resolutions[0]: original" in said
-    assert "merge-policy.yaml resolutions[1]: fits nowhere" in said
+    assert "merge-policy.yaml resolutions[1]: matches no conflict" in said
     assert (sides / "l" / "c.yaml").read_text() == TEXT.format("b")
     again = run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "fail")
     assert "no file changes" in again
-    assert "resolutions[0]: fits nowhere" not in again
+    assert "resolutions[0]: matches no conflict" not in again
 
 
 def test_choices_of_upstream_never_come_in(sides: Path) -> None:

@@ -91,13 +91,13 @@ WRONG_CONFIG_MAPS = [
     ({"optional_flags": "null"}, "data.optional-flags", "a JSON map of texts is expected"),
     ({"optional_flags": '{"a": true}'}, "data.optional-flags", "a JSON map of texts is expected"),
     ({"optional_flags": '{"Aa": "1", "aA": "2"}'}, "data.optional-flags", "duplicate optional key aa"),
-    ({"plugins": ""}, "data.plugins", "names no plugin; leave it out for KubernetesPlugin and all programs in the"),
-    ({"plugins": " , "}, "data.plugins", "names no plugin; leave it out for KubernetesPlugin and all programs in the"),
+    ({"plugins": ""}, "data.plugins", "names no plugin; omit it to run KubernetesPlugin and all programs in the"),
+    ({"plugins": " , "}, "data.plugins", "names no plugin; omit it to run KubernetesPlugin and all programs in the"),
     ({"plugins": "none"}, "data.plugins", "no installed package has the entry point none"),
     ({"plugins": "../a"}, "data.plugins", "no installed package has the entry point ../a"),
     ({"plugin_priorities": "none"}, "data.plugin-priorities", "no plugin has that name"),
     ({"skip_plugins": "a,none"}, "data.skip-plugins", "data.skip-plugins names none"),
-    ({"plugin_priority": "a"}, "data.plugin-priority", "is not a field of it"),
+    ({"plugin_priority": "a"}, "data.plugin-priority", "is an unknown field"),
 ]
 
 
@@ -175,8 +175,8 @@ PLUGIN_ERRORS = [
     ({"builtin": "kubernetes", "entryPoint": "x"}, "give exactly one of builtin, exec, entryPoint and patches"),
     ({**GOOD, "exec": {"file": "x"}}, "give exactly one of builtin, exec, entryPoint and patches"),
     ({"patches": GOOD["patches"]}, "name is missing"),
-    (patches("a", op("remove", "a")), "patches[0].ops[0]: the path 'a' is no JSON pointer"),
-    (patches("a", op("remove", "/a~2")), "patches[0].ops[0]: the path '/a~2' is no JSON pointer"),
+    (patches("a", op("remove", "a")), "patches[0].ops[0]: the path 'a' is not a JSON pointer"),
+    (patches("a", op("remove", "/a~2")), "patches[0].ops[0]: the path '/a~2' is not a JSON pointer"),
     (patches("a", {"op": "replace", "path": "/a"}), "patches[0].ops[0]: replace without value"),
     (patches("a", REMOVE, {"op": "move", "path": "/a"}), "patches[0].ops[1]: move without from"),
     (patches("a", REMOVE, target={"name": "("}), "target.name is '(', no regular expression"),
@@ -190,11 +190,11 @@ PLUGIN_ERRORS = [
     ({"exec": {"file": "../outside"}}, "'../outside' is not the name of a file in the plugin directory"),
     ({"exec": {"file": ".."}}, "'..' is not the name of a file in the plugin directory"),
     ({"exec": {"file": ""}}, "'' is not the name of a file in the plugin directory"),
-    ({"exec": {"file": "writable"}}, "could be changed by whoever runs this; set its mode to 0555"),
-    ({"exec": {"file": "group"}}, "could be changed by whoever runs this; set its mode to 0555"),
+    ({"exec": {"file": "writable"}}, "could be changed by the user who runs this; set its mode to 0555"),
+    ({"exec": {"file": "group"}}, "could be changed by the user who runs this; set its mode to 0555"),
     ({"exec": {"file": "link"}}, "leads out of the plugin directory"),
-    ({"exec": {"file": "text"}}, "is no executable file; set its mode to 0555"),
-    ({"exec": {"file": "bin"}}, "is no executable file; set its mode to 0555"),
+    ({"exec": {"file": "text"}}, "is not an executable file; set its mode to 0555"),
+    ({"exec": {"file": "bin"}}, "is not an executable file; set its mode to 0555"),
     ({"exec": {"file": "dangling"}}, "has no plugin dangling"),
     ({"exec": {"file": "loop"}}, "has no plugin loop"),
 ]
@@ -265,4 +265,4 @@ def test_no_two_resources_of_one_identity() -> None:
     (error,) = refused(
         [DEPLOYMENT, other], patches("a", op("replace", "/metadata/name", "new"), target={"name": "web"})
     )
-    assert "Deployment shop/web: a makes it Deployment shop/new, which would be there 2 times" in error
+    assert "Deployment shop/web: a renames it to Deployment shop/new, of which there would be 2" in error

@@ -104,7 +104,7 @@ def test_an_existing_item_stands(points: Points) -> None:
     assert done.text == done.before
     (told,) = done.events("ignored")
     assert told["severity"] == "info"
-    assert told["message"] == "ConfigMap other: b wants it otherwise than the package has it; the package's is kept"
+    assert told["message"] == "ConfigMap other: b proposes other contents than the package has; the package's are kept"
     assert told["tags"] == {"rule": "T7", "event": "ignored", "plugin": "b", "reason": "exists"}
 
 

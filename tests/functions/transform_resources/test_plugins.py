@@ -112,7 +112,7 @@ def nested(levels: int) -> Any:
     return [nested(levels - 1)] if levels else 1
 
 
-JSON_KNOWS: Final = "JSON knows dict, list, str, int, float, bool and None"
+JSON_KNOWS: Final = "JSON has dict, list, str, int, float, bool and None"
 WRONG_ANSWERS: list[tuple[Callable[[], Any], str]] = [
     # what a plugin answers, what is said of it
     (lambda: Response.of(add_x("/spec/x", 1)), "the path of add is '/spec/x'; a tuple of texts is expected: ('spec',"),
@@ -127,7 +127,7 @@ WRONG_ANSWERS: list[tuple[Callable[[], Any], str]] = [
     (lambda: Response(is_whiteout="no"), "is_whiteout of the response: a bool is expected"),  # type: ignore[arg-type]
     (lambda: Response(reason=5), "reason of the response: a str is expected"),  # type: ignore[arg-type]
     (lambda: Response(new_resources=("x",)), "new_resources of the response: a tuple of dict is expected"),  # type: ignore[arg-type]
-    (lambda: 5, "the response is no JSON object with version, isWhiteOut, patches and newResources"),
+    (lambda: 5, "the response is not a JSON object with version, isWhiteOut, patches and newResources"),
 ]
 WRONG_VALUES = [
     # a value, what is said of it
@@ -135,10 +135,10 @@ WRONG_VALUES = [
     ({"a": [{"b", "c"}]}, f"holds a set; {JSON_KNOWS}"),
     (date(2020, 1, 1), f"holds a date; {JSON_KNOWS}"),
     (OrderedDict(a=1), f"holds a OrderedDict; {JSON_KNOWS}"),
-    ({1: 2}, "holds a key that is no text"),
-    ({"\ud800": 2}, "holds a key that is no text"),
-    (["\ud800"], "holds half a character"),
-    (float("nan"), "holds nan, which JSON does not know"),
+    ({1: 2}, "has a key that is not text"),
+    ({"\ud800": 2}, "has a key that is not text"),
+    (["\ud800"], "has a lone surrogate"),
+    (float("nan"), "holds nan, which JSON does not have"),
     (nested(150), "is nested deeper than 126 levels"),
 ]
 
@@ -293,8 +293,8 @@ HOSTILE = [
     (["sleep 60 &", "echo $! >> {notes}", "echo '{{}}'"], "did not finish within 0.5 s and was killed"),
     (["echo broken >&2", "exit 3"], "ended with exit code 3: broken"),
     (["kill -9 $$"], "was ended by signal 9"),
-    (["echo nonsense"], "answered with what is no JSON"),
-    (["exit 0"], "answered with nothing at all"),
+    (["echo nonsense"], "answered with invalid JSON"),
+    (["exit 0"], "answered with nothing"),
     (
         ["""echo '{{"type": "PluginRunError", "message": "no", "error": "why"}}' >&2""", "exit 1"],
         "PluginRunError: no: why",
@@ -323,7 +323,7 @@ ANSWERS_METADATA = [
     # what a program does when it is asked of itself, what is said
     (["echo oops >&2", "exit 1"], "ended with exit code 1: oops"),
     (["while :; do :; done"], "did not finish within 0.5 s and was killed"),
-    (["echo '[]'"], "the metadata is no JSON object"),
+    (["echo '[]'"], "the metadata is not a JSON object"),
 ]
 
 

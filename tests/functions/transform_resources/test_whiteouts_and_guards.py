@@ -252,7 +252,7 @@ def test_a_guard_that_does_not_hold_leaves_the_patch_out() -> None:
     assert done.text == done.before
     (told,) = done.events("test-skipped")
     assert told["severity"] == "info"
-    assert told["message"] == "Deployment shop/web: a patch of a is left out: test /spec/replicas found another value"
+    assert told["message"] == "Deployment shop/web: a patch of a is skipped: test /spec/replicas found another value"
     assert told["tags"] == {"rule": "T4", "event": "test-skipped", "plugin": "a"}
     assert told["field"] == {"path": "spec.replicas"}
     assert done.events("idle") == []
@@ -286,7 +286,7 @@ def test_a_guard_of_a_plugin_with_code(programs: Programs, points: Points, kind:
     done = transformed([DEPLOYMENT, SERVICE], plugin)
     assert done.items[0]["spec"]["replicas"] == 3
     (told,) = done.events("test-skipped")
-    assert told["message"] == "Service dns: a patch of a is left out: test /spec/replicas found another value"
+    assert told["message"] == "Service dns: a patch of a is skipped: test /spec/replicas found another value"
     assert done.events("not-idempotent") == []
 
 

@@ -198,7 +198,7 @@ def test_what_is_there_already_changes_no_byte() -> None:
 def test_no_items_and_no_work() -> None:
     done = Done([], config_of(sets("a", 1)))
     assert not done.items
-    assert done.said("info") == ["a wants nothing changed"]
+    assert done.said("info") == ["a changes nothing"]
 
 
 def test_plugins_that_want_nothing_are_named() -> None:

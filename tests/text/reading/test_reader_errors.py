@@ -170,7 +170,7 @@ def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> 
     text = "a: &x [1, 2, 3]\nb: [" + ", ".join(["*x"] * 5) + "]\n"
     monkeypatch.setenv(ALIASED_NODES.variable, "19")
     with pytest.raises(
-        TextError, match=f"more than 19 nodes; write the values out, or raise the limit by {ALIASED_NODES.variable}"
+        TextError, match=f"more than 19 nodes; write the values out, or raise the limit with {ALIASED_NODES.variable}"
     ):
         read(text)
     monkeypatch.setenv(ALIASED_NODES.variable, "20")

@@ -301,7 +301,7 @@ def test_lenient_as_crane(start: Data, operation: str, result: Data, count: int)
         ("test /m/n 2", "test /m/n found another value"),
         ("test /m/n true", "test /m/n found another value"),
         ("test /m/x null", "there is no /m/x"),
-        ("remove ", "the whole object cannot be removed; a whiteout takes a resource away"),
+        ("remove ", "the whole object cannot be removed; use a whiteout to remove a resource"),
     ],
 )
 @DETECTS

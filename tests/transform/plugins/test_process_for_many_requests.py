@@ -67,7 +67,7 @@ def test_the_protocol_that_the_metadata_tell(programs: Programs) -> None:
 
 
 class Wrong:
-    """A plugin in Python that answers with what is no JSON, or fails when it is asked what it is."""
+    """A plugin in Python that answers with invalid JSON, or fails when it is asked what it is."""
 
     name = "wrong"
 
@@ -111,8 +111,8 @@ def test_a_served_plugin_that_answers_with_no_json(told: Any, value: Any, reques
     [
         ('{"error": {"type": "PluginRunError", "message": "no", "error": "why"}}', "PluginRunError: no: why"),
         ('{"error": "no"}', "answered with an error that cannot be read"),
-        ("garbage", "answered with what is no JSON"),
-        ("", "answered with nothing at all"),
+        ("garbage", "answered with invalid JSON"),
+        ("", "answered with nothing"),
         ('{"version": "v2"}', "the response has version v2; v1 is expected"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Carries plans out on git and on forges."""
+"""Applies plans: git and forges."""

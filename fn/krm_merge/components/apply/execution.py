@@ -1,6 +1,6 @@
-"""Carries plans out: branches and commits in git, pull requests in a forge (rules C4, R21 to R31).
+"""Applies plans: branches and commits in git, pull requests in a forge (rules C4, R21 to R31).
 
-A step whose result exists already is skipped: a plan that is carried out twice changes nothing the second time, and
+A step whose result exists already is skipped: a plan that is applied twice changes nothing the second time, and
 the next run completes an interrupted one.
 """
 
@@ -39,7 +39,7 @@ _ANEW = frozenset(("create", "regenerate", "rebase"))
 
 
 class _PlanStoppedError(Exception):
-    """A plan that cannot be carried out further."""
+    """A plan that cannot be applied further."""
 
     def __init__(self, rule: str, message: str, severity: Severity = "error") -> None:
         super().__init__(message)
@@ -50,9 +50,9 @@ class _PlanStoppedError(Exception):
 def apply_plan(
     plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, *, ok_to_test: bool = False
 ) -> list[Result]:
-    """Brings branch and pull request to the state of the plan. Returns the steps, with the problem that stopped it.
+    """Updates the branch and the pull request to the plan. Returns the steps, with the problem that stopped it.
 
-    `ok_to_test` asks Pipelines as Code to build what was pushed, which it does not do for everybody.
+    `ok_to_test` asks Pipelines as Code for a build: of some authors it builds pushes only on request.
     """
     base = plan.base or repository.remote.default_branch
     run = _Run(replace(plan, base=base), repository, pull_requests, ok_to_test)
@@ -66,7 +66,7 @@ def apply_plan(
 
 
 class _Run:
-    """One plan being carried out."""
+    """One plan that is being applied."""
 
     def __init__(
         self, plan: RecordedPlan, repository: Repository, pull_requests: RepositoryPullRequests, ok_to_test: bool
@@ -77,7 +77,7 @@ class _Run:
         self._ok_to_test = ok_to_test
         self.steps: list[Result] = []
         self._is_fit = True
-        """Whether the branch holds only changes of this plan."""
+        """Whether the branch has only changes of this plan."""
         self._is_missing = False
         """Whether no file references the image of one of the digests."""
 
@@ -88,7 +88,7 @@ class _Run:
             self.steps.append(step)
 
     def apply(self) -> None:
-        """Carries the plan out, step by step."""
+        """Applies the plan, step by step."""
         plan = self._plan
         own = next((one for one in self._pulls.open if self._is_own(one)), None)
         if plan.closed:
@@ -125,8 +125,8 @@ class _Run:
         plan = self._plan
         self.report("info", "C5", f"there is nothing to update in {plan.repository}")
         if own is not None and self._is_missing:
-            # The target does not have the digests: it may name them again.
-            self.report("info", "C5", f"#{own.number} is left as it is: {plan.base} does not have what it carries")
+            # The target names no digest of the image: later it may name one again.
+            self.report("info", "C5", f"#{own.number} is kept open: no file of {plan.base} names the image")
         elif own is not None:
             reason = f"{NOTHING_LEFT} in {plan.base}"
             self._close(own, reason, closed_description(plan.description, reason))
@@ -164,10 +164,11 @@ class _Run:
 
     def _stop_for(self, one: ForgePullRequest) -> None:
         state = "changed" if one.state == "open" else one.state
-        raise _PlanStoppedError("C4", f"#{one.number} is {state} meanwhile; observe and plan again", "warning")
+        message = f"#{one.number} was {state} after the plan was made; observe and plan again"
+        raise _PlanStoppedError("C4", message, "warning")
 
     def _free_branch(self, base: str) -> str:
-        """A branch name that nobody else uses and that git can hold beside the other branches."""
+        """A branch name that nobody else uses, and that does not clash with other branches."""
         plan = self._plan
         taken = {one.source_branch for one in self._pulls.open}
         for branch in self._spellings():
@@ -181,7 +182,7 @@ class _Run:
             elif not is_possible(branch, self._git.branches):
                 continue
             if branch != plan.branch:
-                self.report("info", "I5", f"the branch is {branch}: {plan.branch} is taken, or in the way of others")
+                self.report("info", "I5", f"the branch is {branch}: {plan.branch} is taken or clashes with another one")
             return branch
         raise _PlanStoppedError(
             "C4", f"{plan.branch} belongs to somebody else in {plan.repository}; rename one of the two"
@@ -338,20 +339,20 @@ class _Run:
         plan = self._plan
         if own is None:
             made, is_titled = self._pulls.create(branch, plan.base, plan.title, plan.description, draft=plan.draft)
-            how = ", which waits by its title: the repository has no drafts" if is_titled else " as a draft"
+            how = ", marked by its title: the repository has no drafts" if is_titled else " as a draft"
             self.report("info", "R21", f"opened #{made.number}{how if plan.draft else ''}")
             return made
         own = self._describe(own, plan.title, plan.description)
         draft = plan.draft or not self._is_fit
         if own.draft != draft:
             own = self._pulls.set_draft(own, draft=draft)
-            self.report("info", "R30", f"#{own.number} {'is a draft again' if draft else 'left draft'}")
+            self.report("info", "R30", f"#{own.number} {'is a draft again' if draft else 'is ready for review'}")
         return own
 
     def _describe(self, own: ForgePullRequest, title: str, description: str) -> ForgePullRequest:
         if own.title == title and is_described(own.body, description):
             return own
-        self.report("info", "R23", f"described #{own.number} anew")
+        self.report("info", "R23", f"updated the description of #{own.number}")
         return self._pulls.edit(own, title, with_block(own.body, description))
 
 

@@ -1,4 +1,4 @@
-"""The pull requests of one repository while plans are carried out: fetched once, then updated after each change."""
+"""The pull requests of one repository while plans are applied: fetched once, then updated after each change."""
 
 from __future__ import annotations
 

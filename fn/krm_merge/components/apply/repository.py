@@ -1,6 +1,6 @@
-"""A git repository in which plans are carried out, and our commits for it. The edge to git.
+"""A git repository in which plans are applied, and our commits for it. The edge to git.
 
-The same parents and contents give the same commits, so that doing it again changes nothing.
+Equal parents and contents give equal commits, so that a second run changes nothing.
 """
 
 from __future__ import annotations
@@ -92,5 +92,5 @@ class Repository:
             self._signed |= self.store.unsigned(since, commit)
 
     def push(self, commit: str, branch: str) -> None:
-        """Pushes a commit to a branch, if the branch still is at the observed commit."""
+        """Pushes a commit to a branch if the branch is still at the observed commit."""
         self.remote.push(commit, branch)

@@ -1,4 +1,4 @@
-"""The tokens of an expression, and whether they can be put in brackets: no more is evaluated (C11).
+"""Tokens of an expression, and whether it can be put in brackets; expressions are not evaluated (C11).
 
 Source: https://github.com/google/cel-spec/blob/master/doc/langdef.md.
 """

@@ -49,7 +49,7 @@ DEFAULT_FILES = (
 """The names of files that are searched, in any directory of the context."""
 
 FOREIGN = frozenset({".git", "vendor", "node_modules"})
-"""Directories with content of third parties."""
+"""Directories with third-party content."""
 
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
@@ -233,7 +233,7 @@ def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[s
 
 
 def is_candidate(path: str, data: bytes) -> bool:
-    """Whether people of the repository write the file as text: not too large, not of third parties, not binary."""
+    """Whether people of the repository write the file as text: not too large, not third-party, not binary."""
     if _is_foreign(PurePosixPath(path)):
         return False
     return len(data) <= MAX_SIZE and not data.startswith(_LFS_POINTER) and b"\0" not in data
@@ -271,7 +271,7 @@ def _matches(path: PurePosixPath, glob: str) -> bool:
 
 
 def _parts_match(parts: Sequence[str], globs: Sequence[str], *, with_content: bool) -> bool:
-    """Whether names match globs one by one; `with_content` says that the names may go on below what the globs name."""
+    """Whether names match globs one by one; `with_content` also accepts names below what the globs match."""
     if not globs:
         return with_content or not parts
     if globs[0] == "**":

@@ -1,1 +1,1 @@
-"""The graph of components to look at: text, Graphviz, an HTML page."""
+"""Draws the graph of components: text, Graphviz, an HTML page."""

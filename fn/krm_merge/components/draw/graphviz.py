@@ -16,7 +16,7 @@ def svg(dot_text: str) -> str:
     try:
         done = subprocess.run(["dot", "-Tsvg"], input=dot_text.encode(), capture_output=True)
     except FileNotFoundError:
-        remedy = "install Graphviz, or take --format html, which needs no program"
+        remedy = "install Graphviz, or use --format html, which needs no program"
         raise GraphvizError(f"SVG is drawn by Graphviz, and its program dot is not on PATH; {remedy}") from None
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").strip().splitlines()

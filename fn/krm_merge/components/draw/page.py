@@ -1,4 +1,4 @@
-"""One HTML page with the graph to look at: pan, zoom, search, focus (C6).
+"""Draws the graph on one HTML page with pan, zoom, search and focus (C6).
 
 Cytoscape.js draws it, dagre lays it out; both are vendored and part of the page, which loads nothing.
 """

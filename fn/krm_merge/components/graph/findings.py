@@ -1,4 +1,4 @@
-"""Findings: results about Components, made before anybody knows in which file a Component is."""
+"""Findings: results about Components, without their files, which the function adds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _API_VERSION = "appstudio.redhat.com/v1alpha1"
 def finding(severity: Severity, rule: str, message: str, component: ComponentKey, field: str = "") -> Result:
     """A result about a Component: the one that declares the cause. `field` is the path of a field there, '' for none.
 
-    Its reference names the Component in Konflux's usual group; who knows the item replaces it.
+    Its reference has Konflux's usual apiVersion; a caller that has the item replaces it by the item's.
     """
     reference = ResourceRef(_API_VERSION, "Component", component.name, component.namespace)
     return Result(severity, message, reference, path=field or None, rule=rule, tags={"component": str(component)})

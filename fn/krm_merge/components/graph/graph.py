@@ -142,7 +142,7 @@ Declared: TypeAlias = tuple[ComponentKey, Edge | None, str]
 
 
 def _declared(living: Mapping[ComponentKey, Component], nudges: Iterable[Nudge]) -> Iterable[Declared]:
-    # I1: with dependsOn the dependant declares. C1: with a nudge the dependency does.
+    # I1: dependsOn is declared by the dependant. C1: a nudge is declared by the dependency.
     for key, component in sorted(living.items()):
         for name in dict.fromkeys(component.depends_on):
             target = ComponentKey(key.namespace, name)
@@ -172,7 +172,7 @@ def _unresolved(declarer: ComponentKey, name: str, all_of: Mapping[ComponentKey,
 def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Result | None:
     dependant, dependency = living[edge.dependant], living[edge.dependency]
     if edge.dependant == edge.dependency:
-        return finding("error", "R3", f"{edge.dependant} depends on itself; remove that", edge.dependant)
+        return finding("error", "R3", f"{edge.dependant} depends on itself; remove the dependency", edge.dependant)
     if dependant.application != dependency.application:
         message = (
             f"{edge.dependant} depends on {edge.dependency} of application {dependency.application or 'none'}, itself "
@@ -185,4 +185,4 @@ def _flaw(edge: Edge, living: Mapping[ComponentKey, Component]) -> Result | None
 def _circle(circle: Sequence[ComponentKey]) -> Result:
     """The finding about a circle, with its whole path (R3)."""
     text = " -> ".join(map(str, [*circle, circle[0]]))
-    return finding("error", "R3", f"these depend on each other in a circle: {text}", circle[0])
+    return finding("error", "R3", f"these Components depend on each other in a circle: {text}", circle[0])

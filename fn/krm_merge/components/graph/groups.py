@@ -51,7 +51,7 @@ def branch_names(group: str, suffix: str) -> tuple[str, str]:
 
 
 def branch_for(group: str, suffix: str, taken: Collection[str], separators: Collection[str] = ("/",)) -> str:
-    """The branch to write, with the group as its prefix (I8): git cannot hold `x/y` beside `x` (I5).
+    """The branch to write, with the group as its prefix (I8): git cannot have both `x/y` and `x` (I5).
 
     `taken` are the branches of the repository. If `/` is not a separator, it is not written: the group could not be
     read from the branch again.

@@ -153,10 +153,10 @@ class Fields:
         return written
 
     def image(self, *place: str | int) -> str:
-        """The reference to an image, with a digest or without, '' if it is missing; space around it is no part."""
+        """The reference to an image, with a digest or without, '' if it is missing; surrounding space is ignored."""
         written = self.text(*place).strip()
         if "@" in written and not is_digest(digest_of(written)):
-            self.wrong(f"behind the @ {EXPECTED_DIGEST}", *place)
+            self.wrong(f"after the @ {EXPECTED_DIGEST}", *place)
         return written
 
     def directory(self, *place: str | int) -> str:
@@ -169,7 +169,7 @@ class Fields:
         return written
 
     def time(self, *place: str | int) -> str:
-        """A time as text that sorts, '' if it is missing; seconds since 1970 are written as the others."""
+        """A time as text that sorts, '' if it is missing; seconds since 1970 are converted."""
         written = self._number_or_text(*place)
         if _NUMBER.match(written) and int(written) < _END_OF_TIME:
             return datetime.fromtimestamp(int(written), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

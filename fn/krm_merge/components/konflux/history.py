@@ -38,7 +38,7 @@ class History:
         return component is None or not component.branch or branch in ("", component.branch)
 
     def other_branches(self, key: ComponentKey) -> list[str]:
-        """The branches of which there are builds that do not count."""
+        """The other branches that have builds of a Component, which do not count."""
         return sorted(self._other_branches.get(key, ()))
 
     @cached_property
@@ -58,7 +58,7 @@ class History:
         pull_request = self._by_id.get(owner) if owner is not None else None
         observed = pull_request.target_branch if pull_request is not None else ""
         declared = build.target_branch or self._labelled(build)
-        # A pull request may get another target after it was built; a push belongs to the branch that it was pushed to.
+        # The target of a pull request may change after the build; a push belongs to the branch that it was pushed to.
         return (declared or observed) if build.event == "push" else (observed or declared)
 
     def _labelled(self, build: Build) -> str:
@@ -93,7 +93,7 @@ class History:
 
     @cached_property
     def _built(self) -> dict[tuple[ComponentKey, PullRequestId, bool], list[Build]]:
-        """Builds by Component and pull request, those before and after its merge apart."""
+        """Builds by Component and pull request, separately before and after its merge."""
         found: dict[tuple[ComponentKey, PullRequestId, bool], list[Build]] = {}
         for build in self._in_order:
             pushed, owner = build.event == "push", self._owner(build)
@@ -137,7 +137,7 @@ class History:
         return self._built.get((key, pull_request.id, True), [])
 
     def unobserved(self, key: ComponentKey) -> list[int]:
-        """The numbers of pull requests of which builds gave an image, but which nobody observed."""
+        """The numbers of pull requests that were built, but not observed."""
         observed = {one.number for one in self.of_repository(self._repository(key))}
         built = {b.pull_request for b in self.by_component.get(key, ()) if b.event != "merge_queue" and is_usable(b)}
         return sorted(built - observed - {0})

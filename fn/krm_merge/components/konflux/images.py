@@ -27,7 +27,7 @@ def digest_of(reference: str) -> str:
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is a digest, and nothing else."""
+    """Whether the whole text is a digest."""
     return re.fullmatch(DIGEST_PATTERN, text) is not None
 
 

@@ -88,7 +88,7 @@ def _read_version(fields: Fields, place: Place) -> ComponentVersion:
 
 
 def misspelt(value: Value) -> Iterator[tuple[str, str]]:
-    """Unknown fields of a Component that look like a misspelt list of dependencies, with the right spellings."""
+    """Fields of a Component that look like a misspelt list of dependencies, with the correct spellings."""
     annotations = at(value, "metadata", "annotations")
     for place, holder, known, written in (
         (("spec",), at(value, "spec"), DEPENDS_ON, f"{DEPENDS_ON[0]}, {DEPENDS_ON[1]} or {DEPENDS_ON[2]}"),

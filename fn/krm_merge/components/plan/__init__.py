@@ -1,1 +1,1 @@
-"""Plans the pull requests that bring components to one state. Pure."""
+"""Plans the pull requests that update components. Pure."""

@@ -1,4 +1,4 @@
-"""The description of a pull request that we opened: for people, and for the next plan to parse."""
+"""The description of a pull request that we opened, which people read and the next plan parses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULT
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
 _NAME = re.compile(r"`([^`]+)`")
 NOTHING_LEFT = "nothing is left to update"
-"""Why a pull request is closed whose target has its digests; the name of the branch follows."""
+"""The reason for closing a pull request whose target has its digests; the name of the branch follows."""
 _CLOSED = re.compile(r"^Closed: ", re.MULTILINE)
 _HAD = re.compile(rf"^Closed: {NOTHING_LEFT} in ", re.MULTILINE)
 _SYNTHETIC = re.compile(r"^- files of ([^ ]+) at ([0-9a-f]+)", re.MULTILINE)

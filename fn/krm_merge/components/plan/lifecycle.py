@@ -53,7 +53,7 @@ def is_worth_opening(
     """Whether to open a pull request if none is open; otherwise the reason is reported."""
     ours = own.of_group(group)
     last, ended = ours.last, list(ours.ended)
-    # A branch may be reused: later triggers do not belong to the last pull request from it.
+    # People may reuse a branch: its last pull request does not have the later triggers.
     new = [one for one in triggers if not any(before.names(one) for before in ended)]
     live = [one for one in triggers if _is_live(one)]
     _report_early_merge(planning, target, last, [one for one in live if one not in new])

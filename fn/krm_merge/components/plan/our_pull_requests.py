@@ -39,7 +39,7 @@ class TrackedPullRequest:
         return state is not None and (state != "closed" or trigger.state == "closed")
 
     def is_before(self, trigger: Trigger) -> bool:
-        """Whether, when last described, it was still waiting for the trigger to be merged and built."""
+        """Whether it waited for the merge and build of the trigger when its description was last written."""
         of_whom = trigger.pull_request
         return of_whom is not None and self.described.triggers.get(reference(of_whom)) in ("open", "waiting")
 

@@ -105,7 +105,7 @@ class _Planner:
                     report_reasons(self._planning, one)
                 continue
             name = named(same.own) if same.own is not None else f"the pull request from {same.branch}"
-            reason = f"{name} carries the same digests"
+            reason = f"{name} has the same digests"
             if one.own is not None:
                 self._close(target, one.group, one.triggers, one.own, "C12", reason)
             else:
@@ -139,7 +139,7 @@ class _Planner:
             self._close(target, group, (), open_one.pull_request, "R5", "its dependencies are deleted")
         else:
             name = named(open_one.pull_request)
-            message = f"{target}: {name} has no triggers any more; it is left open for you to decide"
+            message = f"{target}: {name} has no triggers any more; it is kept open; close or merge it"
             self._planning.report("warning", "R6", message, target.key)
 
     def _close(

@@ -55,10 +55,10 @@ class SnapshotPart:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Images that belong together. `tests` are the scenarios that run, `reports` the pull requests that show them.
+    """A snapshot: images that belong together.
 
-    `component` is the Component of its build, '' for a group; `pushed` says that this was a push. `held` is why it is
-    not released, '' if it is.
+    `tests` are the scenarios that run, `reports` the pull requests that show them. `component` is the Component of its
+    build, '' for a group; `pushed` says that this was a push. `held` is why it is not released, '' if it is.
     """
 
     namespace: str

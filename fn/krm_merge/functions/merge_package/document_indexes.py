@@ -8,7 +8,6 @@ from posixpath import join
 from krm_merge.functions.merge_package.sides import PackageSides
 from krm_merge.functions.places import FreeIndexes
 from krm_merge.krm.resource import INDEX, LEGACY_INDEX
-from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.package.narrow import Document
 from krm_merge.merge.values.order import merge_order
@@ -17,9 +16,9 @@ from krm_merge.merge.values.order import merge_order
 class DocumentIndexes:
     """Assigns indexes to the items that a merge adds, and new indexes to the items after them."""
 
-    def __init__(self, resource_list: ResourceList, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
-        """Reads the files that get new items."""
-        self._free = FreeIndexes(resource_list, sides.root_package)
+    def __init__(self, free: FreeIndexes, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
+        """Reads the files that get new items; `free` are the indexes that the items of the list leave free."""
+        self._free = free
         self._sides = sides
         self._placed: dict[int, int] = {}
         added: dict[str, list[ResourceOutcome]] = {}

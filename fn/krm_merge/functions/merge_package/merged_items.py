@@ -1,12 +1,17 @@
-"""Writes the merged items of a package, on all processors if there are many."""
+"""Writes the outcomes of a merge to the items of the list, merged ones on all processors if there are many."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from posixpath import join
 
+from krm_merge.functions.merge_package.document_indexes import DocumentIndexes
 from krm_merge.functions.merge_package.sides import PackageSides
+from krm_merge.functions.places import FreeIndexes, new_resource
 from krm_merge.krm.parallel import in_parallel
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.member import ResourceOutcome
 from krm_merge.merge.decisions.report import report
@@ -24,7 +29,33 @@ class MergedItem:
     results: list[Result]
 
 
-def merged_items(sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> list[MergedItem]:
+def write_outcomes(resource_list: ResourceList, sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> None:
+    """Applies the outcomes to the list and reports them; with an error among the decisions, only reports them."""
+    refused = any(decision.severity == "error" for outcome in outcomes for decision in outcome.decisions)
+    added = [] if refused else [outcome for outcome in outcomes if outcome.fate == "added"]
+    free = FreeIndexes(resource_list, sides.root_package) if added else None
+    indexes = DocumentIndexes(free, sides, outcomes) if free is not None else None
+    merging = [] if refused else [outcome for outcome in outcomes if outcome.fate == "merged"]
+    merged = dict(zip(map(id, merging), _merged_items(sides, merging), strict=True))
+    for outcome in outcomes:
+        member = outcome.member
+        resource = Resource.from_tree(member.root) if outcome.local is None else sides.resource(outcome.local)
+        if id(outcome) in merged:
+            item = merged[id(outcome)]
+            if item.data is not None:
+                resource.settle(item.data)
+            for result in item.results:
+                resource_list.results.add(result)
+            continue
+        if outcome.fate == "added" and indexes is not None:
+            resource = new_resource(member, join(sides.folder, member.place), indexes.of(outcome))
+            resource_list.items.append(resource)
+        elif outcome.fate == "deleted" and not refused:
+            resource_list.items.remove(resource)
+        report(outcome, resource, resource_list.results, refused=refused)
+
+
+def _merged_items(sides: PackageSides, outcomes: Sequence[ResourceOutcome]) -> list[MergedItem]:
     """Applies each outcome and returns the written items; the given items are not changed."""
     parts = in_parallel(lambda part: [_merged(sides, outcome) for outcome in part], outcomes)
     return [item for part in parts for item in part]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from posixpath import basename, relpath
 
@@ -20,7 +20,7 @@ from krm_merge.harmless import quoted
 from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, flaw_of, identity_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
 from krm_merge.startup import pattern, replace
@@ -97,6 +97,12 @@ class PackageSides:
         """All resources of all sides; reads them."""
         others = (document.member() for side in self for document in side.others)
         return [member for side in self for member in side.found] + [m for m in others if m is not None]
+
+    def inhabited(self, resources: Iterable[ResourceOutcome]) -> Iterator[str]:
+        """The places of the resources that local has after the merge."""
+        gone = {id(outcome.local) for outcome in resources if outcome.fate == "deleted"}
+        members = (document.member() for document in self.local.others)
+        return (m.place for m in members if m is not None and id(m) not in gone)
 
     def resource(self, member: Member) -> Resource:
         """The item of a local member."""

@@ -52,7 +52,7 @@ class Jobs:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """An entry of `patches`."""
+    """An entry of the field `patches`."""
 
     patch: str | None
     path: str | None
@@ -155,7 +155,7 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
             # P10: a generator of patches may produce none.
             results.info(f"functionConfig: {label} is empty and skipped", path=label, rule="P10")
         if given is not None and len(patches) > 1:
-            # P10: with a target, each of them would be for all that it selects, whatever object it names.
+            # P10: with a target, each patch would apply to all selected resources, whatever object it names.
             raise PatchError(
                 f"target is for one patch, and this text holds {len(patches)}; make each an entry of its own, or leave "
                 "target out where the patches name their objects"

@@ -21,15 +21,15 @@ from krm_merge.patch.model.values import same
 from krm_merge.text.reading.values import Object, to_value
 
 _SHOWN = 5
-IS_LIST = "patches are not for the objects in a List; make each of its items a document of its own"
+IS_LIST = "patches do not change objects inside a List; make each item a separate document"
 
 
 @dataclass(slots=True)
 class Tally:
     """The result of one patch.
 
-    `unstable` says that a second run of it would change more, `fails_again` of the first resource that it would fail;
-    `kept` are the identity fields that it must not change, with the options that allow it; `renamed` are its renames.
+    `unstable` says that a second run would change more; `fails_again` is the error of a second run, with its resource.
+    `kept` are the identity fields that it must not change, with the options that would allow it.
     """
 
     matched: int = 0
@@ -41,7 +41,7 @@ class Tally:
 
 
 class Patcher:
-    """Applies the patches of a configuration. `tallies` count by patch, `results` are the resources' own."""
+    """Applies the patches of a configuration; has a tally for each patch, and the results about single resources."""
 
     def __init__(self, config: Jobs, definitions: Definitions) -> None:
         """`definitions` returns the CRDs of the package when one is needed."""
@@ -124,7 +124,7 @@ class Patcher:
             tally.kept |= kept_fields(after, now, keeps_name=job.keeps_name, keeps_kind=job.keeps_kind)
         after = _settled(after, now, job)
         if job.patch.operations is not None and not tally.fails_again:
-            # P6: a function in a pipeline runs again.
+            # P6: a pipeline runs the function at every render.
             try:
                 again = _settled(job.patch.operations.apply(after), after, job)
                 tally.unstable = tally.unstable or not same(again, after)
@@ -132,7 +132,7 @@ class Patcher:
                 tally.fails_again = f"{item.ref}: {format_problem(error, job.patch, secret=item.kind == 'Secret')}"
         for move in moved:
             path = format_path(move.path)
-            why = "what the patch does not name comes first, then the rest in the patch's order"
+            why = "elements that the patch does not name come first, the others follow in its order"
             self.results.info(
                 f"{item.ref}: {job.label} moves {move.element} in {path}: {why}",
                 resource=item.ref,
@@ -144,7 +144,7 @@ class Patcher:
 
 
 def is_list(item: Resource) -> bool:
-    """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize take them apart."""
+    """Whether it is a List of objects, as `kubectl get` writes it; kpt and kustomize split it into its objects."""
     return item.kind == "List" and item.api_version == "v1"
 
 
@@ -178,7 +178,7 @@ def report(results: Results, job: PatchJob, tallies: list[Tally], prefix: str = 
         what = f"fails: {fails}" if fails else "would change more"
         results.warning(
             f"{prefix}{job.label}: a second run of this JSON patch {what}; in a pipeline use a "
-            "strategic merge patch, or operations that give the same again",
+            "strategic merge patch, or operations that give the same result again",
             path=job.field,
             rule="P6",
         )

@@ -27,5 +27,5 @@ def format_problem(error: PatchError, patch: ParsedPatch, *, secret: bool) -> st
         return str(error)
     operation, words = match.groups()
     known = _PLACES.match(words)
-    why = known.group() if known else "it cannot be carried out"
-    return f"{operation}: {'the value there is another one' if _OTHER_VALUE in words else why}"
+    why = known.group() if known else "it cannot be applied"
+    return f"{operation}: {'the value there differs' if _OTHER_VALUE in words else why}"

@@ -111,16 +111,16 @@ def _scenarios(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
             edits.set(item, ("spec", "contexts"), [by_name.get(name, {"name": name}) for name in wanted.names])
         _remember(item, None if wanted.replaced is None else json.dumps(wanted.replaced), edits)
         if wanted.untested:
-            message = f"does not test {joined_names(wanted.untested)}, on which others depend"
+            message = f"does not test {joined_names(wanted.untested)}, which others depend on"
             if wanted.names == [GROUP_TESTS]:
-                message += "; without contexts it would test everything, so it tests groups"
+                message += "; it tests groups, since without contexts it would test everything"
             edits.report(item, "info", "R14", message)
         elif wanted.replaced is not None:
             tested = joined_names(application.tested)
             message = f"tests {tested} and groups; a new Component is untested until this runs again"
             edits.report(item, "info", "R14", message)
         elif replaced is not None:
-            edits.report(item, "info", "R6", f"spec.contexts is its own again: {joined_names(wanted.names)}")
+            edits.report(item, "info", "R6", f"spec.contexts is restored: {joined_names(wanted.names)}")
 
 
 def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -135,12 +135,12 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
         if not application.untested and replaced is None:
             continue
         if application.untested and (now or text(edits.value(item), "metadata", "labels", _RELEASE)) == "false":
-            edits.report(item, "info", "R16", "releases nothing by itself, and stays so")
+            edits.report(item, "info", "R16", "does not release automatically, and is not changed")
             continue
         try:
             wanted, theirs = release_expression(now, replaced, application)
         except CelError as error:
-            edits.report(item, "warning", "R16", f"its expression cannot be read, and stays so: {error}")
+            edits.report(item, "warning", "R16", f"its expression cannot be read and is not changed: {error}")
             continue
         if (wanted, theirs) == (now, replaced):
             continue
@@ -150,10 +150,10 @@ def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> No
             edits.set_text(item, place, wanted)
         _remember(item, None if theirs is None else json.dumps(theirs or None, ensure_ascii=False), edits)
         if application.untested:
-            condition = ", where its own expression says so, too" if theirs else ""
+            condition = ", if its previous expression is true, too" if theirs else ""
             edits.report(item, "info", "R16", f"releases only {joined_names(application.tested)}{condition}")
         else:
-            edits.report(item, "info", "R6", f"its expression is {'its own again' if wanted else 'taken out'}")
+            edits.report(item, "info", "R6", f"its expression is {'restored' if wanted else 'removed'}")
 
 
 def _built_by(item: Resource, versions: VersionedGraph) -> ComponentKey:
@@ -184,7 +184,7 @@ def _triggers(found: ComponentItems, versions: VersionedGraph, files: Collection
 
 
 def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: ValueEdits) -> list[str]:
-    """C10: writes the files that build-service edits after a push; returns a person's own value if that is kept."""
+    """C10: writes the files that build-service edits after a push; returns the value if a person wrote it."""
     place = (*ANNOTATIONS, _NUDGE_FILES)
     now = text(edits.value(item), *place)
     event = expression or item.annotations.get("pipelinesascode.tekton.dev/on-event", "")
@@ -205,7 +205,7 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
     before = now if replaced is None else replaced
     _remember(item, json.dumps(before or None, ensure_ascii=False) if wanted else None, edits)
     if written != now:
-        message = f"build-service edits {written or 'the files that it edits by default'}"
+        message = f"build-service edits {written or 'its default files'}"
         edits.report(item, "info", "C10" if wanted else "R6", message)
     return listed(written or "")
 
@@ -261,7 +261,7 @@ def _replaced_expression(item: Resource) -> str | None:
 
 def _left(item: Resource, edits: ValueEdits) -> None:
     edits.report(
-        item, "warning", "R6", f"{_REPLACED[-1]} cannot be read, and all stays as it is; take it out, or mend it"
+        item, "warning", "R6", f"{_REPLACED[-1]} cannot be read, so nothing here is changed; remove or correct it"
     )
 
 

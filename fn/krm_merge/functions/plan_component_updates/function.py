@@ -67,13 +67,13 @@ def _report_missing(resource_list: ResourceList, items: ComponentItems, config: 
     if not items.components:
         message = (
             f"there is no Component of {' or '.join(GROUPS)} in the package, so there is nothing to {config.mode}; add "
-            "them as documents of their own, as `kubectl get component NAME -o yaml` writes them"
+            "them as separate documents, as `kubectl get component NAME -o yaml` writes them"
         )
         results.warning(message, rule="C3")
     prefix, file = place_of(resource_list)
     for name in sorted(set(config.removed) - items.names) if config.removed else ():
         path = f"{prefix}removed"
-        message = f"functionConfig: {path}: nothing is known of {name}; correct the name, or take it out"
+        message = f"functionConfig: {path}: no item mentions {name}; correct or remove the name"
         results.warning(message, path=path, file=file, rule="C9", tags={"component": name})
 
 

@@ -121,11 +121,11 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             component = read_component(value)
             if component.key in found.resources:
                 places = f"{_place(found.resources[component.key])} and {_place(item)}"
-                raise UnreadableError(f"{places} are of one Component; take one of them out", "metadata.name")
+                raise UnreadableError(f"{places} describe the same Component; remove one of them", "metadata.name")
             found.components[component.key] = component
             found.resources[component.key] = item
             for path, written in misspelt(value):
-                message = f"this is not read; what it depends on is written {written}"
+                message = f"this field is not read; write dependencies as {written}"
                 _warn(item, path, message, "R1", component.key, results)
         case "NudgeConfig" if group in GROUPS:
             found.nudges += read_nudges(value)

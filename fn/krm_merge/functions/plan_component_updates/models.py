@@ -19,9 +19,10 @@ class DigestModel(StrictModel):
     files: list[str] = Field(
         default_factory=list, description="Globs of files to look at, from the root of the repository."
     )
-    exclude: list[str] = Field(default_factory=list, description="Globs of files that are left alone.")
+    exclude: list[str] = Field(default_factory=list, description="Globs of files that are not searched.")
     multiDigestFile: Literal["refuse", "replace"] = Field(
-        "refuse", description="What becomes of a file with several digests of one image, such as a catalog."
+        "refuse",
+        description="Refuse a file with several digests of one image, such as a catalog, or replace known ones.",
     )
 
 
@@ -29,9 +30,12 @@ class EmitModel(StrictModel):
     """The settings of `configure`."""
 
     buildNudgesRef: bool = Field(True, description="`build-nudges-ref` on dependencies.")
-    nudgeConfig: bool = Field(False, description="A NudgeConfig for each namespace; one that is there is kept up.")
+    nudgeConfig: bool = Field(
+        False, description="A NudgeConfig for each namespace; an existing one is updated in any case."
+    )
     nudgeMode: Literal["immediate", "validated"] = Field(
-        "immediate", description="When Konflux nudges, of edges that `configure` adds to a NudgeConfig."
+        "immediate",
+        description="Whether new edges of a NudgeConfig nudge after a build, or after its tests.",
     )
     contexts: bool = Field(True, description="`spec.context` of Repositories, contexts of IntegrationTestScenarios.")
     releasePlans: bool = Field(True, description="The annotation of ReleasePlans that keeps dependencies from release.")
@@ -41,11 +45,13 @@ class EmitModel(StrictModel):
 class _ComponentChoices(StrictModel):
     mode: Literal["validate", "configure", "plan", "simulate"] = Field(
         "plan",
-        description="Check the graph; write what today's Konflux obeys; plan pull requests; or play all that follows.",
+        description="Check the graph; write what makes today's Konflux follow it; plan pull requests; or also simulate "
+        "the snapshots, tests and releases that follow.",
     )
-    suffix: Literal["component", "repository"] = Field("component", description="What ends the names of our branches.")
+    suffix: Literal["component", "repository"] = Field("component", description="The end of the names of our branches.")
     onClosed: Literal["revert", "keep"] = Field(
-        "revert", description="What becomes of the digest of a pull request that is closed unmerged."
+        "revert",
+        description="Whether the digest of a pull request that is closed unmerged is reset or kept.",
     )
 
 
@@ -53,7 +59,7 @@ class ComponentsConfigMapData(_ComponentChoices):
     """`data` of a ConfigMap given as functionConfig."""
 
     function: Literal["PlanComponentUpdates"]
-    removed: str = Field("", description="Names of Components that are deleted, with commas between them.")
+    removed: str = Field("", description="Names of deleted Components, separated by commas.")
 
 
 class PlanComponentUpdates(_ComponentChoices):
@@ -63,15 +69,15 @@ class PlanComponentUpdates(_ComponentChoices):
     kind: Literal["PlanComponentUpdates"]
     metadata: dict[str, Any] = Field(default_factory=dict)
     separators: list[Literal["/", "@"]] = Field(
-        default=["/"], description="What ends the group in the name of a source branch."
+        default=["/"], description="What separates the group from the rest of a source branch's name."
     )
     ignoredPrefixes: list[str] = Field(
         default_factory=lambda: ["renovate", "dependabot"],
-        description="Branches below these are a group each.",
+        description="Prefixes of branches that are a group each, such as those of other programs.",
     )
     emit: EmitModel = Field(default_factory=lambda: EmitModel.model_validate({}))
     digest: DigestModel = Field(default_factory=lambda: DigestModel.model_validate({}))
-    removed: list[str] = Field(default_factory=list, description="Names of Components that are deleted.")
+    removed: list[str] = Field(default_factory=list, description="Names of deleted Components.")
     applySnapshots: bool = Field(
         False, description="Whether Snapshots and Releases of `simulate` may be applied to a cluster."
     )

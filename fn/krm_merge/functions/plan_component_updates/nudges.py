@@ -54,15 +54,15 @@ def write_nudges(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None
             continue
         _set_list(item, _NUDGES, nudges, edits)
         _annotate(item, DERIVED_NUDGES, derived, edits)
-        is_over = "R6" if key in graph.components else "R5"
-        rule = "R1" if set(now) <= set(nudges) else is_over
+        is_removed = "R6" if key in graph.components else "R5"
+        rule = "R1" if set(now) <= set(nudges) else is_removed
         edits.report(item, "info", rule, f"spec.{_NUDGES} is now {joined_names(nudges)}")
 
 
 def write_nudge_configs(
     found: ComponentItems, graph: Graph, edits: ValueEdits, mode: str, *, missing: bool
 ) -> list[dict[str, Value]]:
-    """Makes the edges those of the NudgeConfigs; with `missing` also new ones, for namespaces without one.
+    """Writes the edges to the NudgeConfigs; with `missing` also to new ones, for namespaces without one.
 
     The mode of an existing edge is kept; `mode` is for new ones.
     """
@@ -75,7 +75,7 @@ def write_nudge_configs(
     new: list[dict[str, Value]] = []
     for namespace, pairs in sorted(edges.items()) if missing else ():
         if len(pairs) > _MOST_NUDGES:
-            message = f"no NudgeConfig is made for namespace {namespace or 'default'}: {_too_many(len(pairs))}"
+            message = f"no NudgeConfig is created for namespace {namespace or 'default'}: {_too_many(len(pairs))}"
             edits.results.warning(message, rule="C10")
             continue
         derived: Value = ",".join(map(_arrow, sorted(pairs)))
@@ -84,7 +84,7 @@ def write_nudge_configs(
         kind: dict[str, Value] = {"apiVersion": "appstudio.redhat.com/v1beta2", "kind": "NudgeConfig"}
         new.append({**kind, "metadata": about, "spec": {"nudges": [_nudge(pair, mode) for pair in pairs]}})
         ref = ResourceRef("appstudio.redhat.com/v1beta2", "NudgeConfig", "nudge-config", namespace)
-        edits.results.info(f"{ref}: made for {joined_names(map(_arrow, pairs))}", resource=ref, rule="R1")
+        edits.results.info(f"{ref}: created for {joined_names(map(_arrow, pairs))}", resource=ref, rule="R1")
     return new
 
 
@@ -99,7 +99,7 @@ def _change_nudge_config(item: Resource, edges: Sequence[tuple[str, str]], mode:
     if (len(left), len(wanted), derived) == (len(nudges), len(nudges), known):
         return
     if len(wanted) > _MOST_NUDGES:
-        edits.report(item, "warning", "C10", f"stays as it is: {_too_many(len(wanted))}")
+        edits.report(item, "warning", "C10", f"is not changed: {_too_many(len(wanted))}")
         return
     edits.set(item, ("spec", "nudges"), wanted)
     _annotate(item, DERIVED_NUDGES, derived, edits)
@@ -108,7 +108,8 @@ def _change_nudge_config(item: Resource, edges: Sequence[tuple[str, str]], mode:
 
 
 def _too_many(count: int) -> str:
-    return f"it would have {count} nudges, and Konflux takes {_MOST_NUDGES}; spread the Components over namespaces"
+    remedy = "distribute the Components over several namespaces"
+    return f"it would have {count} nudges, but Konflux accepts {_MOST_NUDGES}; {remedy}"
 
 
 def _nudge(pair: tuple[str, str], mode: str) -> dict[str, Value]:
@@ -125,8 +126,10 @@ def report_ignored_nudges(found: ComponentItems, results: Results) -> None:
         ignored = [name for name in names if (key.name, name) not in obeyed[key.namespace]]
         if ignored:
             nudged = joined_names(ignored)
-            message = f"{item.ref}: Konflux ignores that it nudges {nudged}: a NudgeConfig exists without it"
-            remedy = "; add it there, as mode configure does"
+            message = (
+                f"{item.ref}: Konflux ignores that it nudges {nudged}, because there is a NudgeConfig without this edge"
+            )
+            remedy = "; add the edge to it, or run mode configure"
             results.warning(
                 f"{message}{remedy}",
                 resource=item.ref,

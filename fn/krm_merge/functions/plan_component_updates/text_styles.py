@@ -12,7 +12,7 @@ from krm_merge.text.reading.scalars import quoted
 
 
 def in_style_of(before: Node, text: str) -> Scalar | None:
-    """A text in the style of another value, so that it means just this text; None where it is left to others.
+    """The text in the style of another value, None if no spelling in that style means this text.
 
     Without a previous text, a value with double quotes in it is written in single ones. A block ends
     with a newline where it did before.
@@ -43,7 +43,7 @@ def _spellings(before: Scalar, text: str) -> Iterator[str]:
 
 
 def _laid_out(text: str, before: Scalar) -> list[str]:
-    """A text on the lines of another one; what is new begins a line where conditions do, but behind a single line."""
+    """A text on the lines of another one: equal lines are kept, then each condition (`&&`) begins a line."""
     lines = _lines(before)
     if len(lines) < 2 and not is_block_scalar(before):
         return [text]

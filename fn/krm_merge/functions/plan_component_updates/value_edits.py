@@ -61,7 +61,7 @@ class ValueEdits:
         """Edits the texts."""
         for item, before, now in self._edited.values():
             if now is not before and self._is_read_only(item):
-                self.report(item, "warning", "C10", "it is in a List, which is not edited; write it as a document")
+                self.report(item, "warning", "C10", "it is in a List, which is not edited; make it a separate document")
             elif now is not before:
                 item.change(before, now, lambda path: _KEYS.get(path, ()))
         for (of, path), text in self._texts.items():

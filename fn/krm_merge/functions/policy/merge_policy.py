@@ -138,6 +138,5 @@ def stale(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Re
 
 def stale_message(resolution: Resolution) -> str:
     """The message for a resolution that matched no conflict."""
-    return (
-        f"{resolution.place}: fits nowhere: its conflict is another one now, or none; `krm-merge policy prune` drops it"
-    )
+    why = "its conflict was settled, or its values changed"
+    return f"{resolution.place}: matches no conflict: {why}; `krm-merge policy prune` removes it"

@@ -22,7 +22,7 @@ def _checked_path_or_none(text: str) -> str:
 
 
 class MergeRules(BaseModel):
-    """The exceptions of a merge in a file of their own, or in a MergePackage: its other fields do not count."""
+    """Rules and merge keys in a separate file, or in a MergePackage, whose other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -35,7 +35,7 @@ class MergeRules(BaseModel):
 class ResolvedResource(StrictModel):
     """The resource of a resolution."""
 
-    apiVersion: str = Field(description="Its apiVersion; of that, the group counts.")
+    apiVersion: str = Field(description="Its apiVersion, of which only the group counts.")
     kind: str = Field(description="Its kind.")
     namespace: str = Field("", description="Its namespace, empty where it has none.")
     name: str = Field(description="Its name.")
@@ -47,7 +47,7 @@ class ResolvedResource(StrictModel):
 
 
 class ResolutionModel(StrictModel):
-    """What was chosen for one conflict. Without `resource` it is for every place with this fingerprint."""
+    """The choice for one conflict; without `resource`, for every conflict with this fingerprint."""
 
     resource: ResolvedResource | None = Field(None, description="The resource that the conflict is in.")
     packages: list[Annotated[str, Field(min_length=1)]] | None = Field(
@@ -69,26 +69,26 @@ class ResolutionModel(StrictModel):
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
         if self.choice == "value" and "value" not in self.model_fields_set:
-            raise ValueError("the choice is value, and there is none; add the field value")
+            raise ValueError("the choice is value, but the field value is missing; add it")
         if self.choice != "value" and "value" in self.model_fields_set:
-            raise ValueError(f"a value is given, and the choice is {self.choice}; take one of them out")
+            raise ValueError(f"the field value is given, but the choice is {self.choice}; remove one of the two")
         if self.choice == "value" and self.resource is not None and self.resource.kind in (SECRET, SECRET_LIST):
             raise ValueError("values of Secrets are not recorded; choose upstream or local")
         return self
 
 
 class MergePolicy(StrictModel):
-    """How a package wants its conflicts settled; it travels with the package."""
+    """How conflicts of a package are settled; the policy is a file of the package."""
 
     apiVersion: Literal["fn.kpt.dev/v1alpha1"]
     kind: Literal["MergePolicy"]
     metadata: dict[str, Any] = Field(default_factory=dict)
     onConflict: OnConflict | None = Field(
-        None, description="Who wins where both sides changed a value, unless the one who merges says otherwise."
+        None, description="Who wins where both sides changed a value; an option of the merge overrides it."
     )
     rules: list[RuleModel] = Field(
         default_factory=list, description="Exceptions from the policy; the first match wins."
     )
     resolutions: list[ResolutionModel] = Field(
-        default_factory=list, description="Choices on single conflicts. They come before all rules, and never merge."
+        default_factory=list, description="Choices for single conflicts. They override all rules, and are not merged."
     )

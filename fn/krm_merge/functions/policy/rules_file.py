@@ -43,7 +43,7 @@ def read_rules(text: str, file: str = "") -> RulesFile:
     unknown = sorted(value.keys() - known) if value.get("kind") is None else []
     model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in known})
     flaws = [f"{path}{problem}" for path, problem in problems]
-    flaws += [f"{name} is not a field of it; known are rules and listKeys" for name in unknown]
+    flaws += [f"{name} is an unknown field; known are rules and listKeys" for name in unknown]
     if model is None or flaws:
         raise RulesError("; ".join(flaws))
     return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys))

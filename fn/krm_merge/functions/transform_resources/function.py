@@ -68,4 +68,4 @@ def report_idle(runner: Runner, summaries: Iterable[TransformSummary], results: 
     for plugin in runner.plugins:
         if plugin.name not in busy:
             tags = {"event": "idle", "plugin": plugin.name}
-            results.info(f"{plugin.name} wants nothing changed", tags=tags)
+            results.info(f"{plugin.name} changes nothing", tags=tags)

@@ -24,9 +24,9 @@ class OperationModel(StrictModel):
 class InlinePatchModel(StrictModel):
     """A JSON patch for the resources that its target selects."""
 
-    target: PatchTarget | None = Field(None, description="What it is for; without it, every resource.")
+    target: PatchTarget | None = Field(None, description="The resources to change, by default all.")
     onTestFailure: Literal["skip", "error"] = Field(
-        "skip", description="Whether a resource for which a `test` fails is left as it is, or is an error."
+        "skip", description="Whether the patch is skipped for a resource where a `test` fails, or that is an error."
     )
     ops: list[OperationModel] = Field(min_length=1, description="The operations, in their order.")
 
@@ -36,11 +36,15 @@ class ExecModel(StrictModel):
 
     file: str = Field(description="Its file name, without a path.")
     protocol: Literal["crane/v1", "jsonl/v1"] | None = Field(
-        None, description="A process for each resource, or one for all; without it, what the plugin says it speaks."
+        None,
+        description="A process for each resource (crane/v1), or one for all (jsonl/v1); by default what the plugin's "
+        "metadata names.",
     )
-    timeoutSeconds: float = Field(10, gt=0, le=300, description="How long it may take for one resource.")
-    memoryMiB: int = Field(1024, ge=16, le=65536, description="How much memory it may use, with all that it starts.")
-    processes: int = Field(64, ge=1, le=4096, description="How many processes it may be, itself counted.")
+    timeoutSeconds: float = Field(10, gt=0, le=300, description="The time limit for one resource.")
+    memoryMiB: int = Field(
+        1024, ge=16, le=65536, description="The memory limit, for it and all processes that it starts."
+    )
+    processes: int = Field(64, ge=1, le=4096, description="The limit of its processes, including itself.")
 
 
 class PluginModel(StrictModel):
@@ -57,13 +61,14 @@ class PluginModel(StrictModel):
 
 
 class ConflictsModel(StrictModel):
-    """How conflicts of plugins are found and told."""
+    """How conflicts between plugins are detected and reported."""
 
     detect: Literal["effect", "path"] = Field(
-        "effect", description="By what the operations do, or as crane did, by the text of their paths."
+        "effect", description="By the effects of operations or, as in crane, by the text of their paths."
     )
     keep: Literal["unit", "operation", "plugin"] = Field(
-        "unit", description="What is lost with an operation: what builds on it, nothing more, or all of the plugin's."
+        "unit",
+        description="What a plugin loses with an operation: the operations that depend on it, only this one, or all.",
     )
     onConflict: Literal["info", "warning", "error"] = Field(
         "warning", description="The severity of a change that is ignored; on an error no file is written."
@@ -71,10 +76,10 @@ class ConflictsModel(StrictModel):
 
 
 class WhiteoutModel(StrictModel):
-    """What becomes of a resource that a plugin wants gone."""
+    """What happens to a resource that a plugin whites out."""
 
     action: Literal["annotate", "drop", "error"] = Field(
-        "annotate", description="Mark it local-config, so that it is not applied; remove it; or refuse."
+        "annotate", description="Mark it local-config, so that it is not applied; remove it; or report an error."
     )
 
 
@@ -86,11 +91,11 @@ class TransformResources(StrictModel):
     metadata: dict[str, Any] = Field(default_factory=dict)
     priorities: list[str] = Field(
         default_factory=list,
-        description="Names of plugins, the most important first; all others come after them, as they are declared.",
+        description="Names of plugins, the most important first; the others follow in the order of declaration.",
     )
     skipPlugins: list[str] = Field(default_factory=list, description="Names of plugins that are not run.")
     options: dict[str, str] = Field(default_factory=dict, description="Options for every plugin.")
-    plugins: list[PluginModel] = Field(min_length=1, description="The plugins; nothing else runs.")
+    plugins: list[PluginModel] = Field(min_length=1, description="The plugins to run.")
     conflicts: ConflictsModel = ConflictsModel(detect="effect", keep="unit", onConflict="warning")
     whiteout: WhiteoutModel = WhiteoutModel(action="annotate")
     listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
@@ -102,8 +107,8 @@ class TransformConfigMapData(StrictModel):
     function: Literal["TransformResources"]
     plugins: str | None = Field(
         None,
-        description="Plugins to run, with commas between them: KubernetesPlugin, files of the plugin directory, entry "
-        "points. Without it, KubernetesPlugin and all in the plugin directory.",
+        description="Plugins to run, separated by commas: KubernetesPlugin, files of the plugin directory, entry "
+        "points. By default KubernetesPlugin and everything in the plugin directory.",
     )
     priorities: str = Field("", alias="plugin-priorities", description="Names of plugins, the most important first.")
     skipped: str = Field("", alias="skip-plugins", description="Names of plugins that are not run.")

@@ -71,7 +71,7 @@ def add_new(
 
 
 def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results) -> list[New]:
-    """The new resources, each once; of different versions the strongest plugin's, and the others are reported."""
+    """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
     unlisted = max(runner.priorities.values(), default=0) + 1
     found: dict[Identity, New] = {}
     # T11: names may repeat, declarations do not.
@@ -82,7 +82,7 @@ def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severi
         winner = found.setdefault(new.identity, new)
         if not equal(winner.created.resource, one.resource):
             tags = {"event": "ignored", "plugin": one.plugin, "winner": winner.plugin}
-            message = f"{new.ref}: {one.plugin} wants it otherwise than {winner.plugin}, which counts more"
+            message = f"{new.ref}: {one.plugin} proposes other contents than {winner.plugin}, which has priority"
             results.add(Result(on_conflict, message, new.ref, rule="T7", tags=tags))
     return list(found.values())
 
@@ -104,7 +104,7 @@ def report_existing(new: New, item: Resource, results: Results) -> None:
     assert isinstance(value, dict)
     if not equal(without_bookkeeping(value), new.created.resource):
         tags = {"event": "ignored", "plugin": new.plugin, "reason": "exists"}
-        message = f"{new.ref}: {new.plugin} wants it otherwise than the package has it; the package's is kept"
+        message = f"{new.ref}: {new.plugin} proposes other contents than the package has; the package's are kept"
         results.info(message, resource=new.ref, file=item.file, rule="T7", tags=tags)
 
 

@@ -36,7 +36,7 @@ def read_plugins(models: Sequence[PluginModel], directory: PluginDirectory, resu
 def named_plugins(names: Sequence[str], directory: PluginDirectory) -> list[Plugin]:
     """The built-in plugin by its name, programs by their files, entry points by theirs. Raises PluginError."""
     if not names:
-        message = f"names no plugin; leave it out for {KUBERNETES} and all programs in the plugin directory"
+        message = f"names no plugin; omit it to run {KUBERNETES} and all programs in the plugin directory"
         raise PluginError(message)
     return [_named(name, directory) for name in names]
 

@@ -47,7 +47,7 @@ class TransformReporter:
     def losses(self, settlement: Settlement) -> None:
         """Reports patches whose test failed, and every change that is ignored (T5)."""
         for skipped in settlement.skipped:
-            message = f"{self._ref}: a patch of {skipped.plugin} is left out: {skipped.test} found another value"
+            message = f"{self._ref}: a patch of {skipped.plugin} is skipped: {skipped.test} found another value"
             tags = {"event": "test-skipped", "plugin": skipped.plugin}
             self._add("T4", "info", message, tags, path=".".join(skipped.test.path) or None)
         for one in settlement.ignored:
@@ -93,7 +93,7 @@ class TransformReporter:
             self._add(
                 "T5",
                 self._on_conflict,
-                f"{self._ref}: {plugin}'s {operation} is ignored{part}: in this annotation kpt keeps its books",
+                f"{self._ref}: {plugin}'s {operation} is ignored{part}: kpt manages this annotation",
                 tags,
                 path=format_path(("metadata", "annotations", one.annotation)),
                 current=existing,

@@ -57,8 +57,8 @@ class Created:
 class TransformSummary:
     """The summary of many resources.
 
-    New ones, the keys of those that were whited out, what plugins failed at with the resources, who was `busy`, and
-    who got another identity.
+    `created` and `renamed` are new and renamed resources, `whited_out` are keys. `failures` have plugin and problem,
+    with the resources concerned; `busy` are the plugins that proposed changes.
     """
 
     created: list[Created] = field(default_factory=list)

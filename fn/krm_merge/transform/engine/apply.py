@@ -77,12 +77,12 @@ def _done(tracked: Tracked, operation: Operation, changes: list[EffectPart], rea
 
 def _take(location: Location) -> Take:
     if not location:
-        raise OperationError("the whole object cannot be removed; a whiteout takes a resource away")
+        raise OperationError("the whole object cannot be removed; use a whiteout to remove a resource")
     return Take(location)
 
 
 def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart], Reads]:
-    """The changes of an add and the values that it relies on."""
+    """The changes that an add makes, and the values that it depends on."""
     if not path:
         return [Put((), value)], ()
     parents: list[EffectPart] = []

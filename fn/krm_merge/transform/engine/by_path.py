@@ -21,17 +21,17 @@ from krm_merge.transform.engine.settle import (
     Reason,
     RefusedOperationsError,
     Settlement,
-    carried_out,
     is_same,
-    placed,
     ranks,
+    run_on_copy,
+    with_values,
 )
 from krm_merge.transform.engine.tracked import Tracked
 from krm_merge.transform.protocol.operation import Operation, OperationError, PluginOperation, Pointer, agree
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Proposed:
     """An operation of a plugin, with its effects on the original resource."""
 
     plugin: str
@@ -49,45 +49,45 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Loss:
-    """An accepted operation that is not a copy of another; `at` is its location in the original object."""
+    """An operation that lost against another; `at` is its location in the original object."""
 
-    loser: _Asked
-    winner: _Asked
+    loser: _Proposed
+    winner: _Proposed
     at: Location
 
 
 def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf) -> Settlement:
-    """Combines the operations of all plugins, which all saw the original (T1). Raises Refused.
+    """Combines the operations of all plugins, which all saw the original (T1). Raises RefusedOperationsError.
 
     The operations of the strongest plugin on a path are accepted; an equal one of another plugin agrees.
     """
     settlement = Settlement(original)
-    asked: list[_Asked] = []
+    proposed: list[_Proposed] = []
     for rank, proposal in zip(ranks(proposals), proposals, strict=True):
-        steps, _, skipped = carried_out(proposal, original, keys_of)
+        steps, _, skipped = run_on_copy(proposal, original, keys_of)
         settlement.skipped += skipped
-        asked += (_Asked(proposal.plugin, rank, step.effect) for step in steps)
-    holders: dict[Pointer, list[_Asked]] = {}
-    for one in sorted(asked, key=lambda one: one.rank):
+        proposed += (_Proposed(proposal.plugin, rank, step.effect) for step in steps)
+    holders: dict[Pointer, list[_Proposed]] = {}
+    for one in sorted(proposed, key=lambda one: one.rank):
         holder = holders.setdefault(one.operation.path, [])
         if not holder or holder[0].rank == one.rank:
             holder.append(one)
     before = Tracked(original, keys_of)
-    standing: list[_Asked] = []
+    accepted: list[_Proposed] = []
     losses: list[_Loss] = []
-    for one in asked:
+    for one in proposed:
         holder = holders[one.operation.path]
         if holder[0].rank == one.rank:
-            standing.append(one)
+            accepted.append(one)
         elif any(agree(one.operation, other.operation) for other in holder):
             settlement.agreed.append(Agreed(one.provenance, holder[0].plugin))
         else:
             losses.append(_Loss(one, holder[0], before.whereabouts(one.operation.path)))
-    overwritten = _apply(settlement, standing, keys_of)
+    overwritten = _apply(settlement, accepted, keys_of)
     lost = {id(loss.loser) for loss in overwritten}
-    settlement.operations = [one.provenance for one in standing if id(one) not in lost]
+    settlement.operations = [one.provenance for one in accepted if id(one) not in lost]
     after = Tracked(settlement.value, keys_of)
-    settlement.ignored = [placed(_ignored(loss), loss.at, before, after) for loss in (*losses, *overwritten)]
+    settlement.ignored = [with_values(_ignored(loss), loss.at, before, after) for loss in (*losses, *overwritten)]
     return settlement
 
 
@@ -98,13 +98,15 @@ def _ignored(loss: _Loss) -> Ignored:
     return Ignored(loss.loser.provenance, loss.winner.plugin, reason, loss.winner.operation)
 
 
-def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) -> list[_Loss]:
+def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysOf) -> list[_Loss]:
     """Carries out the accepted operations in order. Reports values that another plugin overwrites."""
     working, merged = Tracked(settlement.value, keys_of), Tracked(settlement.value, keys_of)
-    written: list[tuple[_Asked, Location, Value | Absent]] = []
-    for one in standing:
+    written: list[tuple[_Proposed, Location, Value | Absent]] = []
+    for one in accepted:
         try:
-            if one.effect.room and isinstance(working.at(working.whereabouts(one.operation.path)), dict | list):
+            if one.effect.created_parents and isinstance(
+                working.at(working.whereabouts(one.operation.path)), dict | list
+            ):
                 continue  # another plugin created the parents, and may have put a value there
             effect = carry_out(working, one.operation)
         except OperationError as error:
@@ -113,12 +115,12 @@ def _apply(settlement: Settlement, standing: Sequence[_Asked], keys_of: KeysOf) 
         for change in effect.changes:
             settlement.patch += (PluginOperation(one.plugin, done) for done in merged.apply(change))
     if not isinstance(merged.value, dict):
-        raise RefusedOperationsError(standing[-1].plugin, "with the operations of other plugins, they leave no object")
+        raise RefusedOperationsError(accepted[-1].plugin, "with the operations of other plugins, they leave no object")
     settlement.value = merged.value
     return list(_overwritten(written, merged))
 
 
-def _overwritten(written: Sequence[tuple[_Asked, Location, Value | Absent]], merged: Tracked) -> Iterator[_Loss]:
+def _overwritten(written: Sequence[tuple[_Proposed, Location, Value | Absent]], merged: Tracked) -> Iterator[_Loss]:
     """The operations whose outcome was lost because another plugin wrote to the same location or above it."""
     last = {location: at for at, (_, location, _) in enumerate(written)}
     reported: set[int] = set()

@@ -43,15 +43,15 @@ EffectPart: TypeAlias = Put | InsertedElement | Take
 class Effect:
     """The effects of one operation: its changes, the locations that it wrote, and the values that it relied on.
 
-    A write counts even where it changed nothing: who sets a field to what it is wants it to be that. `room` are
-    locations that it made for what its plugin puts there.
+    A write counts even if it changes nothing: a plugin that sets a field to its present value wants that value.
+    `created_parents` are locations that it created for values that the plugin puts there.
     """
 
     operation: Operation
     changes: tuple[EffectPart, ...]
     writes: tuple[Location, ...]
     reads: tuple[tuple[Location, Value], ...] = ()
-    room: tuple[Location, ...] = ()
+    created_parents: tuple[Location, ...] = ()
 
     @property
     def taken(self) -> Location | None:
@@ -62,7 +62,7 @@ class Effect:
     @property
     def places(self) -> tuple[Location, ...]:
         """The locations that it wrote, and the parents that it created."""
-        return (*self.writes, *self.room)
+        return (*self.writes, *self.created_parents)
 
 
 def written(change: EffectPart) -> Location:

@@ -19,7 +19,7 @@ from krm_merge.transform.protocol.operation import Operation, OperationError, Pl
 from krm_merge.transform.protocol.plugin import Patch
 
 Reason: TypeAlias = Literal["priority", "order", "dependency", "whiteout"]
-"""Why a change is lost: to a higher priority, to an earlier declaration, with another change, with the resource."""
+"""Why a change is ignored: a higher priority, an earlier declaration, a dependency on an ignored change, a whiteout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def ranks(proposals: Sequence[Proposal]) -> list[tuple[int, int]]:
 
 
 def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of: KeysOf) -> Settlement:
-    """Combines the operations of all plugins, which all saw the original (T1). Raises Refused.
+    """Combines the operations of all plugins, which all saw the original (T1). Raises RefusedOperationsError.
 
     A change is accepted if it touches no location that a stronger plugin changes, or has the same outcome there.
     """
@@ -123,7 +123,7 @@ def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of:
     return settlement.result()
 
 
-def carried_out(
+def run_on_copy(
     proposal: Proposal, original: Object, keys_of: KeysOf
 ) -> tuple[list[EffectOfOperation], Tracked, list[Skipped]]:
     """The operations of a plugin on its own copy, step by step, without patches whose test fails (T4).
@@ -155,7 +155,7 @@ def carried_out(
         raise RefusedOperationsError(proposal.plugin, "the operations leave no object")
     before = Tracked(original, keys_of)
     for at in empty:
-        steps[at] = replace(steps[at], effect=_as_room(steps[at].effect, before, copy))
+        steps[at] = replace(steps[at], effect=_as_created_parent(steps[at].effect, before, copy))
     return steps, copy, skipped
 
 
@@ -167,7 +167,7 @@ def _adds_emptiness(operation: Operation, tracked: Tracked) -> bool:
     return tracked.at(tracked.whereabouts(operation.path)) in (None, ABSENT)
 
 
-def _as_room(effect: Effect, before: Tracked, after: Tracked) -> Effect:
+def _as_created_parent(effect: Effect, before: Tracked, after: Tracked) -> Effect:
     """Treats an empty map or list that was added only to hold other values as an implicitly created parent."""
     match effect.changes:
         case (Put(location=location, value=value),) if before.at(location) in (None, ABSENT):
@@ -182,7 +182,7 @@ def is_same(one: Value | Absent, other: Value | Absent) -> bool:
     return one is other if one is ABSENT or other is ABSENT else equal(one, other)
 
 
-def placed(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
+def with_values(ignored: Ignored, at: Location, original: Tracked, merged: Tracked) -> Ignored:
     """Copy of `ignored` with field path, original value and merged value filled in."""
     where = (original.field_path(at), original.at(at), merged.at(at))
     # There are many, and `replace` is five times slower.
@@ -207,23 +207,23 @@ class _Settling:
     def add(self, rank: tuple[int, int], proposal: Proposal) -> None:
         """Accepts the operations of a plugin that do not conflict with accepted ones."""
         assert isinstance(self._original.value, dict)
-        steps, own, skipped = carried_out(proposal, self._original.value, self._keys_of)
+        steps, own, skipped = run_on_copy(proposal, self._original.value, self._keys_of)
         self._settlement.skipped += skipped
-        standing: dict[int, frozenset[Location]] = {}
+        compatible: dict[int, frozenset[Location]] = {}
         for number, unit in enumerate(units(steps, self._keep)):
             effects = [steps[at].effect for at in unit]
             outcomes = {location: self._outcome(e, location, own) for e in effects for location in e.writes}
             settled = frozenset(at for at, wanted in outcomes.items() if self._is_settled(at, wanted))
             clash = self._clash(effects, outcomes, settled)
             if clash is None:
-                standing |= dict.fromkeys(unit, settled)
+                compatible |= dict.fromkeys(unit, settled)
             else:
                 self._lose(proposal.plugin, rank, effects, clash, number)
         # T2: a plugin never conflicts with itself; its operations are carried out together, in their order.
         accepted = [
             _Accepted(proposal.plugin, rank, steps[at].effect)
-            for at in sorted(standing)
-            if self._stand(proposal.plugin, steps[at].effect, at, standing[at])
+            for at in sorted(compatible)
+            if self._accept(proposal.plugin, steps[at].effect, at, compatible[at])
         ]
         for one in accepted:
             for location in one.effect.writes:
@@ -251,7 +251,9 @@ class _Settling:
         """The result."""
         assert isinstance(self._merged.value, dict)
         self._settlement.value = self._merged.value
-        self._settlement.ignored = [placed(ignored, at, self._original, self._merged) for ignored, at in self._lost]
+        self._settlement.ignored = [
+            with_values(ignored, at, self._original, self._merged) for ignored, at in self._lost
+        ]
         return self._settlement
 
     def _clash(
@@ -276,7 +278,7 @@ class _Settling:
                 now = self._merged.at(change.location)
                 if now is None or now is ABSENT:
                     # Do not create a parent again that another plugin removed.
-                    unfit = bool(effect.room) and self._writers.has_around(change.location)
+                    unfit = bool(effect.created_parents) and self._writers.has_around(change.location)
                 else:
                     unfit = type(now) is not type(change.value)
                 found += [change.location] if unfit else []
@@ -302,7 +304,7 @@ class _Settling:
             at = next((place for place in effect.places if overlap(place, clash.at)), effect.places[0])
             self._lost.append((Ignored(operation, clash.other.plugin, reason, clash.other.effect.operation, unit), at))
 
-    def _stand(self, plugin: str, effect: Effect, step: int, settled: frozenset[Location]) -> bool:
+    def _accept(self, plugin: str, effect: Effect, step: int, settled: frozenset[Location]) -> bool:
         """Makes the changes of an operation except those that others made already. Returns whether that succeeded."""
         operation = PluginOperation(plugin, effect.operation)
         before = self._merged.copy()
@@ -325,7 +327,7 @@ class _Settling:
 
     def _agrees(self, effect: Effect, settled: frozenset[Location]) -> str:
         """The plugin that already made the change of an operation, if any."""
-        if not settled.issuperset(effect.writes) or not all(map(self._holds_something, effect.room)):
+        if not settled.issuperset(effect.writes) or not all(map(self._holds_something, effect.created_parents)):
             return ""
         first = self._makers.overlapping(effect.places)
         return "" if first is None else first[0].plugin

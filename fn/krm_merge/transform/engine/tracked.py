@@ -28,7 +28,7 @@ class Tracked:
         copy._elements = dict(self._elements)
         return copy
 
-    # ---- looking -----------------------------------------------------------------------------------------------
+    # ---- reading -----------------------------------------------------------------------------------------------
 
     def at(self, location: Location) -> Value | Absent:
         """The value at a location."""

@@ -22,7 +22,7 @@ FIELDS = (
     ),
     OptionalField("extra-whiteouts", "More kinds to white out.", _KIND_LIST),
     OptionalField("include-only", "Kinds to keep: all others are whited out, extra-whiteouts is ignored.", _KIND_LIST),
-    OptionalField("disable-whiteout-owned", "Keep what has an owner.", "true"),
+    OptionalField("disable-whiteout-owned", "Keep resources that have an owner.", "true"),
     OptionalField("strip-default-rbac", "White out the default ServiceAccount and its Secrets; the default.", "true"),
     OptionalField("strip-default-cabundle", "White out the ConfigMap kube-root-ca.crt; the default.", "true"),
     OptionalField("pvc-rename-map", "PersistentVolumeClaims to rename where they are used.", "old-name:new-name"),

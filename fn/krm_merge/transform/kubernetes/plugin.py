@@ -18,10 +18,10 @@ from krm_merge.transform.protocol.plugin import Metadata, Options, Response
 NAME: Final = "KubernetesPlugin"
 _OLM = ("Subscription", "InstallPlan", "ClusterServiceVersion", "CatalogSource", "OperatorGroup", "OperatorCondition")
 _WHITED_OUT = {
-    "Endpoints": "the cluster makes its own",
-    "EndpointSlice.discovery.k8s.io": "the cluster makes its own",
+    "Endpoints": "the cluster creates its own",
+    "EndpointSlice.discovery.k8s.io": "the cluster creates its own",
     "PersistentVolumeClaim": "volumes move by other means",
-    **{f"{kind}.operators.coreos.com": "the operator is installed anew" for kind in _OLM},
+    **{f"{kind}.operators.coreos.com": "the operator is installed again" for kind in _OLM},
 }
 _MADE_SECRETS = ("kubernetes.io/service-account-token", "kubernetes.io/dockercfg")
 _SERVICE_ACCOUNT = "kubernetes.io/service-account.name"
@@ -60,13 +60,13 @@ def _whiteout(resource: Object, settings: KubernetesSettings) -> str:
     elif kind in settings.extra:
         return "extra-whiteouts names its kind"
     if kind == "Secret" and resource.get("type") in _MADE_SECRETS and _SERVICE_ACCOUNT in annotations:
-        return "made for a ServiceAccount"
+        return "created for a ServiceAccount"
     if value_at(resource, "metadata", "ownerReferences") and not settings.keeps_owned:
-        return "its owner makes it"
+        return "its owner creates it"
     if settings.strips_rbac and kind == "ServiceAccount" and name == "default":
         return "every namespace has its own default ServiceAccount"
     if settings.strips_rbac and kind == "Secret" and annotations.get(_SERVICE_ACCOUNT) == "default":
-        return "made for the default ServiceAccount"
+        return "created for the default ServiceAccount"
     if settings.strips_ca and kind == "ConfigMap" and name == "kube-root-ca.crt":
         return "every namespace has its own"
-    return "the API group extensions is gone" if kind.endswith(".extensions") else ""
+    return "the API group extensions was removed" if kind.endswith(".extensions") else ""

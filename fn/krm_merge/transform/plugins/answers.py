@@ -21,7 +21,7 @@ def read_answer(answer: bytes) -> Value:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         # The answer may quote the resource, which may be a Secret.
-        raise PluginError(f"answered with {'what is no JSON' if answer.strip() else 'nothing at all'}") from None
+        raise PluginError(f"answered with {'invalid JSON' if answer.strip() else 'nothing'}") from None
     return value
 
 

@@ -28,7 +28,7 @@ class PluginDirectory:
 
     @classmethod
     def of_environment(cls) -> PluginDirectory:
-        """The directory that the operator allows."""
+        """The plugin directory of the environment, None if there is none."""
         path = os.environ.get(VARIABLE)
         return cls(Path(path) if path else None)
 
@@ -77,9 +77,11 @@ class PluginDirectory:
         if not real.is_relative_to(self.path.resolve()):
             raise PluginError(f"{file} leads out of the plugin directory")
         if not stat.S_ISREG(status.st_mode) or not os.access(file, os.X_OK):
-            raise PluginError(f"{file} is no executable file; set its mode to 0555")
+            raise PluginError(f"{file} is not an executable file; set its mode to 0555")
         if not self.trusted and _could_be_changed(file, status.st_mode):
-            raise PluginError(f"{file} could be changed by whoever runs this; set its mode to 0555, its owner to root")
+            raise PluginError(
+                f"{file} could be changed by the user who runs this; set its mode to 0555, its owner to root"
+            )
         return real
 
 

@@ -20,7 +20,7 @@ _LOOK_EVERY = 0.1
 
 
 class LimitError(PluginError):
-    """A plugin exceeded a limit; the rest of the package would cost as much for each resource."""
+    """A plugin that exceeded a limit. It is not called again: every other resource could cost as much."""
 
 
 class _Exceeded(BaseException):

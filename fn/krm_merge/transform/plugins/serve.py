@@ -83,9 +83,9 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
     try:
         value: Value = json.loads(request)
     except ValueError as error:
-        raise PluginFaultError("PluginInvalidInputError", "the request is no JSON", str(error)) from None
+        raise PluginFaultError("PluginInvalidInputError", "the request is not JSON", str(error)) from None
     if not isinstance(value, dict):
-        raise PluginFaultError("PluginInvalidInputError", "the request is no Kubernetes object")
+        raise PluginFaultError("PluginInvalidInputError", "the request is not a Kubernetes object")
     try:
         answer = plugin.run(*_resource(value)).to_value() if value else _told(plugin)
         return json.dumps(answer, ensure_ascii=False).encode()
@@ -107,7 +107,7 @@ def _resource(value: Object) -> tuple[Object, dict[str, str]]:
     extras = value.pop("extras", None)
     if not all(isinstance(value.get(name), str) and value[name] for name in ("apiVersion", "kind")):
         raise PluginFaultError(
-            "PluginInvalidInputError", "the request is no Kubernetes object: apiVersion and kind are expected"
+            "PluginInvalidInputError", "the request is not a Kubernetes object: apiVersion and kind are expected"
         )
     options: dict[str, str] = {}
     for name, text in extras.items() if isinstance(extras, dict) else ():

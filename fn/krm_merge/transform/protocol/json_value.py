@@ -16,17 +16,17 @@ _TYPES: Final = frozenset((dict, list, str, int, float, bool, type(None)))
 def flaw_of_value(value: object, depth: int = 0) -> str:
     """Why a value cannot be written, or ''. `depth` maps and lists surround it."""
     if type(value) not in _TYPES:
-        return f"holds a {type(value).__name__}; JSON knows dict, list, str, int, float, bool and None"
+        return f"holds a {type(value).__name__}; JSON has dict, list, str, int, float, bool and None"
     if isinstance(value, str):
-        return "" if is_text(value) else "holds half a character"
+        return "" if is_text(value) else "has a lone surrogate"
     if isinstance(value, float):
-        return "" if math.isfinite(value) else f"holds {value}, which JSON does not know"
+        return "" if math.isfinite(value) else f"holds {value}, which JSON does not have"
     if not isinstance(value, dict | list):
         return ""
     if depth >= DEPTH_LIMIT:
         return f"is nested deeper than {DEPTH_LIMIT} levels"
     if isinstance(value, dict) and not all(map(is_text, value)):
-        return "holds a key that is no text"
+        return "has a key that is not text"
     inner = value.values() if isinstance(value, dict) else value
     return next(filter(None, (flaw_of_value(one, depth + 1) for one in inner)), "")
 

@@ -49,7 +49,7 @@ class Operation:
 
     @property
     def flaw(self) -> str:
-        """Why it is invalid, or ''. Types prove nothing: plugins make operations."""
+        """Why it is invalid, or ''. Plugins create operations at run time, so their types are checked here."""
         if self.kind not in KINDS:
             return f"op is {self.kind!r}; known are {', '.join(KINDS)}"
         for name, pointer in (("path", self.path), ("source", self.source)):
@@ -104,9 +104,11 @@ def equal(first: Value, second: Value) -> bool:
 def read_pointer(text: str) -> Pointer:
     """Reads a JSON pointer. Raises OperationError."""
     if text and not text.startswith("/"):
-        raise OperationError(f"the path {quoted(text)!r} is no JSON pointer: it begins with /")
+        raise OperationError(f"the path {quoted(text)!r} is not a JSON pointer: those begin with /")
     if _BAD_ESCAPE.search(text):
-        raise OperationError(f"the path {quoted(text)!r} is no JSON pointer: ~ is written ~0, and / inside a name ~1")
+        raise OperationError(
+            f"the path {quoted(text)!r} is not a JSON pointer: in it, ~ is written ~0 and / inside a name ~1"
+        )
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in text.split("/")[1:])
 
 

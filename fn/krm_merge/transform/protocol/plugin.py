@@ -86,7 +86,7 @@ class Response:
         Its operations are one patch, as with `of`.
         """
         if not isinstance(value, dict):
-            raise PluginError("the response is no JSON object with version, isWhiteOut, patches and newResources")
+            raise PluginError("the response is not a JSON object with version, isWhiteOut, patches and newResources")
         version, whiteout, patches, created = (
             value.get(name) for name in ("version", "isWhiteOut", "patches", "newResources")
         )
@@ -187,14 +187,14 @@ class Metadata:
     def read(cls, value: Value) -> Metadata:
         """Reads the JSON form. Raises PluginError if it is invalid or of another version of the protocol."""
         if not isinstance(value, dict):
-            raise PluginError("the metadata is no JSON object")
+            raise PluginError("the metadata is not a JSON object")
         for field in ("requestVersion", "responseVersion"):
             versions = value.get(field)
             if not isinstance(versions, list) or VERSION not in versions:
                 raise PluginError(f"{field} of the metadata does not name {VERSION}")
         fields = value.get("optionalFields") or []
         if not isinstance(fields, list) or not all(isinstance(field, dict) for field in fields):
-            raise PluginError("optionalFields of the metadata is no list of maps")
+            raise PluginError("optionalFields of the metadata is not a list of maps")
         return cls(
             _text(value, "name"),
             _text(value, "version"),

@@ -174,7 +174,7 @@ REFUSED = [
         f"{IMAGE}---\n{PORT.replace('port: 53, ', '')}",
         ["Service dns: patch.yaml document 2 (Service dns): spec.ports"],
     ),
-    ("apiVersion: v1\nkind: List\nitems: []\n", None, ["error web.yaml holds a List: ", "a document of its own"]),
+    ("apiVersion: v1\nkind: List\nitems: []\n", None, ["error web.yaml holds a List: ", "a separate document"]),
 ]
 UNREADABLE = [
     (None, "text", ["error patch.yaml: a patch is a map or a list of operations"]),
@@ -250,8 +250,9 @@ def test_two_resources_of_one_identity_are_refused(place: Place) -> None:
     place.write(**{"maps.yaml": both, "patch.yaml": "[{op: replace, path: /metadata/name, value: b}]"})
     _, err = place.run("apply", "maps.yaml", "patch.yaml", "--allow-name-change", "--in-place", code=1)
     assert err.splitlines()[0] == (
-        "error   maps.yaml: ConfigMap a: patch.yaml makes it ConfigMap b, which would be there 2 times (in maps.yaml); "
-        "give it another name, or remove the other one first"
+        "error   maps.yaml: ConfigMap a: patch.yaml renames it to ConfigMap b, of which there would be 2 (in "
+        "maps.yaml); "
+        "choose another name, or remove the other one first"
     )
     assert place.read("maps.yaml") == both
 
@@ -262,7 +263,7 @@ def test_limits_name_the_file(place: Place, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "2")
     _, err = place.run("apply", "maps.yaml", "patch.yaml", "--in-place", code=3)
     assert err == (
-        "error maps.yaml holds more than 2 documents; divide it, or raise the limit by KRM_MERGE_MAX_DOCUMENTS\n"
+        "error maps.yaml holds more than 2 documents; divide it, or raise the limit with KRM_MERGE_MAX_DOCUMENTS\n"
     )
     monkeypatch.delenv("KRM_MERGE_MAX_DOCUMENTS")
     monkeypatch.setenv("KRM_MERGE_MAX_COMPARISONS", "5")
@@ -279,7 +280,8 @@ def test_references_that_a_rename_leaves_behind_are_a_warning(place: Place) -> N
     place.write(**{"all.yaml": OBJECT % "{x: y}" + "---\n" + pod, "patch.yaml": rename})
     _, err = place.run("apply", "all.yaml", "patch.yaml", "--allow-name-change")
     assert (
-        "warning all.yaml: ConfigMap a: patch.yaml makes it ConfigMap b, but the package still refers to ConfigMap a: "
+        "warning all.yaml: ConfigMap a: patch.yaml renames it to ConfigMap b, but the package still refers to "
+        "ConfigMap a: "
         "Pod b in spec.containers[0].envFrom[0].configMapRef.name; change these fields, too\n"
     ) in err
 

@@ -252,7 +252,7 @@ def test_patches_keep_what_kpt_keeps(place: Place, patch: list[Value], books: Va
     meddling = [one for one in patch if one["path"] == IDENTIFIER]
     lost = place.files("lost").get("ignored-web.yaml", "[]")
     assert [one["Operation"] for one in json.loads(lost)] == meddling
-    assert bool(meddling) <= ("kpt keeps its books" in told)
+    assert bool(meddling) <= ("kpt manages this annotation" in told)
 
 
 def test_each_resource_needs_a_file_of_its_own(exported: Place) -> None:

@@ -54,7 +54,7 @@ def test_resources_are_changed_in_place(place: Place) -> None:
     ]
     # Again: nothing is left to do.
     _, err = place.transform()
-    assert err == "info    KubernetesPlugin wants nothing changed\nno file changes\n"
+    assert err == "info    KubernetesPlugin changes nothing\nno file changes\n"
     assert place.read("pkg/web.yaml") == web
 
 
@@ -145,7 +145,7 @@ def test_two_resources_of_one_identity_are_refused(place: Place, file: str) -> N
     place.write(**{"config.yaml": RENAMES})
     before = place.files("pkg")
     _, err = place.run("pkg", "--config", "config.yaml", code=1)
-    assert "ConfigMap b: renames makes it ConfigMap a, which would be there 2 times" in err
+    assert "ConfigMap b: renames renames it to ConfigMap a, of which there would be 2" in err
     assert place.files("pkg") == before
 
 
@@ -165,7 +165,7 @@ def test_crane_files_make_no_two_resources_of_one_identity(place: Place, how: tu
     resource = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
     place.write(**{f"pkg/{name}.yaml": resource.replace("NAME", name) for name in "ab"}, **{"config.yaml": RENAMES})
     _, err = place.run("pkg", "--config", "config.yaml", "--transform-dir", "out", *how, code=1)
-    assert "ConfigMap b: renames makes it ConfigMap a, which would be there 2 times (in a.yaml and b.yaml)" in err
+    assert "ConfigMap b: renames renames it to ConfigMap a, of which there would be 2 (in a.yaml and b.yaml)" in err
     assert not (place.directory / "out").exists()
 
 
@@ -192,7 +192,7 @@ def test_references_that_a_plugin_leaves_behind_are_a_warning(place: Place, how:
     place.write(**{"pkg/a.yaml": account, "pkg/pod.yaml": pod, "config.yaml": RENAMES})
     _, err = place.run("pkg", "--config", "config.yaml", *how)
     assert (
-        "warning a.yaml: ServiceAccount b: renames makes it ServiceAccount a, but the package still refers to "
+        "warning a.yaml: ServiceAccount b: renames renames it to ServiceAccount a, but the package still refers to "
         "ServiceAccount b: Pod p in spec.serviceAccountName; change these fields, too\n"
     ) in err
 

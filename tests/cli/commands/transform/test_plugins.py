@@ -217,7 +217,7 @@ WRONG_CONFIGS = [
     ("- a\n", "fn.yaml: "),
     ("text\n", "fn.yaml"),
     (CONFIG.replace("TransformResources", "PatchResources"), "kind is 'PatchResources'"),
-    (CONFIG.replace("plugins:", "plugin:"), "plugin is not a field of it"),
+    (CONFIG.replace("plugins:", "plugin:"), "plugin is an unknown field"),
     (CONFIG.replace("{file: a}", "{file: bbb}"), "plugins[0]: plugins has no plugin bbb"),
     (CONFIG.replace("[site]", "[sites]"), "priorities names sites, but no plugin has that name"),
     (None, "fn.yaml: "),
@@ -296,7 +296,7 @@ def test_other_yaml_is_left_alone(place: Place) -> None:
 
 def test_an_empty_package(place: Place) -> None:
     (place.directory / "empty").mkdir()
-    assert place.run("empty") == ("", "info    KubernetesPlugin wants nothing changed\nno file changes\n")
+    assert place.run("empty") == ("", "info    KubernetesPlugin changes nothing\nno file changes\n")
 
 
 # ---- list-plugins, optionals -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Reads plans that are to be carried out. Plans are untrusted input: anybody may have written or edited them."""
+"""Reads plans to apply. Plans are untrusted input: anybody may have written or edited them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def read_recorded_plan(value: Value) -> RecordedPlan:
         fields.wrong("true or false is expected, without quotes", "spec", "draft")
     description = fields.text("spec", "description")
     if parse_description(description) is None:
-        problem = "the block between the two comments is missing, by which the pull request is found again"
+        problem = "the block between the two comments is missing; plan again, it identifies the pull request"
         fields.wrong(problem, "spec", "description")
     components = fields.maps("spec", "components")
     if not components:

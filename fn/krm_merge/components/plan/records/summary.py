@@ -1,4 +1,4 @@
-"""Many plans at a glance: by dependant, by group, and by what they wait for (C7)."""
+"""Summarizes many plans: by dependant, by group, and by what they wait for (C7)."""
 
 from __future__ import annotations
 
