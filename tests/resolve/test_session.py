@@ -19,6 +19,7 @@ from krm_merge.report.record import DecisionRecord
 from krm_merge.resolve.own_value import RefusedChoiceError
 from krm_merge.resolve.session import Session
 from krm_merge.resolve.task import Merge, NotSettledError
+from krm_merge.resolve.words import OF_PACKAGES, choice_words
 from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, Files, all_natures, config_maps, session_of, task_of
 
@@ -365,6 +366,58 @@ def test_what_was_merged_without_a_conflict_can_be_overruled(
     assert written(again) == files
     session.undo()
     assert session.record(record.id).status == "automatic"
+
+
+CONTAINERS = f"{DEPLOYMENT}  template:\n    spec:\n      containers:\n      - {{name: web, image: web:1}}\n"
+SIDECAR = "      - {name: log, image: log:1}\n"
+TWO = f"{HEAD}data: {{a: b}}\n---\n{HEAD.replace('name: c', 'name: d')}data: {{a: b}}\n"
+ONE = f"{HEAD}data: {{a: b}}\n"
+SECRET = f"{HEAD.replace('ConfigMap', 'Secret')}stringData: {{a: hunter}}\n"
+
+
+@pytest.mark.parametrize(
+    ("texts", "lost", "words"),
+    [
+        ((CONTAINERS, CONTAINERS + SIDECAR, CONTAINERS), "name: log", "Leave it out"),
+        ((CONTAINERS + SIDECAR, CONTAINERS, CONTAINERS + SIDECAR), "name: log", "Keep yours"),
+        ((ONE, TWO, ONE), "name: d", "Leave it out"),
+        ((TWO, ONE, TWO), "name: d", "Keep yours"),
+        (("", SECRET, ""), "hunter", "Leave it out"),
+        ((SECRET, "", SECRET), "hunter", "Keep yours"),
+    ],
+    ids=["element added", "element removed", "resource added", "resource removed", "secret added", "secret removed"],
+)
+def test_what_upstream_alone_added_or_removed_can_be_overruled(
+    texts: tuple[str, str, str], lost: str, words: str
+) -> None:
+    original, upstream, local = ({"c.yaml": text.encode()} if text else {} for text in texts)
+    session = session_of(original, upstream, local)
+    (record,) = (one for one in session.records if one.choices)
+    assert (record.status, record.choices, session.open) == ("automatic", ("upstream", "local"), [])
+    assert choice_words(record, "local", OF_PACKAGES) == words
+    before = written(session)
+    session.choose([record.id], "local")
+    assert (session.record(record.id).status, session.record(record.id).chosen) == ("settled", "local")
+    files = written(session)
+    assert (lost in files.get("c.yaml", b"").decode()) == (words == "Keep yours")
+    # Law D: the next merge asks nothing and changes nothing.
+    again = session_of(original, upstream, files)
+    assert again.open == []
+    assert written(again) == files
+    session.choose([record.id], "upstream")
+    kept = {path: data for path, data in written(session).items() if path != "merge-policy.yaml"}
+    assert kept == before
+    session.undo()
+    session.undo()
+    assert session.record(record.id).status == "automatic"
+    assert written(session) == before
+
+
+def test_a_package_inside_comes_and_goes_with_its_kptfile() -> None:
+    kptfile = b"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: %s}\n"
+    root = {"Kptfile": kptfile % b"web"}
+    session = session_of(root, {**root, "in/Kptfile": kptfile % b"in"}, root)
+    assert [record.choices for record in session.records] == [()]
 
 
 CHOICES: Sequence[Choice] = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream")

@@ -115,6 +115,11 @@ class MergeOptions:
     form: str
     reports: tuple[Path, ...]
 
+    def of_resolve(self) -> list[str]:
+        """Those of the options that `resolve` needs to see the same conflicts."""
+        options = [] if self.rules_file is None else ["--rules", str(self.rules_file)]
+        return options if self.function_identity == "smart" else [*options, "--function-identity", "document"]
+
 
 def merge_options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of MergeOptions, for a command that takes them as `options`."""

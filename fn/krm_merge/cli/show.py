@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,16 +11,26 @@ from typing import Final
 
 import click
 
+from krm_merge.cli.terminal.layout import fitted, width_of
 from krm_merge.harmless import line
-from krm_merge.krm.result import Result, Results
+from krm_merge.krm.result import Result, Results, Severity
+from krm_merge.merge.decisions.losses import shortened
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.report.forms.terminal import Style
+from krm_merge.report.record import SIDES
 
-_COLORS = {"error": "red", "warning": "yellow", "info": "green"}
+_COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}
+_LABEL: Final = len("warning ")
+_MOST_SHOWN: Final[dict[Severity, int]] = {"error": 100, "warning": 100, "info": 30}
+"""How many results are shown where something else has all of them; the gravest first."""
 
 COLORS: Final[dict[Style, str | None]] = {"heading": None, "removed": "red", "added": "green", "plain": None}
 """How lines of differences look where there is colour."""
+
+
+ALL_IN: Final = "--report FILE and --format json have all of them"
+"""What commands say that print reports."""
 
 
 @contextmanager
@@ -32,28 +43,75 @@ def opened_journal(package: Path) -> Iterator[Journal]:
         yield journal
 
 
-def show_results(results: Results, *, quiet: bool, done: bool = False) -> None:
-    """One line for each result on stderr; `quiet` leaves out what has no conflict.
+def show_results(results: Results, *, quiet: bool, done: bool = False, all_in: str = "") -> None:
+    """The results on stderr, each on a line: errors, warnings, then the rest, each by file.
 
-    An error, which refuses the whole merge, leaves it out too, unless the changes are `done` in spite of it.
+    `quiet` leaves out what has no conflict. An error, which refuses the whole merge, leaves it out too, unless the
+    changes are `done` in spite of it. Where `all_in` says what has all results, long lists are cut with a count.
     """
+    resources: dict[str | None, set[str]] = {}
     for result in results:
-        if result.severity == "info" and (quiet or (results.errors and not done)):
-            continue
-        label = click.style(f"{result.severity:7}", fg=_COLORS[result.severity], bold=result.severity != "info")
-        click.echo(f"{label} {_placed(result)}", err=True)
+        resources.setdefault(result.file, set()).add(str(result.resource))
+    leaves_out = quiet or (bool(results.errors) and not done)
+    for severity, most in _MOST_SHOWN.items():
+        if severity == "info" and leaves_out:
+            break
+        found = _by_file(result for result in results if result.severity == severity)
+        shown = found[:most] if all_in else found
+        for result in shown:
+            _show_result(result, len(resources.get(result.file, ())) > 1)
+        if left := found[len(shown) :]:
+            files = len({result.file for result in left})
+            where = "1 file" if files == 1 else f"{files:,} files"
+            _show_line(severity, f"and {len(left):,} more in {where}; {all_in}")
+
+
+def _by_file(results: Iterable[Result]) -> list[Result]:
+    """The results with those on one file next to each other."""
+    files: dict[str | None, list[Result]] = {}
+    for result in results:
+        files.setdefault(result.file, []).append(result)
+    return [result for of_file in files.values() for result in of_file]
+
+
+def _show_result(result: Result, names_resource: bool) -> None:
+    """A result on a line; on a terminal too narrow for it, the values of the sides are on lines of their own."""
+    text, width = _placed(result, names_resource), width_of(sys.stderr)
+    values = [(side, line(shortened(result.tags[side]))) for side in SIDES if side in result.tags]
+    # What follows the values, such as a lost comment, keeps them in the sentence.
+    said = text.rpartition(f" ({values[0][0]} ")[0] if values and text.endswith(")") else ""
+    if width is None or len(text) + _LABEL <= width or not said:
+        _show_line(result.severity, text)
+        return
+    _show_line(result.severity, said)
+    longest = max(len(side) for side, _ in values)
+    for side, value in values:
+        pad = " " * (_LABEL + 2)
+        click.echo(fitted(f"{pad}{side:{longest}} {value}", width, len(pad) + longest + 1), err=True)
+
+
+def _show_line(severity: Severity, text: str) -> None:
+    label = f"{severity:{_LABEL}}"
+    first, *more = fitted(f"{label}{text}", width_of(sys.stderr), _LABEL).split("\n")
+    styled = click.style(label, fg=_COLORS[severity], bold=severity != "info")
+    click.echo("\n".join([f"{styled}{first[_LABEL:]}", *more]), err=True)
 
 
 def say(message: str, *, on_stdout: bool = False) -> None:
-    """Prints a message in one line, by default on stderr.
+    """Prints a message, by default on stderr: in one line, or in several that fit a terminal.
 
     Names and values in it come from packages: they do not write to the terminal what they like.
     """
-    click.echo(line(message), err=not on_stdout)
+    width = width_of(sys.stdout if on_stdout else sys.stderr)
+    click.echo(fitted(line(message), width, 2), err=not on_stdout)
 
 
-def _placed(result: Result) -> str:
+def _placed(result: Result, names_resource: bool) -> str:
+    """The message behind its file; and behind its resource, where the file has several."""
     message, file = (line(text or "") for text in (result.message, result.file))
+    resource = line(str(result.resource or ""))
+    if names_resource and resource and resource not in message:
+        message = f"{resource}: {message}"
     return message if not file or message.startswith(file) else f"{file}: {message}"
 
 

@@ -23,7 +23,7 @@ from krm_merge.merge.values.resolving import resource_content
 from krm_merge.report.record import DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
 from krm_merge.text.reading.nodes import Node, Scalar, Sequence, resolved
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Value, to_value
 
 _LONGEST_FILE = 100_000
 """Bytes of a file that a record holds; of a longer one it has size and hash."""
@@ -43,6 +43,22 @@ def records_of(decided: Iterable[PackageDecisions], policy: Policy, *, left_open
     """
     reader = _Reader(policy, left_open)
     return [record for part in decided for record in reader.records(part)]
+
+
+def values_at(decided: PackageDecisions, path: str, nature: Nature) -> dict[SideName, Value]:
+    """What the sides have at the place of a record, and what is merged: those of a Secret, too.
+
+    Nothing may keep them: they are for somebody who asks for just this place.
+    """
+    for outcome in decided.outcomes:
+        for decision in _decisions(outcome):
+            if format_path(decision.path) == path and decision.nature == nature:
+                sides = _sides(decision, outcome)
+                return {name: to_value(node) for name, node in sides.items() if node is not None}
+    for of_file in decided.files:
+        data = _sides_of_file(of_file)
+        return {name: _file_value(content) for name, content in data.items() if content is not None}
+    return {}
 
 
 class _Reader:
@@ -100,12 +116,7 @@ class _Reader:
         )
 
     def _file_record(self, decision: FileDecision, file: str) -> DecisionRecord:
-        data: dict[SideName, bytes | None] = {
-            "original": decision.original,
-            "upstream": decision.upstream,
-            "local": decision.local,
-            "result": decision.local if decision.severity == "error" else decision.merged,
-        }
+        data = _sides_of_file(decision)
         secret = any(content is not None and is_secret_text(content) for content in data.values())
         contents: dict[SideName, Content] = {
             name: [] if content is None else [_file_value(content)] for name, content in data.items()
@@ -193,6 +204,15 @@ def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node 
         "upstream": decision.upstream,
         "local": decision.local,
         "result": decision.local if stays else decision.merged,
+    }
+
+
+def _sides_of_file(decision: FileDecision) -> dict[SideName, bytes | None]:
+    return {
+        "original": decision.original,
+        "upstream": decision.upstream,
+        "local": decision.local,
+        "result": decision.local if decision.severity == "error" else decision.merged,
     }
 
 

@@ -6,10 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.report.record import DecisionRecord
 
 _OF_VALUES: Final = ("V2", "V6", "V10")
 """Rules by which values merge without a conflict."""
+
+_OF_EXISTENCE: Final = ("V2", "F5")
+"""Rules by which elements of lists come and go without a conflict."""
 
 
 def asked_about(records: Sequence[DecisionRecord]) -> Iterator[DecisionRecord]:
@@ -32,8 +36,16 @@ def named(record: DecisionRecord) -> str:
 
 
 def _overrulable(record: DecisionRecord) -> DecisionRecord:
-    """What was merged without a conflict, with what can be chosen instead: for values that a side changed."""
-    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text")
-    if record.status != "automatic" or not is_value or "original" not in record.values:
+    """What was merged without a conflict, with what can be chosen instead.
+
+    That is a value that a side changed, an element or a resource that upstream added or removed. A Kptfile is not among
+    them: with it the whole package inside comes or goes.
+    """
+    if record.status != "automatic":
         return record
-    return replace(record, choices=("upstream", "local", "value"))
+    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text") and "original" in record.values
+    is_element = record.rule in _OF_EXISTENCE and record.nature == "element" and not record.is_redacted
+    is_resource = record.rule == "R2" and record.resource is not None and record.resource.kind != KPTFILE
+    if is_element or is_resource:
+        return replace(record, choices=("upstream", "local"))
+    return replace(record, choices=("upstream", "local", "value")) if is_value else record

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
 from krm_merge.resolve.task import Answer, Saved
+from krm_merge.text.reading.values import Value
 
 Step = TypeVar("Step", covariant=True)
 
@@ -65,6 +66,10 @@ class ConflictSession(Protocol[Step]):
 
     def contexts(self, identifier: str) -> Mapping[SideName, Context]:
         """The lines around the place of a record, by side. Raises RefusedChoiceError."""
+        ...
+
+    def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
+        """The values of a Secret at the place of a record; none where nothing is hidden. Raises RefusedChoiceError."""
         ...
 
     def packages(self, identifier: str) -> Sequence[str]:

@@ -14,10 +14,11 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.report.context import contexts_of
-from krm_merge.report.reading import records_of
+from krm_merge.report.reading import records_of, values_at
 from krm_merge.report.record import Context, DecisionRecord, SideName
 from krm_merge.startup import replace
 from krm_merge.text.document import document_text
+from krm_merge.text.reading.values import Value
 
 _NO_RESOURCE = Identity("", "", "", "")
 _CHECKED = ("G", "K3")
@@ -75,6 +76,10 @@ class Part:
                 found = contexts_of([record], lambda _, text=text: text.encode())  # type: ignore[misc]
                 if record.id in found:
                     yield side, found[record.id]
+
+    def values(self, record: DecisionRecord) -> dict[SideName, Value]:
+        """What the sides have at the place of a record, also where that is a value of a Secret."""
+        return values_at(self.decided, record.path, record.nature)
 
 
 def parts_of(decided: Sequence[PackageDecisions], policy: Policy) -> Iterator[Part]:

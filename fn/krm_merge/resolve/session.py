@@ -122,6 +122,11 @@ class Session:
         number, record = self._found(identifier)
         return dict(self._parts[number].contexts(record))
 
+    def hidden_values(self, identifier: str) -> dict[SideName, Value]:
+        """The values of a Secret at the place of a record, which are in no record. Raises RefusedChoiceError."""
+        number, record = self._found(identifier)
+        return self._parts[number].values(record) if record.is_redacted else {}
+
     def packages(self, identifier: str) -> Sequence[str]:
         """None: a session is about one package."""
         return ()

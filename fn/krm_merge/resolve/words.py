@@ -56,8 +56,7 @@ def happened(record: DecisionRecord, labels: SideLabels) -> str:
     thing = _THINGS.get(record.nature, "value")
     u, l = labels.upstream_who, labels.local_who  # noqa: E741
     if record.status == "automatic":
-        one_side = record.message in ("added", "changed", "removed")
-        text = f"{u} {record.message} this, and {l} left it as it was" if one_side else record.message
+        text = _automatic(record, u, l)
     elif "upstream" not in has and "local" in has and "original" in has:
         text = f"{u} deleted this {thing}, and {l} changed it"
     elif "local" not in has and "upstream" in has and "original" in has:
@@ -67,13 +66,24 @@ def happened(record: DecisionRecord, labels: SideLabels) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def _automatic(record: DecisionRecord, upstream: str, local: str) -> str:
+    """What upstream did alone."""
+    if record.nature == "resource" and record.rule == "R2":
+        left = f", and {local} left it as it was" if "upstream" not in _sides(record) else ""
+        return f"{upstream} {'deleted' if left else 'added'} this resource{left}"
+    if record.message not in ("added", "changed", "removed"):
+        return record.message
+    left = f", and {local} left it as it was" if record.message != "added" else ""
+    return f"{upstream} {record.message} this{left}"
+
+
 def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> str:
     """A choice, as a button names it."""
     has = _sides(record)
     upstream, local = labels.upstream.lower(), labels.local.lower()
     said: dict[Choice, str] = {
         "upstream": f"Take {upstream}" if "upstream" in has else "Delete it",
-        "local": f"Keep {local}" if "local" in has else "Leave it deleted",
+        "local": f"Keep {local}" if "local" in has else "Leave it deleted" if "original" in has else "Leave it out",
         "original": f"Take {labels.original.lower()}",
         "upstream-then-local": f"Both, {upstream} first",
         "local-then-upstream": f"Both, {local} first",

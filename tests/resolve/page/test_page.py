@@ -257,6 +257,19 @@ def test_hidden_values_are_not_on_the_page(context: BrowserContext, said: list[s
         assert "hush" not in page.content()
 
 
+def test_hidden_values_are_shown_on_request_and_hidden_again(context: BrowserContext, said: list[str]) -> None:
+    text = SECRETS["a Secret"]
+    sides = [{"s.yaml": text.replace("VALUE", value).encode()} for value in ("hush-o", "hush-u", "hush-l")]
+    with served(task_of(*sides)) as client:
+        page = opened(context, client)
+        expect(card(page, 0)).to_contain_text("hidden value")
+        page.get_by_role("button", name="Show values").first.click()
+        expect(card(page, 0).locator(".side pre")).to_have_text(["hush-o", "hush-u", "hush-l"])
+        page.get_by_role("button", name="Hide values").first.click()
+        expect(card(page, 0).locator(".side pre")).to_have_count(0)
+        assert "hush" not in page.content()
+
+
 @pytest.mark.parametrize("width", [360, 1280, 2560])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:

@@ -367,6 +367,61 @@ def test_values_of_secrets_are_in_no_answer() -> None:
         assert not any(value in json.dumps(got.body) for got in seen for value in values)
 
 
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData:\n  a: VALUE\n"
+
+
+def test_a_hidden_value_is_shown_to_somebody_who_asks_for_it() -> None:
+    sides = [{"s.yaml": SECRET.replace("VALUE", value).encode()} for value in ("one", "two", "three")]
+    with served(task_of(*sides)) as client:
+        (record,) = client.report()["records"]
+        got = client.ask("/api/reveal", {"id": record["id"]})
+        assert (got.status, got.headers["Cache-Control"]) == (200, "no-store")
+        assert got.body["values"] == {"original": "one", "upstream": "two", "local": "three", "result": "two"}
+        # Nothing keeps it.
+        later = [client.ask(path) for path in ("/api/report", "/api/view", f"/api/context?id={record['id']}")]
+        assert not any(value in json.dumps(answer.body) for answer in later for value in ("one", "two", "three"))
+        client.choose([record["id"]], "local")
+        assert client.ask("/api/reveal", {"id": record["id"]}).body["values"]["result"] == "three"
+
+
+def test_a_whole_secret_is_shown_as_a_whole() -> None:
+    both = [{"s.yaml": SECRET.replace("VALUE", value).encode()} for value in ("one", "two")]
+    with served(task_of(both[0], {}, both[1])) as client:
+        (record,) = client.report()["records"]
+        values = client.ask("/api/reveal", {"id": record["id"]}).body["values"]
+    assert values.keys() == {"original", "local", "result"}
+    assert "a: two" in values["local"]
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status"),
+    [
+        ({"id": "RECORD"}, {"Authorization": None}, 401),
+        ({"id": "RECORD"}, {"Authorization": "Bearer wrong"}, 401),
+        ({"id": "RECORD"}, {"Origin": "http://evil.example"}, 403),
+        ({"id": "RECORD"}, {"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"id": "RECORD"}, {"Content_Type": "text/plain"}, 415),
+        ({"id": "other"}, {}, 422),
+        ({"id": ["RECORD"]}, {}, 400),
+        ({}, {}, 400),
+    ],
+)
+def test_a_hidden_value_is_shown_to_nobody_else(body: dict[str, Any], headers: dict[str, Any], status: int) -> None:
+    sides = [{"s.yaml": SECRET.replace("VALUE", value).encode()} for value in ("hush1", "hush2", "hush3")]
+    with served(task_of(*sides)) as client:
+        (record,) = client.report()["records"]
+        asked = json.loads(json.dumps(body).replace("RECORD", record["id"]))
+        refused = client.ask("/api/reveal", asked, **headers)
+        assert refused.status == status
+        assert "hush" not in json.dumps(refused.body)
+        assert client.ask(f"/api/reveal?id={record['id']}").status == 405
+
+
+def test_nothing_else_is_revealed(client: Client) -> None:
+    record = client.report()["records"][0]
+    assert client.ask("/api/reveal", {"id": record["id"]}).status == 422
+
+
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*all_natures())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from posixpath import join
 
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.commands.update import busy, refuse_uncommitted, sides_of
+from krm_merge.cli.commands.update import refuse_uncommitted, sides_of
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.package_arguments import named_package, refuse_missing
 from krm_merge.cli.show import COLORS, counted
+from krm_merge.cli.terminal.layout import fitted, width_of
+from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.directory import Directory, RefusedError
@@ -74,18 +77,21 @@ def command(
         click.echo(as_json(comparison), nl=False)
         return
     for line in comparison_lines(comparison):
-        click.echo(click.style(line.text, fg=COLORS[line.style], bold=line.style == "heading"))
+        indent = len(line.text) - len(line.text.lstrip()) + 2
+        text = fitted(line.text, width_of(sys.stdout), indent)
+        click.echo(click.style(text, fg=COLORS[line.style], bold=line.style == "heading"))
 
 
 def _compared(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
-    local, repositories = dict(Directory(place)), RememberedRepositories(GitRepositories())
+    local = dict(Directory(place))
     policy = _without_refusals(choices.obeying(local).policy)
-    with busy(f"updating a copy of {place} with krm-merge", form):
+    with stages(f"reading {counted_files(len(local))} of {place}", form) as stage:
+        repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
         merger = choices.merger_under(policy)
         done = update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
     if errors := done.results.errors:
         raise RefusedError(f"{place}: krm-merge refuses the update: {'; '.join(error.message for error in errors)}")
-    with busy(f"updating a copy of {place} with kpt", form):
+    with stages(f"updating a copy of {place} with kpt", form):
         by_kpt = updated_by_kpt(place, local, ref=ref, strategy=strategy)
     files, sides = Files(*counted(local, done.changes)), sides_of(done, place)
     if by_kpt.refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +13,12 @@ from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options, output, record, source, version
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
-from krm_merge.cli.show import say, show_conflicts_left, show_results, summary
-from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
+from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, summary
+from krm_merge.cli.sides import STDIN, STDOUT, MergeSides, destination, read_sides
+from krm_merge.cli.terminal.recap import recap
+from krm_merge.cli.terminal.stages import counted_files, stages
+from krm_merge.merge.decisions.member import PackageDecisions
+from krm_merge.packages.git import uncommitted
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
@@ -64,7 +69,8 @@ def command(
         sides = read_sides(places)
         kept = sides.records(ManifestSource(source, version), asked=record)
         choices = choices.obeying(sides.local)
-        outcome = choices.merge(sides.merge, sides.local)
+        with stages(f"merging {counted_files(len(sides.local))} of {local}", options.form):
+            outcome = choices.merge(sides.merge, sides.local)
         merged, changes = outcome.merged, outcome.changes
         choices.warn_of_idle_rules(merged)
         choices.tell_of_stale_choices(merged, [merged.decided])
@@ -87,11 +93,12 @@ def command(
         if (options.with_diff or write is None) and options.form == "text" and not refused:
             show_diff(sides.local, changes)
         if write is not None and not refused:
-            write(sides.local, {**changes, **kept})
+            with stages(f"writing {counted_files(len(changes))}", options.form):
+                write(sides.local, {**changes, **kept})
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
-        show_results(merged.results, quiet=options.quiet)
+        show_results(merged.results, quiet=options.quiet, all_in=ALL_IN)
         if not options.quiet:
             say("refused; nothing was written" if refused else summary(sides.local, changes, merged.results))
             if sides.has_nothing_new:
@@ -99,5 +106,20 @@ def command(
             elif kept and write is not None and not refused:
                 say(f"recorded {version or 'this version'} in {(target or local) / FILE}")
     show_conflicts_left(outcome.marked, outcome.binary)
+    if options.form == "text" and not options.quiet and not outcome.are_left:
+        _show_conflicts(places, sides, merged.decided, options, is_written=in_place and bool(changes))
     if refused or outcome.are_left:
         sys.exit(1)
+
+
+def _show_conflicts(
+    places: Sequence[Path], sides: MergeSides, decided: PackageDecisions, options: MergeOptions, *, is_written: bool
+) -> None:
+    """Says what conflicts there were, and how to settle them."""
+    arguments = [*options.of_resolve(), *map(str, places)]
+    in_git = is_written and bool(uncommitted(places[-1]))
+    lines = list(recap([decided], arguments, is_written=is_written, in_git=in_git))
+    # resolve takes three versions, none of them on stdin.
+    can_resolve = len(places) == 3 and STDIN not in places and sides.vendored is None
+    for text in lines if can_resolve else lines[:1]:
+        say(text)

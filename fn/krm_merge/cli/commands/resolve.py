@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.commands.update import busy, refuse_uncommitted, sides_of, version_of
+from krm_merge.cli.commands.update import refuse_uncommitted, sides_of, version_of
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.package_arguments import named_package, refuse_missing
 from krm_merge.cli.settling import in_terminal as terminal_option
@@ -18,6 +18,7 @@ from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
 from krm_merge.cli.show import opened_journal, say, show_results, summary
 from krm_merge.cli.sides import destination, read_sides
+from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.git import GitRepositories
@@ -79,7 +80,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
     with opened_journal(place) as journal:
         if not allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)
-        local, repositories = Directory(place), RememberedRepositories(GitRepositories())
+        local = Directory(place)
         choices = choices.obeying(local)
 
         def merge(policy: Policy) -> Merge:
@@ -95,7 +96,8 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
             journal.commit(saved.changes, local)
             _show(task, saved)
 
-        with busy(f"fetching the upstream of {place}", "text"):
+        with stages(f"reading {counted_files(len(local))} of {place}") as stage:
+            repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
             host = Host(Session(task, kept.steps), kept, write)
         yield host
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -15,9 +13,12 @@ from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.package_arguments import named_package, refuse_missing
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
-from krm_merge.cli.show import opened_journal, say, show_conflicts_left, show_results, summary
+from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, summary
+from krm_merge.cli.terminal.recap import recap, what_next
+from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import Directory, RefusedError
+from krm_merge.packages.files.tree import Changed
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
@@ -53,13 +54,14 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
         # What was just completed is not committed yet.
         if not allow_dirty and not dry_run and journal.recovered != "completed":
             refuse_uncommitted(place)
-        local, repositories = Directory(place), RememberedRepositories(GitRepositories())
+        local = Directory(place)
         choices = choices.obeying(local)
+        with stages(f"reading {counted_files(len(local))} of {place}", options.form) as stage:
+            repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
 
-        def merged(merger: PackageMerger) -> Update:
-            return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
+            def merged(merger: PackageMerger) -> Update:
+                return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
 
-        with busy(f"fetching the upstream of {place}", options.form):
             outcome = choices.merge(merged, local)
         done = replace(outcome.merged, changes=dict(outcome.changes))
         choices.warn_of_idle_rules(done)
@@ -83,12 +85,23 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
         if options.with_diff and options.form == "text":
             show_diff(local, done.changes)
         if done.changes and not dry_run:
-            journal.commit(done.changes, local)
+            with stages(f"writing {counted_files(len(done.changes))} of {place}", options.form):
+                journal.commit(done.changes, local)
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
         _show(local, done, quiet=options.quiet, dry_run=dry_run)
     show_conflicts_left(outcome.marked, outcome.binary)
+    if options.form == "text" and not options.quiet:
+        is_written = bool(done.changes) and not dry_run
+        if is_written and (following := what_next(place, Changed(local, done.changes), done.decided)):
+            say(following)
+        if not outcome.are_left:
+            arguments = [*options.of_resolve(), f"{place}@{ref}" if ref else str(place)]
+            # What is not committed yet is all ours, unless something else was there before.
+            in_git = is_written and not allow_dirty and bool(uncommitted(place))
+            for text in recap(done.decided, arguments, is_written=is_written, in_git=in_git):
+                say(text)
     if done.results.errors or outcome.are_left:
         sys.exit(1)
 
@@ -112,7 +125,7 @@ def sides_of(done: Update, place: Path) -> dict[str, RecordedSide]:
 
 
 def _show(local: Directory, done: Update, *, quiet: bool, dry_run: bool) -> None:
-    show_results(done.results, quiet=quiet)
+    show_results(done.results, quiet=quiet, all_in=ALL_IN)
     if done.results.errors:
         say("refused; nothing was changed")
         return
@@ -135,15 +148,3 @@ def version_of(updated: Updated) -> dict[str, Value]:
         "from": None if before is None else {"ref": before.ref, "commit": before.commit},
         "to": {"ref": updated.after.ref, "commit": updated.after.commit},
     }
-
-
-@contextmanager
-def busy(what: str, form: str) -> Iterator[None]:
-    """A sign of life on a terminal."""
-    if form == "json" or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield

@@ -91,6 +91,11 @@ class GroupSession:
         self._part(identifier)
         return {}
 
+    def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
+        """None: the ledger, which a campaign is settled from, has no value of a Secret. Raises RefusedChoiceError."""
+        self._part(identifier)
+        return {}
+
     def packages(self, identifier: str) -> Sequence[str]:
         """The packages that a choice on this record is for. Raises RefusedChoiceError."""
         return self._part(identifier).packages

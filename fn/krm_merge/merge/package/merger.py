@@ -217,14 +217,14 @@ class PackageMerger:
     def _chosen_existence(
         self, original: Member | None, upstream: Member | None, local: Member | None
     ) -> ResourceOutcome | None:
-        """The outcome for a resource that one side removed and the other changed, if a choice settles it (M3)."""
+        """The outcome for a resource that not all sides have, if a choice settles it (M3)."""
         from krm_merge.merge.values.resolving import explanation, resolved_existence
 
-        if original is None or (upstream is not None and local is not None):
+        if (original is None and upstream is None) or (upstream is not None and local is not None):
             return None
         members = [member for member in (original, upstream, local) if member is not None]
         policy = self.policy.of(*(member.identity for member in members))
-        resolution = resolved_existence(policy, original.root, _root(upstream), _root(local))
+        resolution = resolved_existence(policy, _root(original), _root(upstream), _root(local))
         if resolution is None:
             return None
         fate: Fate = "kept"

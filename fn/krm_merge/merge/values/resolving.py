@@ -139,7 +139,7 @@ def _text_node(text: str, sides: Sides) -> Node:
 
 
 def resolved_existence(
-    policy: Policy, original: Mapping, upstream: Mapping | None, local: Mapping | None
+    policy: Policy, original: Mapping | None, upstream: Mapping | None, local: Mapping | None
 ) -> Resolution | None:
     """The choice on a resource that one side lacks, where it fits."""
     roots = [root for root in (original, upstream, local) if root is not None]

@@ -53,6 +53,8 @@ export class Card {
     this.always = false;
     this.isFilled = false;
     this.showsContext = false;
+    /** @type {Record<string, string> | null} */
+    this.revealed = null;
     this.element = /** @type {HTMLElement} */ (EMPTY.cloneNode(true));
     this.element.id = `c-${id}`;
     this.element.setAttribute("aria-labelledby", `t-${id}`);
@@ -129,6 +131,8 @@ export class Card {
    */
   value(side, marks) {
     const one = this.record;
+    const hidden = this.revealed?.[side];
+    if (hidden !== undefined) return make("pre", { class: "v", tabindex: hidden.length > 400 ? "0" : null }, hidden);
     if (one.alike) {
       const letter = one.alike[side];
       const same = SIDES.filter((other) => other !== side && one.alike?.[other] === letter);
@@ -175,6 +179,11 @@ export class Card {
       const label = this.showsContext ? "Hide context" : "Show in context";
       const made = button(label, "c", { class: "link", "aria-expanded": String(this.showsContext) });
       made.addEventListener("click", () => this.toggleContext());
+      more.append(made);
+    }
+    if (one.redacted) {
+      const made = button(this.revealed ? "Hide values" : "Show values", "", { class: "link", "aria-pressed": String(!!this.revealed) });
+      made.addEventListener("click", () => this.reveal(made));
       more.append(made);
     }
     const rule = make("a", { class: "rule", target: "_blank", rel: "noopener noreferrer" }, `Rule ${one.rule}`);
@@ -225,6 +234,22 @@ export class Card {
     if (!this.folded) return;
     this.folded.open = true;
     this.folded.querySelector("input")?.focus();
+  }
+
+  /**
+   * Shows the hidden values, or hides them again: they are asked for, and kept in this card alone.
+   * @param {HTMLElement} made
+   */
+  async reveal(made) {
+    const isShown = Boolean(this.revealed);
+    try {
+      this.revealed = isShown ? null : (await ask("/api/reveal", { id: this.id })).values;
+    } catch (error) {
+      return this.say(String(/** @type {Error} */ (error).message));
+    }
+    this.sides?.replaceChildren(...SIDES.map((side) => this.side(side)));
+    made.textContent = isShown ? "Show values" : "Hide values";
+    made.setAttribute("aria-pressed", String(!isShown));
   }
 
   edit() {

@@ -49,6 +49,7 @@ class Api:
             "/api/undo": self._undo,
             "/api/redo": self._redo,
             "/api/save": self._save,
+            "/api/reveal": self._reveal,
             "/api/close": self._close,
         }
 
@@ -146,6 +147,16 @@ class Api:
     def _save(self, _: Body) -> Reply:
         changes = self._host.save().changes
         return Reply(200, {"saved": True, "files": sorted(changes), **self._state()})
+
+    def _reveal(self, body: Body) -> Reply:
+        """D5: the hidden values of one record, for somebody who asks for just these; nothing keeps them."""
+        identifier = body.get("id")
+        if not isinstance(identifier, str):
+            return Reply(400, {"error": "id is expected to be a text"})
+        values = self._host.session.hidden_values(identifier)
+        if not values:
+            return Reply(422, {"error": "nothing is hidden here"})
+        return Reply(200, {"id": identifier, "values": {side: yaml_text(values[side]) for side in values}})
 
     def _close(self, _: Body) -> Reply:
         return Reply(200, {"closed": True, "saved": self._host.is_saved}, is_last=True)
