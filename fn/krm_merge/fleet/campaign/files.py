@@ -154,10 +154,13 @@ class CampaignDirectory:
             except BlockingIOError:
                 handle.seek(0)
                 raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end") from None
-            handle.truncate(0)
-            json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
-            handle.flush()
-            self._prepare()
+            try:
+                handle.truncate(0)
+                json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
+                handle.flush()
+                self._prepare()
+            except OSError as error:
+                raise UnavailableError(f"{self.path}: {reason(error)}; nothing was changed") from None
             try:
                 yield
             finally:
