@@ -12,8 +12,10 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from kills.campaigns import CAMPAIGNS, CampaignStage, CampaignTrial
 from kills.scenes import SCENES
 from kills.trials import Stage, Trial
 
@@ -21,19 +23,33 @@ from kills.trials import Stage, Trial
 def main(kills: int, interrupts: int, number: int, names: list[str]) -> int:
     """Runs the trials, in turn for all commands."""
     broken = 0
-    scenes = [make for make in SCENES if not names or make.__name__ in names]
     numbers = {"SIGKILL": range(kills), "SIGINT": range(0, interrupts, 2), "SIGTERM": range(1, interrupts, 2)}
     with tempfile.TemporaryDirectory() as directory:
-        stages = [Stage.built(make, Path(directory, make.__name__)) for make in scenes]
+        stages = [*_stages(Path(directory), names)]
         for name, trials in numbers.items():
             for at, _ in enumerate(trials):
                 stage = stages[at % len(stages)]
-                trial = Trial(number + at // len(stages), signal.Signals[name])
-                if problem := trial.run(stage):
+                seed = number + at // len(stages)
+                if problem := _tried(stage, seed, signal.Signals[name]):
                     broken += 1
-                    print(f"{stage.scene.name}, {name}, seed {trial.number}: {problem}", flush=True)
+                    print(f"{stage.scene.name}, {name}, seed {seed}: {problem}", flush=True)
     print(f"{kills} kills, {interrupts} interrupts: {broken} failures")
     return 1 if broken else 0
+
+
+def _stages(directory: Path, names: list[str]) -> Iterator[Stage | CampaignStage]:
+    for make in SCENES:
+        if not names or make.__name__ in names:
+            yield Stage.built(make, directory / make.__name__)
+    for campaign in CAMPAIGNS:
+        if not names or campaign.__name__ in names:
+            yield CampaignStage.built(campaign, directory / campaign.__name__)
+
+
+def _tried(stage: Stage | CampaignStage, seed: int, number: signal.Signals) -> str:
+    if isinstance(stage, CampaignStage):
+        return CampaignTrial(seed, number).run(stage)
+    return Trial(seed, number).run(stage)
 
 
 if __name__ == "__main__":

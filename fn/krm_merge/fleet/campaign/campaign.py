@@ -60,12 +60,24 @@ class CampaignUpstream:
 
 
 @dataclass(frozen=True, slots=True)
+class Gate:
+    """What has to be so of a wave before the next one is published.
+
+    `merged` is the share of its pull requests in percent, `closed` how many may be closed without being merged.
+    """
+
+    merged: int = 100
+    closed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Wave:
     """A part of the targets that is published together: a count, a share of all in percent, or all that is left."""
 
     name: str
     count: int | None = None
     percent: int | None = None
+    gate: Gate = Gate()
 
     def size(self, targets: int, left: int) -> int:
         """How many targets it has, of `targets` altogether of which so many are left."""
@@ -77,14 +89,12 @@ class Wave:
 
 @dataclass(frozen=True, slots=True)
 class Publishing:
-    """How results are published. `merged` is the share in percent that opens the next wave."""
+    """How results are published."""
 
     branch: str
     author: str
     title: str
     waves: tuple[Wave, ...] = ()
-    merged: int = 100
-    closed: int = 0
     max_open: int | None = None
     per_hour: int = 400
 

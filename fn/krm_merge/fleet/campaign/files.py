@@ -21,11 +21,12 @@ from krm_merge.fleet.campaign.campaign import (
     Campaign,
     CampaignTarget,
     CampaignUpstream,
+    Gate,
     PackageChoice,
     Publishing,
     Wave,
 )
-from krm_merge.fleet.campaign.models import MergeCampaign, MergeTargets, TargetModel
+from krm_merge.fleet.campaign.models import GateModel, MergeCampaign, MergeTargets, TargetModel, WaveModel
 from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy, policy_from
 from krm_merge.functions.policy.models import MergePolicy
 from krm_merge.functions.validation import check, list_keys_of
@@ -153,10 +154,13 @@ class CampaignDirectory:
             except BlockingIOError:
                 handle.seek(0)
                 raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end") from None
-            handle.truncate(0)
-            json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
-            handle.flush()
-            self._prepare()
+            try:
+                handle.truncate(0)
+                json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)
+                handle.flush()
+                self._prepare()
+            except OSError as error:
+                raise UnavailableError(f"{self.path}: {reason(error)}; nothing was changed") from None
             try:
                 yield
             finally:
@@ -194,18 +198,18 @@ def _publishing(model: MergeCampaign) -> Publishing:
         branch=given.branch,
         author=given.author,
         title=given.title,
-        waves=tuple(_wave(name, size) for name, size in given.waves.items()),
-        merged=int(given.gate.merged.rstrip("%")),
-        closed=given.gate.closed,
+        waves=tuple(_wave(name, one, given.gate) for name, one in given.waves.items()),
         max_open=given.maxOpen,
         per_hour=given.perHour,
     )
 
 
-def _wave(name: str, size: int | str) -> Wave:
+def _wave(name: str, given: int | str | WaveModel, usual: GateModel) -> Wave:
+    size, its_gate = (given.targets, given.gate) if isinstance(given, WaveModel) else (given, usual)
+    gate = Gate(int(its_gate.merged.rstrip("%")), its_gate.closed)
     if isinstance(size, int):
-        return Wave(name, count=size)
-    return Wave(name) if size == "rest" else Wave(name, percent=int(size.rstrip("%")))
+        return Wave(name, count=size, gate=gate)
+    return Wave(name, gate=gate) if size == "rest" else Wave(name, percent=int(size.rstrip("%")), gate=gate)
 
 
 def _target(model: TargetModel) -> CampaignTarget:

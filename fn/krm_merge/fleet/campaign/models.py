@@ -75,6 +75,13 @@ class GateModel(StrictModel):
     closed: int = Field(0, ge=0, description="How many of them may be closed without being merged.")
 
 
+class WaveModel(StrictModel):
+    """A wave with a gate of its own."""
+
+    targets: Count | Share | Literal["rest"] = Field(description="Its targets: 5, 10% or rest.")
+    gate: GateModel = Field(description="What has to be so of this wave before the next one is published.")
+
+
 class PublishModel(StrictModel):
     """How results are published."""
 
@@ -85,10 +92,11 @@ class PublishModel(StrictModel):
         json_schema_extra={"pattern": f"^{_AUTHOR.pattern}$"},
     )
     title: str = Field("Update {packages} to {ref}", min_length=1, description="The title of pull requests.")
-    waves: dict[str, Count | Share | Literal["rest"]] = Field(
-        default_factory=dict, description="Names of waves in their order, and the targets of each: 5, 10% or rest."
+    waves: dict[str, Count | Share | Literal["rest"] | WaveModel] = Field(
+        default_factory=dict,
+        description="Names of waves in their order, and the targets of each: 5, 10% or rest, or a mapping with a gate.",
     )
-    gate: GateModel = GateModel(merged="100%", closed=0)
+    gate: GateModel = Field(GateModel(merged="100%", closed=0), description="The gate of waves without one.")
     maxOpen: Count | None = Field(None, description="How many pull requests are open at most.")
     perHour: Count = Field(400, description="Changing calls an hour to one host.")
 

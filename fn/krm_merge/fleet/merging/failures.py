@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import re
+from posixpath import basename, dirname, join
+from urllib.parse import urlsplit
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.merging.job import FailureClass
@@ -36,5 +38,10 @@ def failure_of(error: Exception) -> tuple[FailureClass, str]:
 
 def grouped_by(message: str, target: str) -> str:
     """The message without what differs between targets, so that equal failures are counted together."""
-    own = rf"(?<!\w){re.escape(target)}(?!\w)"
+    # Forges name a repository without their host.
+    names = [target, urlsplit(target).path.strip("/").removesuffix(".git")]
+    patterns = [re.escape(name) for name in names if name]
+    # What is prepared for a directory is beside it.
+    patterns.append(rf"{re.escape(join(dirname(target), ''))}\.{re.escape(basename(target))}\.krm-merge")
+    own = "|".join(rf"(?<!\w){pattern}(?!\w)" for pattern in patterns)
     return re.sub(r"\b[0-9a-f]{7,64}\b", "…", re.sub(own, "…", message))

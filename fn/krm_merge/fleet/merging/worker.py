@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import multiprocessing
 import os
 import signal
 import threading
 import time
 from dataclasses import replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from krm_merge import interrupts
@@ -17,9 +19,9 @@ from krm_merge.fleet.merging.failures import failure_of
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.merging.merge import Merging
 from krm_merge.fleet.merging.repository import RepositoryMerger
-from krm_merge.krm.parallel import end_with_parent
 
 _JOBS_BETWEEN_COLLECTIONS = 200
+_SECONDS_TO_END = 10
 
 
 class _Worker:
@@ -40,12 +42,26 @@ _of_thread = threading.local()
 def prepare_process(settings: Settings) -> None:
     """Prepares a process of its own: it ends with its parent, and a crash leaves a trace in the campaign."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent(os.getppid())
+    _end_with_program()
     log = Path(settings.temporary, f"worker-{os.getpid()}.log")
     faulthandler.enable(os.open(log, os.O_WRONLY | os.O_CREAT, 0o600))
     # Trees have no cycles; what others make is collected between jobs.
     gc.disable()
     prepare(settings)
+
+
+def _end_with_program() -> None:
+    """Ends this process when the program is gone. Its parent is the server that forks workers, which outlives them."""
+    program = multiprocessing.parent_process()
+    if program is not None:
+        threading.Thread(target=_end_after, args=(program,), daemon=True).start()
+
+
+def _end_after(program: BaseProcess) -> None:
+    program.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_SECONDS_TO_END)
+    os._exit(1)
 
 
 def prepare(settings: Settings) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
@@ -14,6 +16,7 @@ from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged
 from krm_merge.fleet.merging.git_store import TRAILER, default_branch
 from krm_merge.fleet.merging.job import Settings
 from krm_merge.fleet.publishing.branches import Branches
+from krm_merge.fleet.publishing.hosts import Hosts
 from krm_merge.fleet.publishing.requests import PullRequests, packages_of
 from krm_merge.fleet.publishing.waves import assigned, due, states_of
 from krm_merge.fleet.publishing.working_tree import TreePublisher
@@ -21,6 +24,8 @@ from krm_merge.forges.interface import ForgeError
 from krm_merge.harmless import line
 
 _PUSHED_AT_ONCE = 8
+_PUSHED_AHEAD = 16
+"""Branches without a pull request yet: forges take pull requests more slowly than pushes."""
 
 What: TypeAlias = Literal["pushed", "open", "merged", "closed", "problem"]
 
@@ -52,6 +57,7 @@ class Publisher:
     max_open: int | None = None
     obstacle: str = ""
     _open: int = 0
+    _hosts: Hosts = field(default_factory=Hosts)
     _branches: Branches = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,23 +81,39 @@ class Publisher:
             if not self.is_dry_run:
                 self._record(event, waves.get(event.target, ""), entries[event.target])
             yield event
+        self.obstacle = "; ".join([*self._hosts.obstacles, *filter(None, [self.obstacle])])
 
     # ---- repositories --------------------------------------------------------------------------------------------
 
     def _of_repositories(self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Several branches are pushed at once; pull requests are opened one after the other."""
-        chosen = list(self._chosen(wanted))
+        waiting = self._chosen(wanted)
+        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[None]]] = deque()
         threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
         try:
-            for (target, entry), problem in zip(chosen, threads.map(self._pushed, chosen), strict=True):
-                if problem:
-                    yield Published(target.name, "problem", message=problem)
-                elif self.requests is None:
-                    yield Published(target.name, "pushed")
-                else:
-                    yield self._proposed(self.requests, target, entry)
+            while True:
+                for target, entry in islice(waiting, _PUSHED_AHEAD - len(ahead)):
+                    ahead.append((target, entry, threads.submit(self._push, target, entry)))
+                if not ahead:
+                    return
+                target, entry, pushed = ahead.popleft()
+                if event := self._published(target, entry, pushed):
+                    yield event
         finally:
             threads.shutdown(cancel_futures=True)
+
+    def _published(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[None]) -> Published | None:
+        """What became of a target, None where its host asks to wait."""
+        try:
+            pushed.result()
+            if self._hosts.is_paused(target.host):
+                return None
+            number = 0 if self.requests is None else self._proposed(self.requests, target, entry)
+        except (KrmMergeError, OSError) as error:
+            message = self._hosts.failed(target.host, target.name, error)
+            return Published(target.name, "problem", message=message) if message else None
+        self._hosts.succeeded(target.host)
+        return Published(target.name, "pushed" if self.requests is None else "open", number)
 
     def _chosen(
         self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]
@@ -99,6 +121,8 @@ class Publisher:
         """Those that have something that is not published yet, as many as may be open."""
         for target, entry in wanted:
             if not is_merged(entry) and not self._is_draft(entry):
+                continue
+            if self._hosts.is_paused(target.host):
                 continue
             if entry.published == ("pushed" if self.requests is None else "open") and entry.pushed == entry.made:
                 continue
@@ -112,27 +136,20 @@ class Publisher:
     def _is_draft(self, entry: LedgerEntry) -> bool:
         return entry.state == "refused" and self.draft_conflicts
 
-    def _pushed(self, one: tuple[CampaignTarget, LedgerEntry]) -> str:
-        """Pushes the branch of a target; gives why that cannot be, '' where it was done."""
-        target, entry = one
-        try:
-            if self._is_draft(entry):
-                text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
-                self._branches.push_empty(target, entry, text)
-            else:
-                self._branches.push(target, entry)
-        except (KrmMergeError, OSError) as error:
-            return line(str(error))
-        return ""
+    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> None:
+        """Pushes the branch of a target. Raises KrmMergeError and OSError."""
+        if self._is_draft(entry):
+            text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
+            self._branches.push_empty(target, entry, text)
+        else:
+            self._branches.push(target, entry)
 
-    def _proposed(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> Published:
-        try:
-            onto = target.branch or default_branch(target.name)
-            title, body = requests.title(packages_of(entry)), self._body(target)
-            pull = requests.opened(target.name, onto, title, body, is_draft=self._is_draft(entry))
-        except KrmMergeError as error:
-            return Published(target.name, "problem", message=line(str(error)))
-        return Published(target.name, "open", pull.number if pull else 0)
+    def _proposed(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> int:
+        """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
+        onto = target.branch or default_branch(target.name)
+        title, body = requests.title(packages_of(entry)), self._body(target)
+        pull = requests.opened(target.name, onto, title, body, is_draft=self._is_draft(entry))
+        return pull.number if pull else 0
 
     def _body(self, target: CampaignTarget) -> str:
         place = self.directory.reports / f"{target.id}.md"
@@ -179,13 +196,18 @@ class Publisher:
         for name, entry in self.ledger.entries().items():
             if entry.published != "open" or not entry.request:
                 continue
+            host = self.campaign.targets[name].host
+            if self._hosts.is_paused(host):
+                continue
             pull = (tree or name, entry.request)
             try:
                 if pull not in asked:
                     asked[pull] = self.requests.state_of(*pull)
             except ForgeError as error:
-                yield Published(name, "problem", entry.request, line(str(error)))
+                if message := self._hosts.failed(host, name, error):
+                    yield Published(name, "problem", entry.request, message)
                 continue
+            self._hosts.succeeded(host)
             if asked[pull] != "open":
                 what: What = "merged" if asked[pull] == "merged" else "closed"
                 self.ledger.publish(name, published=what)

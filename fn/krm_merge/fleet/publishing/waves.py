@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from krm_merge.fleet.campaign.campaign import Campaign, Wave
+from krm_merge.fleet.campaign.campaign import Campaign, Gate, Wave
 from krm_merge.fleet.ledger import LedgerEntry, is_merged
 
 _ALL = Wave("all")
@@ -22,13 +22,13 @@ class WaveState:
     closed: int
     to_publish: int
 
-    def obstacle(self, share: int, closed: int) -> str:
-        """Why the next wave has to wait, '' where `share` percent are merged and no more than `closed` closed."""
-        if self.closed > closed:
-            return f"{self.closed} of {self.name} closed without being merged; {closed} may be"
+    def obstacle(self, gate: Gate) -> str:
+        """Why the next wave has to wait, '' where it need not."""
+        if self.closed > gate.closed:
+            return f"{self.closed} of {self.name} closed without being merged; {gate.closed} may be"
         of = self.published + self.to_publish
-        if self.merged * 100 < share * of:
-            return f"{self.merged} of {of} of {self.name} merged; {share}% are to be"
+        if self.merged * 100 < gate.merged * of:
+            return f"{self.merged} of {of} of {self.name} merged; {gate.merged}% are to be"
         return ""
 
 
@@ -69,14 +69,15 @@ def due(campaign: Campaign, waves: Iterable[WaveState], only: str | None) -> tup
 
     `only` is the one wave that is asked for.
     """
-    gate, known = campaign.publishing, list(waves)
+    gates = {wave.name: wave.gate for wave in campaign.publishing.waves}
+    known = list(waves)
     found: list[str] = []
     for number, wave in enumerate(known):
         if only in (None, wave.name):
             found += wave.targets
         if only == wave.name:
             return found, ""
-        obstacle = wave.obstacle(gate.merged, gate.closed)
+        obstacle = wave.obstacle(gates.get(wave.name, Gate()))
         if only is None and obstacle and any(later.to_publish for later in known[number + 1 :]):
             # What of this wave is due is published; what comes behind it waits.
             return found, obstacle

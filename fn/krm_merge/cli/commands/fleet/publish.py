@@ -29,6 +29,7 @@ class PublishOptions:
     dry_run: bool
     max_open: int | None
     per_hour: int | None
+    pace: float
     draft_conflicts: bool
     forges: tuple[str, ...]
     apis: tuple[str, ...]
@@ -42,6 +43,14 @@ class PublishOptions:
 @click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
 @click.option("--max-open", type=click.IntRange(min=1), help="How many pull requests are open at most.")
 @click.option("--per-hour", type=click.IntRange(min=1), help="Changing calls an hour to one host; by default 400.")
+@click.option(
+    "--pace",
+    type=click.FloatRange(min=0),
+    default=Pace().seconds_between_changes,
+    show_default=True,
+    metavar="SECONDS",
+    help="The least time between two changing calls to one host.",
+)
 @click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
 @click.option(
     "--forge", "forges", metavar="HOST=KIND", multiple=True, help="The kind of a host: github, gitlab, forgejo, local."
@@ -67,7 +76,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     with place.locked(), Ledger.opened(place.ledger) as ledger:
         ledger.follow(campaign.targets)
         settings = ForgeSettings.parsed(
-            options.forges, options.apis, Pace(changes_an_hour=options.per_hour or publishing.per_hour)
+            options.forges, options.apis, Pace(options.pace, options.per_hour or publishing.per_hour)
         )
         requests = (
             None

@@ -1,0 +1,219 @@
+"""A campaign struck by signals at random moments of `run` and `publish`, again and again, and what is left of it.
+
+After the last strike the command runs to its end: everything is as if nothing had struck, nothing was done twice, and
+nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import TypeAlias
+
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git, installed_program
+from fleet.world import World
+from packages.repositories import snapshot
+
+PACKAGES = 30
+REPOSITORIES = 8
+MOST_STRIKES = 3
+
+CampaignState: TypeAlias = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignScene:
+    """A command on a campaign, and its exit code where nothing strikes it."""
+
+    name: str
+    command: tuple[str, ...]
+    code: int = 0
+
+
+def fleet_run(root: Path) -> CampaignScene:
+    """Packages of one working tree are merged; some have a conflict."""
+    world = World.at(root)
+    world.working_tree(PACKAGES, conflicts=3)
+    world.planned()
+    return CampaignScene("fleet-run", ("fleet", "run", "campaign"), 1)
+
+
+def fleet_run_repositories(root: Path) -> CampaignScene:
+    """Repositories are fetched, merged and committed."""
+    _with_repositories(World.at(root))
+    return CampaignScene("fleet-run-repositories", ("fleet", "run", "campaign"))
+
+
+def fleet_publish(root: Path) -> CampaignScene:
+    """Branches are pushed, and pull requests opened."""
+    world = World.at(root)
+    _with_repositories(world)
+    assert world.fleet("run", "campaign").returncode == 0
+    return CampaignScene("fleet-publish", ("fleet", "publish", "campaign"))
+
+
+def fleet_publish_tree(root: Path) -> CampaignScene:
+    """Packages of a working tree are committed to its branch, which is pushed."""
+    world = World.at(root)
+    tree = world.working_tree(REPOSITORIES)
+    git(tree, "clone", "--quiet", "--bare", str(tree), str(root / "forge/origin.git"))
+    git(tree, "remote", "add", "origin", f"file://{root}/forge/origin.git")
+    git(tree, "fetch", "--quiet")
+    git(tree, "branch", "--quiet", "--set-upstream-to=origin/main")
+    world.planned()
+    assert world.fleet("run", "campaign").returncode == 0
+    return CampaignScene("fleet-publish-tree", ("fleet", "publish", "campaign", "--direct"))
+
+
+def _with_repositories(world: World) -> None:
+    places = world.repositories(REPOSITORIES)
+    (world.place / "repositories.txt").write_text("".join(f"file://{place}\n" for place in places))
+    world.planned("--repositories", "repositories.txt")
+
+
+CAMPAIGNS: tuple[Callable[[Path], CampaignScene], ...] = (
+    fleet_run,
+    fleet_run_repositories,
+    fleet_publish,
+    fleet_publish_tree,
+)
+
+
+@dataclass(slots=True)
+class CampaignStage:
+    """A scene, what its command leaves, and where its trials are."""
+
+    scene: CampaignScene
+    template: Path
+    trial: Path
+    done: CampaignState = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @classmethod
+    def built(cls, make: Callable[[Path], CampaignScene], base: Path) -> CampaignStage:
+        """Builds the scene where its trials are, since campaigns name places."""
+        trial, template = base / "trial", base / "template"
+        trial.mkdir(parents=True)
+        stage = cls(make(trial), template, trial)
+        shutil.copytree(trial, template, symlinks=True)
+        began = time.monotonic()
+        code, said = stage.finished()
+        stage.seconds = time.monotonic() - began
+        assert code == stage.scene.code, said
+        stage.done = stage.state()
+        return stage
+
+    def reset(self) -> None:
+        """Makes the trial's directory what the scene was at first."""
+        shutil.rmtree(self.trial)
+        shutil.copytree(self.template, self.trial, symlinks=True)
+
+    def started(self) -> subprocess.Popen[bytes]:
+        """The command, as a user starts it, in a group of processes of its own."""
+        return subprocess.Popen(
+            [installed_program(), *self.scene.command],
+            cwd=self.trial,
+            env={**os.environ, **GIT_ENVIRONMENT, "KRM_MERGE_CACHE_DIR": str(self.trial / "user-cache")},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def finished(self) -> tuple[int, str]:
+        """The command run to its end: its exit code, and what it said."""
+        process = self.started()
+        _, said = process.communicate(timeout=SECONDS)
+        return process.returncode, said.decode()
+
+    def state(self) -> CampaignState:
+        """Files, branches, pull requests, and what the ledger says."""
+        found: CampaignState = {}
+        if (self.trial / "tree").is_dir():
+            files = snapshot(self.trial / "tree")
+            found["tree"] = {path: one for path, one in files.items() if not path.startswith(".git")}
+            found["head"] = git(self.trial / "tree", "log", "--format=%H %s")
+            found["index"] = git(self.trial / "tree", "status", "--porcelain")
+        for bare in sorted(self.trial.glob("forge/*.git")):
+            found[bare.name] = git(bare, "for-each-ref", "--format=%(refname) %(objectname)")
+            pulls = bare.with_suffix(".pulls.json")
+            if pulls.is_file():
+                found[pulls.name] = [
+                    (one["number"], one["state"], one["sourceBranch"], one["title"], one["body"])
+                    for one in json.loads(pulls.read_text())["pullRequests"]
+                ]
+        status = World(self.trial).status()
+        found["targets"] = [
+            {name: value for name, value in target.items() if not name.endswith("At")} for target in status["targets"]
+        ]
+        return found
+
+    def left_behind(self) -> list[str]:
+        """What neither the scene nor the end of its command has."""
+        campaign = self.trial / "campaign"
+        found = [str(campaign / "tmp")] if (campaign / "tmp").exists() else []
+        found += [str(place) for place in self.trial.rglob("*.lock")]
+        found += [str(place) for place in self.trial.rglob("*.krm-merge")]
+        found += [str(place) for place in self.trial.rglob("tmp_obj_*")]
+        return found
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """Ends what is left of a command that was struck."""
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTrial:
+    """Strikes with one signal, up to three times, and lets the last command run to its end."""
+
+    number: int
+    signal: signal.Signals
+
+    def run(self, stage: CampaignStage) -> str:
+        """What is wrong afterwards, or ''."""
+        random = Random(self.number)
+        stage.reset()
+        struck = []
+        for _ in range(random.randint(1, MOST_STRIKES)):
+            process = stage.started()
+            time.sleep(random.uniform(0, stage.seconds * 1.05))
+            # The program alone, as when memory runs out, or all of its processes.
+            is_group = random.random() < 0.5
+            with suppress(ProcessLookupError):
+                (os.killpg if is_group else os.kill)(process.pid, self.signal)
+            try:
+                _, said = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                stage.end(process)
+                return f"workers outlive the program that {self.signal.name} ended"
+            struck.append(process)
+            if self.signal != signal.SIGKILL and (problem := _of_interrupt(process, said.decode(), self.signal)):
+                return problem
+        code, said_last = stage.finished()
+        if code != stage.scene.code:
+            return f"run again, it ended with {code}: {said_last}"
+        for process in struck:
+            stage.end(process)
+        state = stage.state()
+        wrong = [name for name in state | stage.done if state.get(name) != stage.done.get(name)]
+        if wrong:
+            return f"run again, {wrong} differ: {[(state.get(name), stage.done.get(name)) for name in wrong][:1]}"
+        left = stage.left_behind()
+        return f"{left} is left" if left else ""
+
+
+def _of_interrupt(process: subprocess.Popen[bytes], said: str, number: signal.Signals) -> str:
+    about = f"{number.name}, exit code {process.returncode}, {said[-1000:]!r}"
+    if "Traceback" in said and "in program" in said:
+        return f"a traceback: {about}"
+    return "" if process.returncode in (0, 1, 130, 143, -number) else about
