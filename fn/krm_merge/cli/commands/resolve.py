@@ -12,7 +12,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.commands.update import refuse_uncommitted, sides_of, version_of
 from krm_merge.cli.merging import MergeChoices
-from krm_merge.cli.package_arguments import named_package, refuse_missing
+from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.settling import in_terminal as terminal_option
 from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
