@@ -119,6 +119,7 @@ pictures: $(STAMP) ## Make the pictures of the README
 
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
+	$(BIN)/python tools/generate_catalog.py
 
 site: $(STAMP) ## Build the documentation site into site/; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -52,7 +52,7 @@ class _ComponentChoices(StrictModel):
 class ComponentsConfigMapData(_ComponentChoices):
     """`data` of a ConfigMap given as functionConfig."""
 
-    function: Literal["PlanComponentUpdates"]
+    function: Literal["PlanComponentUpdates"] = "PlanComponentUpdates"
     removed: str = Field("", description="Names of Components that are deleted, with commas between them.")
 
 
