@@ -120,6 +120,7 @@ pictures: $(STAMP) ## Make the pictures of the README
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 	$(BIN)/python tools/generate_catalog.py
+	$(BIN)/python -m benchmarks.picture
 
 comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, for docs/comparisons.md; needs kpt
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py
