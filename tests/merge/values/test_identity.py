@@ -13,7 +13,7 @@ from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.reach import reaches
-from krm_merge.merge.values.identity import NotIdentified, match_functions, read_functions
+from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
 from krm_merge.merge.values.kptfile import faults
 from krm_merge.merge.values.matching import Match
 from krm_merge.text.reading.nodes import Mapping, Node, Sequence
@@ -163,6 +163,24 @@ def test_every_function_stands_in_one_match(smart: bool) -> None:
         for same in (match_functions(sides[0], sides[0], sides[0], smart=smart),):
             assert not isinstance(same, NotIdentified)
             assert all(m.original == m.upstream == m.local for m in same)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("{image: 'r/a:1', k: v}", "{image: 'r/a:2', k: v}", True),
+        ("{image: 'r/a:1', k: v}", "{image: 'r/b:1', k: v}", False),
+        ("{image: 'r/a:1', k: v}", "{image: 'r/a:1', k: w}", False),
+        ("{exec: a}", "{exec: a}", True),
+        ("text", "text", True),
+        ("text", "other", False),
+    ],
+)
+def test_functions_that_differ_in_their_version_only(first: str, second: str, expected: bool) -> None:
+    one, other = read(first), read(second)
+    assert one is not None
+    assert other is not None
+    assert differ_in_version_only(one, other) is expected
 
 
 def test_steps_name_the_function_as_local_has_it() -> None:
