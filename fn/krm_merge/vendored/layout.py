@@ -156,5 +156,5 @@ def _as_json(value: Value) -> bytes:
 
 def _as_yaml(value: Value) -> bytes:
     root = from_value(value)
-    assert isinstance(root, nodes.Mapping)
+    assert isinstance(root, nodes.MappingNode)
     return written(root).encode()

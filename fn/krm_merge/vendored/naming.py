@@ -12,7 +12,7 @@ from posixpath import splitext
 from typing import Final
 
 from krm_merge.krm.identity import Identity
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import to_value
 
 _APP_LABELS: Final = ("app.kubernetes.io/name", "app", "k8s-app")
@@ -87,7 +87,7 @@ class Named:
         return {placeholder: path for placeholder, path in forms.items() if path}
 
 
-def named(resources: Iterable[tuple[Mapping, Identity, str]]) -> list[Named]:
+def named(resources: Iterable[tuple[MappingNode, Identity, str]]) -> list[Named]:
     """What the files of resources may be named by; takes each resource with its identity and the text of its document.
 
     All resources of the package are taken together: one may be named after another.
@@ -99,9 +99,9 @@ def named(resources: Iterable[tuple[Mapping, Identity, str]]) -> list[Named]:
     ]
 
 
-def _labels(root: Mapping) -> tuple[str, str]:
+def _labels(root: MappingNode) -> tuple[str, str]:
     metadata = root.get("metadata")
-    labels = to_value(metadata.get("labels")) if isinstance(metadata, Mapping) else None
+    labels = to_value(metadata.get("labels")) if isinstance(metadata, MappingNode) else None
     if not isinstance(labels, dict):
         return "", ""
     app = next((labels[label] for label in _APP_LABELS if label in labels), "")

@@ -16,7 +16,7 @@ from krm_merge.merge.package.reach import reaches
 from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
 from krm_merge.merge.values.kptfile import faults
 from krm_merge.merge.values.matching import Match
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode
 from krm_merge.text.reading.reader import read
 
 
@@ -32,7 +32,7 @@ def functions(text: str) -> list[Node]:
         parts += [f"configMap: {{{config.replace(':', ': ')}}}"] if config else []
         items.append("{" + ", ".join(parts) + "}")
     root = read(f"[{', '.join(items)}]")
-    assert isinstance(root, Sequence)
+    assert isinstance(root, SequenceNode)
     return root.items
 
 
@@ -202,9 +202,9 @@ def test_labels_and_steps() -> None:
 # ---- faults (K3) -------------------------------------------------------------------------------------------------
 
 
-def root(text: str) -> Mapping:
+def root(text: str) -> MappingNode:
     node = read(text)
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
     return node
 
 
