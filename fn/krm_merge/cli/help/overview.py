@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "Update packages": {
         "update": "Update a package from the git repository in its Kptfile.",
-        "compare": "Show what kpt would lose in an update, and what krm-merge keeps.",
+        "compare": "Show what kpt would lose in the update of a package.",
         "resolve": "Settle conflicts, on a page or in the terminal.",
         "status": "Show which packages are outdated, changed or in conflict.",
         "policy": "Show, check and prune the conflict policy of a package.",
@@ -33,7 +33,7 @@ GROUPS = {
     },
     "Set up and look up": {
         "check": "Look for mistakes in packages before somebody else does.",
-        "names": "Name the functions of pipelines, so that updates recognise them.",
+        "names": "Name functions of pipelines, so that updates recognise them.",
         "schema": "Print the JSON schema of a kind, for editors and validators.",
         "completion": "Print the completion script for bash, zsh or fish.",
         "help": "Show the page of a topic, a rule or a command.",
