@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page check-schema-lines check-workflows pictures docs site site-preview bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page check-schema-lines check-workflows pictures docs comparisons site site-preview bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ pictures: $(STAMP) ## Make the pictures of the README
 
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
+
+comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, for docs/comparisons.md; needs kpt
+	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py
 
 site: $(STAMP) ## Build the documentation site into site/; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
