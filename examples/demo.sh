@@ -52,7 +52,7 @@ if ! "$merge"; then
 fi
 (cd "$work" && git --no-pager diff --no-index --unified=1 --color="$color" Kptfile.before package/Kptfile) | sed '/^[^ @+-]*\(diff --git\|index \)/d' || true
 echo
-say "Reported: what both changed. Upstream's value stands, unless you set onConflict: local."
+say "Reported: what both changed. Upstream's value is kept, unless you set onConflict: local."
 if [ "$merge" = with_kpt ]; then
   sed -n 's/^    \[\(warning\|info\)\] .*: \(apply-setters\|Kptfile\)/  \1: \2/p' "$work/log"
 else
