@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image lock check-page check-schema-lines check-workflows pictures docs comparisons site site-preview bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons site site-preview bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,11 +75,23 @@ image: ## Build the container image $(IMAGE)
 	  $(if $(KRM_MERGE_BASE),--build-arg BASE=$(KRM_MERGE_BASE)) \
 	  $(if $(KRM_MERGE_BUILD_BASE),--build-arg BUILD_BASE=$(KRM_MERGE_BUILD_BASE)) .
 
+ZIPAPP = $(VENV)/zipapp
+
+zipapp: $(STAMP) ## Build dist/krm-merge.pyz: the commands and all that they need in one file
+	rm -rf $(ZIPAPP)
+	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --require-hashes --requirement constraints-cli.txt
+	$(BIN)/python -m pip install --quiet --target $(ZIPAPP) --no-deps --no-build-isolation .
+	mkdir -p dist
+	$(BIN)/shiv --site-packages $(ZIPAPP) --console-script krm-merge --python '/usr/bin/env python3' \
+	  --preamble tools/zipapp_preamble.py --reproducible --output-file dist/krm-merge.pyz
+
+check-packages: $(STAMP) zipapp ## Check the wheel, the source archive and the zipapp, installed as users install them
+	$(BIN)/python tools/check_packages.py
+
 # One file for all interpreters and systems. No address of an index: each machine takes the files from its own, and the hashes hold for all.
 COMPILE = $(BIN)/uv pip compile --quiet --no-config --upgrade --universal --python-version 3.11 --generate-hashes --no-header
 
 lock: $(STAMP) ## Update the locked dependencies: of the image, of its build, of development
-	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --output-file constraints.txt pyproject.toml
 	$(COMPILE) --output-file constraints-cli.txt pyproject.toml --extra cli --extra forges
 	$(COMPILE) --output-file constraints-build.txt --group build
@@ -107,6 +119,7 @@ pictures: $(STAMP) ## Make the pictures of the README
 
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
+	$(BIN)/python tools/generate_catalog.py
 
 comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, for docs/comparisons.md; needs kpt
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py

@@ -292,52 +292,6 @@ VERSIONS = {
 }
 
 
-MISTAKES = {
-    "Kptfile": """\
-        apiVersion: kpt.dev/v1
-        kind: Kptfile
-        metadata:
-          name: web
-        pipeline:
-          mutators:
-          - name: set-labels
-            image: gcr.io/kpt-fn/set-labels:v0.1
-            configMap:
-              app: web
-          # Writes the addresses of all services into one ConfigMap.
-          - image: gcr.io/kpt-fn/addresses:v0.1
-            exec: ./addresses
-          - image: gcr.io/kpt-fn/set-annotations:v0.1
-            configPath: labels.yaml
-        """,
-    "service.yaml": SERVICE.replace(
-        "  - port: 80\n", "<<<<<<< ours\n      - port: 80\n    =======\n    >>>>>>> theirs\n"
-    ),
-}
-NAMELESS = {
-    "Kptfile": """\
-        apiVersion: kpt.dev/v1
-        kind: Kptfile
-        metadata:
-          name: web
-        pipeline:
-          mutators:
-          - image: gcr.io/kpt-fn/set-labels:v0.1
-            configMap: {app: web}
-          - image: gcr.io/kpt-fn/set-labels:v0.1
-            configMap: {team: shop}
-        """,
-}
-IN_WEB = {
-    ("docs/integrations/pre-commit.md", "`krm-merge check`"): MISTAKES,
-    ("docs/integrations/pre-commit.md", "`krm-merge names`"): NAMELESS,
-}
-"""What the package holds in other sessions."""
-
-TESTED_BESIDE = {"docs/guides/vendored.md": "tests/vendored/test_guide.py"}
-"""Pages whose sessions run on other files, and the tests that run them."""
-
-
 def write(folder: Path, files: dict[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -404,19 +358,18 @@ class Shell:
         return subprocess.run(command, cwd=repository, env=self.env, capture_output=True, check=True, text=True).stdout
 
 
+# These have packages of their own, and a test beside the code.
+TESTED_ELSEWHERE = {"docs/guides/vendored.md"}
+
+
 def sessions() -> Iterator[Any]:
     """The sections of the pages that show commands, each a session of its own."""
-    pages = ("README.md", *(file.relative_to(ROOT).as_posix() for file in sorted((ROOT / "docs").rglob("*.md"))))
-    for page in (page for page in pages if page not in TESTED_BESIDE):
+    pages = {file.relative_to(ROOT).as_posix() for file in (ROOT / "docs").rglob("*.md")}
+    for page in ("README.md", *sorted(pages - TESTED_ELSEWHERE)):
         for section in (ROOT / page).read_text(encoding="utf-8").split("\n## ")[1:]:
             if CONSOLE_BLOCK.search(section):
                 marks = [pytest.mark.kpt] if re.search(r"^\$ (kpt|krm-merge compare) ", section, re.MULTILINE) else []
                 yield pytest.param(page, section, id=f"{page}, {section.partition(chr(10))[0]}", marks=marks)
-
-
-def test_pages_that_are_tested_elsewhere_are() -> None:
-    for page, file in TESTED_BESIDE.items():
-        assert Path(page).name in (ROOT / file).read_text(encoding="utf-8"), page
 
 
 def as_printed(expected: str, printed: str) -> bool:
@@ -429,9 +382,7 @@ def as_printed(expected: str, printed: str) -> bool:
 def test_sessions_print_what_the_docs_show(page: str, section: str, tmp_path: Path) -> None:
     steps = [step for block in CONSOLE_BLOCK.findall(section) for step in PROMPT.split(block)[1:]]
     commands, expected = zip(*(split_step(step) for step in steps), strict=True)
-    shell = Shell(tmp_path)
-    write(shell.directory / "web", IN_WEB.get((page, section.partition("\n")[0]), {}))
-    printed = shell.outputs([command.replace("\n> ", "\n") for command in commands])
+    printed = Shell(tmp_path).outputs([command.replace("\n> ", "\n") for command in commands])
     if os.environ.get("WRITE_GOLDEN_OUTPUT"):
         rewrite(page, section, [(command, *texts) for command, *texts in zip(commands, expected, printed, strict=True)])
         return

@@ -13,8 +13,9 @@ import pytest
 from checkout import ROOT
 
 REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==[^\s;]+")
-# A path below the directories where people keep their checkouts. Written so that it does not match itself.
-MACHINE_PATH = re.compile(r"(?<![\w.$}/*-])/(?:work|root|home|Users)/[\w.-]+")
+# A path below the directories where people keep their checkouts, but not that of Argo CD in its images. Written so that
+# it does not match itself.
+MACHINE_PATH = re.compile(r"(?<![\w.$}/*-])/(?:work|root|home|Users)/(?!argocd/)[\w.-]+")
 
 
 def repository_files() -> list[str]:

@@ -91,12 +91,16 @@ def _command(argv: list[str]) -> int:
 
 
 def _docs() -> Docs:
+    import os
     from pathlib import Path
 
     from krm_merge.cli.help.overview import overview
     from krm_merge.krm.docs import Docs
     from krm_merge.startup import replace
 
+    # An image of one function has the docs of that function.
+    if folder := os.environ.get("KRM_MERGE_DOCS"):
+        return Docs.in_folder(Path(folder))
     return replace(Docs.beside(Path(__file__).parent), usage=overview())
 
 

@@ -117,12 +117,33 @@ def test_a_conflict_is_settled_in_the_terminal_and_recorded(place: Path, monkeyp
     assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record", "--quiet"]) == 0
     write(place, {"deploy/a.yaml": config_map("a", x="3")})
     give(monkeypatch, "l\n")
-    assert call(["resolve", "v2.yaml", "deploy", "--terminal"]) == 0
+    assert call(["resolve", "v2.yaml", "deploy", "--terminal", "--version", "v2"]) == 0
     assert (place / "deploy" / "a.yaml").read_text() == config_map("a", x="3")
     assert (place / "deploy" / "Vendorfile.original").read_text() == V2
+    assert "version: v2\n" in (place / "deploy" / "Vendorfile").read_text()
     before = snapshot(place)
     assert call(["merge", "v2.yaml", "deploy", "--in-place"]) == 0
     assert snapshot(place) == before
+
+
+def test_directories_do_not_make_a_record_wrong(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record", "--quiet"]) == 0
+    write(place, {"old/a.yaml": config_map("a", x="1"), "new/a.yaml": config_map("a", x="2")})
+    before = snapshot(place)
+    problem = "deploy/Vendorfile records one file, and UPSTREAM is a directory; delete the record to merge directories"
+    for original in ("old", "v1.yaml"):
+        assert call(["merge", original, "new", "deploy", "--in-place"]) == 3
+        assert problem in capfd.readouterr().err
+    assert snapshot(place) == before
+
+
+def test_a_vendorfile_that_a_package_brings_is_a_file_like_others(place: Path) -> None:
+    files = {"a.yaml": config_map("a"), "Vendorfile": "of the package\n"}
+    for version in ("o", "u", "l"):
+        write(place, {f"{version}/{path}": text for path, text in files.items()})
+    write(place, {"u/Vendorfile": "newer\n"})
+    assert call(["merge", "o", "u", "l", "--in-place"]) == 0
+    assert (place / "l" / "Vendorfile").read_text() == "newer\n"
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_a_record_that_cannot_be_used_is_refused(files: dict[str, str | None], p
 
 def test_a_directory_is_not_recorded() -> None:
     manifests = vendored(given("old.yaml", V1), given("new", {"a.yaml": V1}), given("deploy", {"a.yaml": V1}))
-    with pytest.raises(PackageError, match="UPSTREAM is a directory; a directory in git is followed by `kpt pkg get`"):
+    with pytest.raises(PackageError, match="UPSTREAM is a directory; delete the record to merge directories"):
         manifests.recorded(ManifestSource())
 
 

@@ -10,7 +10,7 @@ from krm_merge.checks.policy import policy_problems
 from krm_merge.checks.problem import PackageProblem
 from krm_merge.functions.policy.merge_policy import FILE, PolicyError, policy_in
 from krm_merge.packages.files.tree import Tree, holds_resources, is_kptfile
-from krm_merge.packages.merge.conflict_markers import line_of_conflict
+from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
 
 
 def package_problems(tree: Tree) -> list[PackageProblem]:
@@ -20,9 +20,8 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
     cannot be read.
     """
     own = _own_files(tree)
-    marked = [(path, line_of_conflict(file.data)) for path, file in own.items() if file.mode != "link"]
-    problems = [PackageProblem(path, "a conflict between markers; settle it", line) for path, line in marked if line]
-    conflicts = {problem.file for problem in problems}
+    conflicts = lines_of_conflicts(own)
+    problems = [PackageProblem(path, "a conflict between markers; settle it", line) for path, line in conflicts.items()]
     if not any(is_kptfile(path) for path in conflicts):
         problems += kptfile_problems(own)
     if not any(holds_resources(path) for path in conflicts):
@@ -42,9 +41,13 @@ def _policy_problems(own: Tree) -> Iterator[PackageProblem]:
 
 
 def _own_files(tree: Tree) -> Tree:
-    """The files outside of packages inside."""
+    """The files outside of packages inside, and of hidden directories: those hold environments and caches."""
     inside = {dirname(path) for path in tree if is_kptfile(path)} - {""}
-    return {path: file for path, file in tree.items() if not _is_in(path, inside)}
+    return {path: tree[path] for path in tree if not _is_hidden(path) and not _is_in(path, inside)}
+
+
+def _is_hidden(path: str) -> bool:
+    return any(part.startswith(".") for part in path.split("/")[:-1])
 
 
 def _is_in(path: str, folders: set[str]) -> bool:

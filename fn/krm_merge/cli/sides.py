@@ -19,7 +19,7 @@ from krm_merge.packages.files.write import write_file, write_tree
 from krm_merge.packages.merge.side import path_of
 from krm_merge.packages.merge.trees import MergedTree, merge_trees
 from krm_merge.report.record import SIDES, RecordedSide
-from krm_merge.vendored.merging import Given, VendoredManifests, vendored
+from krm_merge.vendored.merging import FOR_ONE_FILE, Given, VendoredManifests, vendored
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 STDIN: Final = Path("-")
@@ -60,6 +60,8 @@ class MergeSides:
         """
         if self.vendored is not None and (asked or self.vendored.record is not None):
             return self.vendored.recorded(source)
+        if self.vendored is None and FILE in self.local and FILE not in self.upstream:
+            raise PackageError(f"{self.names[-1]}/{FILE} {FOR_ONE_FILE}")
         if asked:
             raise click.UsageError("--record is for a version in one file, UPSTREAM, and a directory, LOCAL")
         if source != ManifestSource():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 from krm_merge.harmless import quoted
@@ -19,10 +20,12 @@ KINDS = {
     "PlanComponentUpdates": "plan_component_updates",
 }
 CONFIG_MAP = "ConfigMap"
+FUNCTION_VARIABLE = "KRM_MERGE_FUNCTION"
+"""Names the function that a ConfigMap without `data.function` is for: an image of one function sets it."""
 
 
 def dispatch(resource_list: ResourceList) -> None:
-    """Runs the function that the functionConfig names; without one, MergePackage with its defaults."""
+    """Runs the function that the functionConfig names; without one, that of the image, by default MergePackage."""
     _run(resource_list)
     # Names and values in messages come from untrusted packages.
     resource_list.results.escape(as_lines=True)
@@ -33,7 +36,8 @@ def _run(resource_list: ResourceList) -> None:
     kind = _text(config, "kind") if config is not None else CONFIG_MAP
     if kind == CONFIG_MAP:
         data = config.get("data") if config is not None else None
-        kind = _text(data, "function") or "MergePackage" if isinstance(data, Mapping) else "MergePackage"
+        named = _text(data, "function") if isinstance(data, Mapping) else ""
+        kind = named or os.environ.get(FUNCTION_VARIABLE) or "MergePackage"
         field = "data.function"
     else:
         field = "kind"

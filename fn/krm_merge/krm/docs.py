@@ -28,10 +28,15 @@ class Docs:
     @classmethod
     def beside(cls, package: Path) -> Docs:
         """The docs that an installed package carries, or those of the checkout it runs from."""
-        for folder in (package, package.parent.parent):
-            readme, metadata = folder / "README.md", folder / "metadata.yaml"
-            if readme.is_file() and metadata.is_file():
-                return cls(readme.read_text("utf-8"), metadata.read_text("utf-8"))
+        inside = cls.in_folder(package)
+        return inside if inside.readme else cls.in_folder(package.parent.parent)
+
+    @classmethod
+    def in_folder(cls, folder: Path) -> Docs:
+        """The README.md and metadata.yaml of a folder; no docs where it lacks one of them."""
+        readme, metadata = folder / "README.md", folder / "metadata.yaml"
+        if readme.is_file() and metadata.is_file():
+            return cls(readme.read_text("utf-8"), metadata.read_text("utf-8"))
         return cls()
 
     def sections(self) -> dict[str, str]:

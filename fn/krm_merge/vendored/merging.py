@@ -16,7 +16,8 @@ from krm_merge.vendored.documents import resources_of_file, resources_of_tree
 from krm_merge.vendored.kustomizations import list_files
 from krm_merge.vendored.vendorfile import FILE, ManifestSource, VendorRecord, digest_of, read_record, recorded
 
-_OF_DIRECTORIES: Final = "a directory in git is followed by `kpt pkg get` and `krm-merge update`"
+FOR_ONE_FILE: Final = "records one file, and UPSTREAM is a directory; delete the record to merge directories"
+"""The problem of a Vendorfile, and its remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class VendoredManifests:
         if self.is_file:
             raise PackageError(f"{self.name} is one file; a {FILE} is for manifests in a directory")
         if self.content is None:
-            raise PackageError(f"{FILE} records one file, and UPSTREAM is a directory; {_OF_DIRECTORIES}")
+            raise PackageError(f"{join(self.name, FILE)} {FOR_ONE_FILE}")
         return recorded(self.record, self.local, self.content, source, basename(self.name.rstrip("/")))
 
 

@@ -52,7 +52,11 @@ def test_a_package_that_is_right(package: Path) -> None:
         ),
         encoding="utf-8",
     )
-    (package / "README.md").write_text("Markers look so:\n\n<<<<<<< ours\n", encoding="utf-8")
+    markers = "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
+    (package / "README.md").write_text(f"Markers look so:\n\n{markers}", encoding="utf-8")
+    (package / "a.txt").write_text("<<<<<<< ours\n", encoding="utf-8")
+    (package / ".cache").mkdir()
+    (package / ".cache" / "a.yaml").write_text(markers, encoding="utf-8")
     done = run("check")
     assert (done.exit_code, done.stdout) == (0, "1 package is right\n")
     assert run("check", "--quiet").stdout == ""

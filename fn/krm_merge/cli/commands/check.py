@@ -10,7 +10,7 @@ import click
 
 from krm_merge.checks.package import package_problems
 from krm_merge.cli import options
-from krm_merge.cli.package_arguments import packages_of
+from krm_merge.cli.package_argument import packages_of
 from krm_merge.cli.show import say
 from krm_merge.packages.files.directory import Directory
 

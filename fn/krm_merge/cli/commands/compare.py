@@ -11,7 +11,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.commands.update import refuse_uncommitted, sides_of
 from krm_merge.cli.merging import MergeChoices
-from krm_merge.cli.package_arguments import named_package, refuse_missing
+from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.show import COLORS, counted
 from krm_merge.cli.terminal.layout import fitted, width_of
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages

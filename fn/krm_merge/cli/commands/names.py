@@ -9,7 +9,7 @@ import click
 
 from krm_merge.checks.names import NamedFunctions, with_names
 from krm_merge.cli import options
-from krm_merge.cli.package_arguments import packages_of
+from krm_merge.cli.package_argument import packages_of
 from krm_merge.cli.show import opened_journal, say
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files.directory import Directory, PackageError

@@ -12,7 +12,7 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.commands.update import refuse_uncommitted, sides_of, version_of
 from krm_merge.cli.merging import MergeChoices
-from krm_merge.cli.package_arguments import named_package, refuse_missing
+from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.settling import in_terminal as terminal_option
 from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
@@ -39,6 +39,7 @@ from krm_merge.vendored.vendorfile import ManifestSource
 @no_browser_option
 @options.rules
 @options.function_identity
+@options.version
 @click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
 def command(
     places: tuple[str, ...],
@@ -46,6 +47,7 @@ def command(
     no_browser: bool,
     rules_file: Path | None,
     function_identity: str,
+    version: str,
     allow_dirty: bool,
 ) -> None:
     """Settle the conflicts of an update of the package PKG to REF, or of a merge of ORIGINAL and UPSTREAM into LOCAL.
@@ -62,7 +64,9 @@ def command(
         raise click.UsageError("stdin is for answers here; name files")
     choices = MergeChoices.of(None, function_identity, rules_file)
     if len(places) in (2, 3):
-        opened = _merge_of(tuple(map(Path, places)), choices)
+        opened = _merge_of(tuple(map(Path, places)), choices, ManifestSource(version=version))
+    elif len(places) < 2 and version:
+        raise click.UsageError("--version is for the Vendorfile of a merge; a package is updated to PKG@REF")
     elif len(places) < 2:
         opened = _update_of(places[0] if places else ".", choices, allow_dirty)
     else:
@@ -103,12 +107,12 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
 
 
 @contextmanager
-def _merge_of(places: tuple[Path, ...], choices: MergeChoices) -> Iterator[Host[ChoiceStep]]:
-    """The session about three directories or files; the result is written to the last one."""
+def _merge_of(places: tuple[Path, ...], choices: MergeChoices, source: ManifestSource) -> Iterator[Host[ChoiceStep]]:
+    """The session about versions in directories or files; the result is written to the last one."""
     local = places[-1]
     with destination(local, None, in_place=True) as write_changes:
         sides = read_sides(places)
-        kept_record = sides.records(ManifestSource(), asked=False)
+        kept_record = sides.records(source, asked=False)
         choices = choices.obeying(sides.local)
 
         def merge(policy: Policy) -> Merge:

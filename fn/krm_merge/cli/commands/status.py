@@ -14,7 +14,7 @@ from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files.directory import Directory, PackageError, packages_below
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import KptfileText
-from krm_merge.packages.merge.conflict_markers import line_of_conflict
+from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
 from krm_merge.text.reading.values import Value
 
 
@@ -83,7 +83,7 @@ def command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
 
 def _looked_at(place: Path, repositories: GitRepositories | None) -> _Package:
     tree = Directory(place)
-    conflicts = [path for path, file in tree.items() if file.mode != "link" and line_of_conflict(file.data)]
+    conflicts = [*lines_of_conflicts(tree)]
     ref = commit = latest = problem = ""
     try:
         kptfile = KptfileText(tree[KPTFILE].data, str(place / KPTFILE))

@@ -11,7 +11,7 @@ import click
 from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options
-from krm_merge.cli.package_arguments import named_package, refuse_missing
+from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, summary
 from krm_merge.cli.terminal.recap import recap, what_next

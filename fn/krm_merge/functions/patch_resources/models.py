@@ -56,7 +56,7 @@ class _PatchChoices(StrictModel):
 class PatchConfigMapData(_PatchChoices):
     """`data` of a ConfigMap given as functionConfig."""
 
-    function: Literal["PatchResources"]
+    function: Literal["PatchResources"] = "PatchResources"
     patch: str = Field(description="Strategic merge patches that name their objects, as YAML text.")
 
 

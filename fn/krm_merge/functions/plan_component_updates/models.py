@@ -58,7 +58,7 @@ class _ComponentChoices(StrictModel):
 class ComponentsConfigMapData(_ComponentChoices):
     """`data` of a ConfigMap given as functionConfig."""
 
-    function: Literal["PlanComponentUpdates"]
+    function: Literal["PlanComponentUpdates"] = "PlanComponentUpdates"
     removed: str = Field("", description="Names of deleted Components, separated by commas.")
 
 

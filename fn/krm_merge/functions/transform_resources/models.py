@@ -104,7 +104,7 @@ class TransformResources(StrictModel):
 class TransformConfigMapData(StrictModel):
     """`data` of a ConfigMap given as functionConfig, with the names of crane's flags."""
 
-    function: Literal["TransformResources"]
+    function: Literal["TransformResources"] = "TransformResources"
     plugins: str | None = Field(
         None,
         description="Plugins to run, separated by commas: KubernetesPlugin, files of the plugin directory, entry "

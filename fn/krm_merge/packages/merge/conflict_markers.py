@@ -13,6 +13,7 @@ from krm_merge.text.reading.stream import cut
 MARKER_SIZE = 7
 """The length of git's markers, by default."""
 
+_DOCUMENTATION = (".md", ".rst", ".adoc")
 _CONFLICT = re.compile(rb"^(<{7,})(?: [^\n]*)?\r?\n(?s:.*?)^={7,}\r?\n(?s:.*?)^>{7,}(?: [^\n]*)?\r?$", re.MULTILINE)
 
 
@@ -24,8 +25,20 @@ class MarkedChanges(NamedTuple):
     binary: tuple[str, ...]
 
 
-def line_of_conflict(data: bytes) -> int:
-    """The line of the first conflict between markers, from 1; 0 where there is none."""
+def lines_of_conflicts(tree: Tree) -> dict[str, int]:
+    """The line of the first conflict between markers, from 1, in each file that holds one.
+
+    Documentation is left out: it shows markers.
+    """
+    lines = {path: _line_of_conflict(file.data) for path, file in tree.items() if _may_conflict(path, file)}
+    return {path: line for path, line in lines.items() if line}
+
+
+def _may_conflict(path: str, file: File) -> bool:
+    return file.mode != "link" and not path.endswith(_DOCUMENTATION)
+
+
+def _line_of_conflict(data: bytes) -> int:
     if b"<" * MARKER_SIZE not in data:
         return 0
     found = _CONFLICT.search(data)

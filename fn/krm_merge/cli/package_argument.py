@@ -1,4 +1,4 @@
-"""Arguments that name packages: one with the version that it is updated to, or all below some paths."""
+"""The arguments that name packages, and the version that one is updated to."""
 
 from __future__ import annotations
 

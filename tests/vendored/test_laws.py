@@ -1,0 +1,78 @@
+"""The laws of a merge (docs/rules.md) for manifests in one file and files in any layout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+import yaml
+from hypothesis import given as examples
+from hypothesis import strategies as st
+
+from generated.manifests import chart, documents, release
+from vendored.versions import merged, stream
+
+APPS = 2
+Layout = Callable[[str, str, str], str]
+LAYOUTS: dict[str, Layout] = {
+    "kind-name": lambda kind, name, app: f"{kind.lower()}-{name}.yaml",
+    "folders of apps": lambda kind, name, app: f"{app}/{kind.lower()}.yaml",
+    "files of apps": lambda kind, name, app: f"{app}.yml",
+    "files of kinds": lambda kind, name, app: f"kinds/{kind.lower()}s.yaml",
+    "one file": lambda kind, name, app: "all.yaml",
+    "without a system": lambda kind, name, app: f"{len(name) * len(kind) % 5}.yaml",
+}
+
+
+def laid_out(texts: list[str], layout: Layout) -> dict[str, str]:
+    """Documents in the files that a layout gives them."""
+    files: dict[str, list[str]] = {}
+    for text in texts:
+        kind, name = (re.search(rf"^{field}: (\S+)$", text, re.MULTILINE) for field in ("kind", "  name"))
+        assert kind
+        assert name
+        app = re.match(r"app-\d+", name[1])
+        files.setdefault(layout(kind[1], name[1], app[0] if app else "base"), []).append(text)
+    return {path: stream(*held) for path, held in files.items()}
+
+
+def objects(files: dict[str, str]) -> list[object]:
+    """The resources in files, in an order of their own."""
+    found = [value for text in files.values() for value in yaml.safe_load_all(text) if value is not None]
+    return sorted(found, key=lambda value: (value["kind"], value["metadata"]["name"]))
+
+
+VERSIONS = {"release": (release(1, APPS), release(2, APPS)), "chart": (chart(1, APPS), chart(2, APPS))}
+
+
+@pytest.mark.parametrize("form", VERSIONS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_local_that_changed_nothing_gets_all_of_upstream(layout: str, form: str) -> None:
+    before, after = VERSIONS[form]
+    texts = documents(before) if form == "release" else before.split("---\n")[1:]
+    done = merged(before, after, laid_out(texts, LAYOUTS[layout]))
+    assert objects(done.files) == objects({"": after})
+    assert done.warnings == []
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_where_upstream_changed_nothing_local_stays_as_it_is(layout: str) -> None:
+    before, _ = VERSIONS["release"]
+    local = laid_out([text for text in documents(before) if "Service" not in text], LAYOUTS[layout])
+    assert merged(before, before, local).changed == []
+
+
+@examples(layout=st.sampled_from(list(LAYOUTS)), gone=st.sets(st.integers(0, 6 * APPS)))
+def test_a_second_merge_changes_nothing_and_changes_of_local_are_kept(layout: str, gone: set[int]) -> None:
+    before, after = VERSIONS["release"]
+    texts = [text for number, text in enumerate(documents(before)) if number not in gone]
+    own = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"
+    edited = [text.replace("replicas: 1", "replicas: 7 # ours") for text in texts]
+    local = laid_out([*edited, own], LAYOUTS[layout])
+    done = merged(before, after, local)
+    assert sum(text.count("replicas: 7 # ours") for text in done.files.values()) == str(edited).count("replicas: 7")
+    assert sum(text.count(own) for text in done.files.values()) == 1
+    again = merged(before, after, done.files)
+    assert again.changed == []
+    assert merged(after, after, done.files).changed == []
