@@ -104,6 +104,10 @@ def test_every_link_in_the_page_leads_somewhere(name: str) -> None:
             assert anchor in anchors, f"{path}#{anchor}"
 
 
+def test_the_readme_is_read_within_minutes() -> None:
+    assert (ROOT / "README.md").read_text(encoding="utf-8").count("\n") <= 150
+
+
 def test_every_rule_is_cited_where_the_code_decides_it() -> None:
     index = (ROOT / "docs" / "design" / "finding-rules.md").read_text(encoding="utf-8")
     row = r"^\| \[([A-Z]\d*)\]\(\.\./([a-z]+\.md)#[^)]*\) \| .* \| (.*) \| (.*) \|$"
