@@ -1,4 +1,8 @@
-"""Plans for the specification's scenarios, step by step: what is observed in, pull requests and findings out."""
+"""Plans for the specification's scenarios, step by step: what is observed in, pull requests and findings out.
+
+A plan is a line: its branch, draft or ready, `component=digest`, the actions in brackets, and what it waits for. A
+digest is one letter. S1, R19, I10 are the scenarios, requirements and readings of docs/components.md.
+"""
 
 from __future__ import annotations
 
