@@ -110,7 +110,7 @@ def test_a_child_in_a_session_of_its_own_is_killed(ending: str, programs: Progra
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us adopt orphans")
 @pytest.mark.parametrize("before", [0, 1])
 def test_orphans_are_adopted_only_while_a_plugin_runs(before: int, programs: Programs) -> None:
-    """Those of other programs are none of ours; a caller that adopts them goes on with that."""
+    """Orphans of other programs are left alone; a caller that adopts them still does."""
     library, found = ctypes.CDLL(None), ctypes.c_int()
     library.prctl(36, before, 0, 0, 0)
     plugin = programs.shell(DONE)
