@@ -294,8 +294,8 @@ def test_lenient_as_crane(start: Data, operation: str, result: Data, count: int)
     [
         ("replace /m/x 1", "there is no /m/x"),
         ("add /m/n/x 1", "/m/n is neither a map nor a list"),
-        ("add /m/l/5 1", "/m/l has 1 elements; 5 is no place among them"),
-        ("add /m/l/x 1", "/m/l has 1 elements; x is no place among them"),
+        ("add /m/l/5 1", "/m/l has 1 elements; 5 is not a place among them"),
+        ("add /m/l/x 1", "/m/l has 1 elements; x is not a place among them"),
         ("copy /m/o /m/x", "there is no /m/x"),
         ("move /m/l/0 /m/l", "move /m/l/0 from /m/l: a value cannot move into itself"),
         ("test /m/n 2", "test /m/n found another value"),

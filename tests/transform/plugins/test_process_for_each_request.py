@@ -210,7 +210,7 @@ def test_children_that_end_with_their_plugin_are_none_left(programs: Programs) -
             ["""echo '{"patches": [{"op": "remove", "path": "/x"}, {"op": "add", "path": "/x"}]}'"""],
             "patches[1] of the response: add without value",
         ),
-        (["""echo '{"newResources": [1]}'"""], "newResources[0] of the response is no map"),
+        (["""echo '{"newResources": [1]}'"""], "newResources[0] of the response is not a map"),
     ],
 )
 def test_what_a_program_does_wrong_is_told(lines: list[str], problem: str, programs: Programs) -> None:

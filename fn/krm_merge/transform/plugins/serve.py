@@ -112,6 +112,6 @@ def _resource(value: Object) -> tuple[Object, dict[str, str]]:
     options: dict[str, str] = {}
     for name, text in extras.items() if isinstance(extras, dict) else ():
         if not isinstance(text, str):
-            raise PluginFaultError("PluginInvalidIOError", f"the option {name} is no text")
+            raise PluginFaultError("PluginInvalidIOError", f"the option {name} is not a text")
         options[name] = text
     return value, options
