@@ -87,7 +87,7 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
     if not isinstance(value, dict):
         raise PluginFaultError("PluginInvalidInputError", "the request is not a Kubernetes object")
     try:
-        answer = plugin.run(*_resource(value)).to_value() if value else _told(plugin)
+        answer = plugin.run(*_resource(value)).to_value() if value else _metadata_value(plugin)
         return json.dumps(answer, ensure_ascii=False).encode()
     except PluginFaultError:
         raise
@@ -96,7 +96,7 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
         raise PluginFaultError("PluginRunError", "the plugin failed", str(error)) from error
 
 
-def _told(plugin: Plugin) -> Object:
+def _metadata_value(plugin: Plugin) -> Object:
     """The metadata."""
     metadata = metadata_of(plugin)
     return Metadata(metadata.name, metadata.version, metadata.fields, ("crane/v1", "jsonl/v1")).to_value()
