@@ -73,7 +73,7 @@ def command(
             outcome = choices.merge(sides.merge, sides.local)
         merged, changes = outcome.merged, outcome.changes
         choices.warn_of_idle_rules(merged)
-        choices.tell_of_stale_choices(merged, [merged.decided])
+        choices.report_stale_choices(merged, [merged.decided])
         refused = bool(merged.results.errors)
 
         @cache
