@@ -31,7 +31,8 @@ $(STAMP): pyproject.toml constraints-dev.txt
 test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and a Docker engine are
 	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
 
-COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report
+COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report tests/cli/commands \
+  tests/resolve/test_session.py tests/test_limits.py
 
 coverage: $(STAMP) ## Measure the branches that tests take in the rooms that merge, patch and edit
 	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal --cov --cov-report= $(ARGS) $(COVERED)
@@ -120,6 +121,7 @@ pictures: $(STAMP) ## Make the pictures of the README
 docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in docs/ from the code
 	$(WITH_PATH) $(BIN)/python tools/generate_docs.py
 	$(BIN)/python tools/generate_catalog.py
+	$(BIN)/python -m benchmarks.picture
 
 comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, for docs/comparisons.md; needs kpt
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.measuring import load, machine, program, table
@@ -133,62 +136,140 @@ def commit(repository: Path) -> None:
     git("commit", "--quiet", "--message=version", directory=repository)
 
 
-# ---- the report ------------------------------------------------------------------------------------------------------
+# ---- what is measured ------------------------------------------------------------------------------------------------
 
 
-def row(what: str, count: int, one: Measured, limit: str) -> list[str]:
-    each = one.wall / count * 1000
-    return [what, f"{one.wall:.1f} s", f"{each:.1f} ms", limit, f"{one.own_mb:.0f} MB", f"{one.worker_mb:.0f} MB"]
+@dataclass(slots=True)
+class Bench:
+    """Where packages are made and commands run; `rows` is what was measured."""
+
+    place: Path
+    path: str
+    first: str
+    rows: list[list[str]] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return f"file://{self.place}/upstream"
+
+    def fleet(self, *arguments: str) -> Measured:
+        return measured(self.place, self.path, "fleet", *arguments)
+
+    def plan(self, campaign: str, *selection: str) -> Measured:
+        return self.fleet("init", campaign, "--upstream", f"{self.address}/{NAME}", "--to", "v2", *selection)
+
+    def add(self, what: str, count: int, one: Measured, limit: str = "") -> None:
+        each = one.wall / count * 1000
+        memory = [f"{mb:.0f} MB" if mb else "" for mb in (one.own_mb, one.worker_mb)]
+        self.rows.append([what, f"{one.wall:.1f} s", f"{each:.1f} ms", limit, *memory])
+
+    def working_tree(self, count: int) -> None:
+        """One working tree: the commonest case."""
+        make_tree(self.place / "tree", count, self.address, self.first)
+        many = f"{count:,} packages"
+        self.add(f"{many}: init", count, self.plan("campaign", "--packages", "tree"))
+        run = self.fleet("run", "campaign")
+        self.add(f"{many}: run", count, run, "18 ms")
+        again = self.fleet("run", "campaign")
+        self.add(f"{many}: nothing to do", count, again, "3 ms")
+        expect(run, f"{-(-count // ONE_IN):,} conflicts")
+        expect(again, "0 merged")
+        self.add(f"{many}: report", count, self.fleet("report", "campaign"))
+
+    def repositories(self, count: int) -> None:
+        """A repository for each package."""
+        listed = make_repositories(self.place / "repositories", count, self.address, self.first)
+        (self.place / "repositories.txt").write_text("".join(f"{one}\n" for one in listed))
+        many = f"{count:,} repositories"
+        self.plan("forks", "--repositories", "repositories.txt")
+        self.add(f"{many}: run", count, self.fleet("run", "forks"))
+        pushed = self.fleet("publish", "forks", "--push-only")
+        self.add(f"{many}: publish --push-only", count, pushed, "60 ms with run")
+        expect(pushed, f"{count:,} pushed")
+        again = self.fleet("run", "forks")
+        self.add(f"{many}: nothing to do", count, again, "5 ms")
+        expect(again, "0 merged")
+
+    def engines(self, count: int) -> None:
+        """The same packages over processes, and over dask with as many workers."""
+        make_tree(self.place / "engines", count, self.address, self.first)
+        many = f"{count:,} packages"
+        self.plan("processes", "--packages", "engines")
+        run = self.fleet("run", "processes")
+        self.add(f"{many}: processes", count, run)
+        git("checkout", "--quiet", ".", directory=self.place / "engines")
+        git("clean", "--force", "-d", "--quiet", directory=self.place / "engines")
+        self.plan("dask", "--packages", "engines")
+        with dask_cluster() as scheduler:
+            over_dask = self.fleet("run", "dask", "--engine", "dask", "--scheduler", scheduler)
+        expect(over_dask, f"{-(-count // ONE_IN):,} conflicts")
+        slower = f"{100 * over_dask.wall / run.wall - 100:+.0f} %"
+        self.add(f"{many}: dask", count, over_dask, f"+30 % ({slower})")
+
+    def loops(self, count: int) -> None:
+        """What there is without campaigns: one update after the other."""
+        commands = {"krm-merge update": f"{self.path} update $package@v2 --quiet"}
+        if shutil.which("kpt"):
+            commands["kpt pkg update"] = "kpt pkg update $package@v2"
+        for name, command in commands.items():
+            tree = f"loop-{name.partition(' ')[0]}"
+            make_tree(self.place / tree, count, self.address, self.first)
+            updated = "grep -l 'ref: v2' */*/Kptfile | wc -l"
+            script = f"cd {tree}; for package in */*; do {command} >/dev/null 2>&1; done; {updated}"
+            loop = measured(self.place, "sh", "-c", script)
+            expect(loop, f"{count}\n")
+            self.add(f"{count:,} packages: a loop of {name}", count, loop)
+
+
+def expect(one: Measured, text: str) -> None:
+    """What is measured is the whole work."""
+    if text not in one.printed:
+        raise RuntimeError(f"{text!r} is expected: {one.printed}")
+
+
+@contextmanager
+def dask_cluster() -> Iterator[str]:
+    """The address of a scheduler on this machine, with a worker for each processor."""
+    program = (
+        "import os, sys\n"
+        "from distributed import LocalCluster\n"
+        "if __name__ == '__main__':\n"
+        "    cluster = LocalCluster(host='127.0.0.1', dashboard_address='127.0.0.1:0', threads_per_worker=1)\n"
+        "    print(cluster.scheduler_address, flush=True)\n"
+        "    sys.stdin.read()\n"
+        "    cluster.close()\n"
+    )
+    with tempfile.TemporaryDirectory(prefix="krm-merge-dask-") as directory:
+        script = Path(directory, "cluster.py")
+        script.write_text(program)
+        command = [sys.executable, str(script)]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, cwd=directory, stdin=pipe, stdout=pipe, text=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+            process.stdin.close()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures krm-merge fleet.")
     parser.add_argument("--packages", type=int, default=10_000, help="packages in one working tree")
     parser.add_argument("--repositories", type=int, default=1_000, help="repositories with one package each")
-    parser.add_argument("--loop", type=int, default=100, help="packages that a loop of `krm-merge update` updates")
+    parser.add_argument("--engines", type=int, default=2_000, help="packages that processes and dask merge")
+    parser.add_argument("--loop", type=int, default=100, help="packages that loops of other commands update")
     arguments = parser.parse_args()
     if (path := program()) is None:
         return 2
     before = load()
-    rows = []
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as temporary:
         place = Path(temporary)
-        first = make_upstream(place / "upstream")
-        address = f"file://{place}/upstream"
-        plan = ["--upstream", f"{address}/{NAME}", "--to", "v2"]
-        make_tree(place / "tree", arguments.packages, address, first)
-        many = f"{arguments.packages:,} packages"
-        planned = measured(place, path, "fleet", "init", "campaign", *plan, "--packages", "tree")
-        rows.append(row(f"{many}: init", arguments.packages, planned, ""))
-        run = measured(place, path, "fleet", "run", "campaign")
-        rows.append(row(f"{many}: run", arguments.packages, run, "18 ms"))
-        again = measured(place, path, "fleet", "run", "campaign")
-        rows.append(row(f"{many}: nothing to do", arguments.packages, again, "3 ms"))
-        wrong = [text for text, one in (("0 merged", again),) if not one.printed.startswith(text)]
-        conflicts = -(-arguments.packages // ONE_IN)
-        if wrong or f"{conflicts:,} conflicts" not in run.printed:
-            print(run.printed, again.printed, file=sys.stderr)
-            return 1
-        page = measured(place, path, "fleet", "report", "campaign")
-        rows.append(row(f"{many}: report", arguments.packages, page, ""))
-
-        listed = make_repositories(place / "repositories", arguments.repositories, address, first)
-        (place / "repositories.txt").write_text("".join(f"{one}\n" for one in listed))
-        many = f"{arguments.repositories:,} repositories"
-        measured(place, path, "fleet", "init", "forks", *plan, "--repositories", "repositories.txt")
-        run = measured(place, path, "fleet", "run", "forks")
-        rows.append(row(f"{many}: run", arguments.repositories, run, ""))
-        pushed = measured(place, path, "fleet", "publish", "forks", "--push-only")
-        rows.append(row(f"{many}: publish --push-only", arguments.repositories, pushed, "60 ms with run"))
-        again = measured(place, path, "fleet", "run", "forks")
-        rows.append(row(f"{many}: nothing to do", arguments.repositories, again, "5 ms"))
-
-        make_tree(place / "loop", arguments.loop, address, first)
-        script = f'for package in loop/*/*; do {path} update "$package@v2" --quiet 2>/dev/null; done; true'
-        loop = measured(place, "sh", "-c", script)
-        rows.append(row(f"{arguments.loop:,} packages: a loop of krm-merge update", arguments.loop, loop, ""))
+        bench = Bench(place, path, make_upstream(place / "upstream"))
+        bench.working_tree(arguments.packages)
+        bench.repositories(arguments.repositories)
+        bench.engines(arguments.engines)
+        bench.loops(arguments.loop)
     print(machine(before))
-    print(table(["what", "wall", "each", "limit", "memory", "of a worker"], rows), end="")
+    print(table(["what", "wall", "each", "limit", "memory", "of a worker"], bench.rows), end="")
     return 0
 
 

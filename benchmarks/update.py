@@ -36,7 +36,7 @@ from benchmarks.packages import NAME, changed_upstream, differing, files, kptfil
 KPT = "kpt pkg update"
 ROOT = Path(__file__).resolve().parent.parent
 NOTHING = Path(os.devnull)
-SMALL, MIDDLE, LARGE = 100, 1000, 10_000
+TINY, SMALL, MIDDLE, LARGE = 10, 100, 1000, 10_000
 # Nobody's own settings of git; the same commits every time.
 GIT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -58,15 +58,19 @@ def git(*arguments: str, directory: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A package of so many resources: its upstream repository, and the repository that it was fetched into."""
+    """A package of so many resources: its upstream repository, and the repository that it was fetched into.
+
+    Where the caches are `warm`, an earlier run has left both versions of upstream in them.
+    """
 
     resources: int
-    one_file: bool
     directory: Path
+    one_file: bool = False
+    warm: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.resources:,} resources" + (" in one file" if self.one_file else "")
+        return f"{self.resources:,} resources{' in one file' * self.one_file}{', caches warm' * self.warm}"
 
     @property
     def upstream(self) -> Path:
@@ -124,17 +128,18 @@ class Case:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Caches of this case, emptied before each run."""
+        """Caches of this case."""
         return GIT | {
             "KRM_MERGE_CACHE_DIR": str(self.directory / "cache"),
             "KPT_CACHE_DIR": str(self.directory / "cache"),
         }
 
     def prepare(self) -> None:
-        """A fresh clone of the local repository, and an empty cache."""
+        """A fresh clone of the local repository, and an empty cache unless it is to be warm."""
         for used in (self.copy, self.directory / "cache"):
-            shutil.rmtree(used, ignore_errors=True)
-            used.mkdir()
+            if used == self.copy or not self.warm:
+                shutil.rmtree(used, ignore_errors=True)
+            used.mkdir(exist_ok=True)
         # kpt takes no package outside of the directory where it runs.
         os.chdir(self.directory)
         git("clone", "--quiet", str(self.local), str(self.copy), directory=self.directory)
@@ -196,7 +201,7 @@ def report(numbers: list[Measured], grown: Growth, bars: list[Bar], before: floa
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measures krm-merge update beside kpt pkg update.")
-    parser.add_argument("--runs", type=int, default=5, help="runs of krm-merge, and of kpt for the smallest package")
+    parser.add_argument("--runs", type=int, default=5, help="runs of krm-merge, and of kpt for the small packages")
     parser.add_argument("--kpt-runs", type=int, default=2, help=f"runs of kpt for {MIDDLE} resources, a minute each")
     parser.add_argument("--json", action="store_true", help="print JSON instead of markdown")
     arguments = parser.parse_args()
@@ -205,11 +210,12 @@ def main() -> int:
     with_kpt = present("kpt")
     before = load()
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as directory:
-        shapes = [(SMALL, False), (MIDDLE, False), (MIDDLE, True), (LARGE, False)]
-        cases = [Case(*shape, Path(directory, str(number))) for number, shape in enumerate(shapes)]
+        cold, warm = Case(TINY, Path(directory, "cold")), Case(TINY, Path(directory, "warm"), warm=True)
+        middle, large = Case(MIDDLE, Path(directory, "middle")), Case(LARGE, Path(directory, "large"))
+        small, one_file = Case(SMALL, Path(directory, "small")), Case(MIDDLE, Path(directory, "file"), one_file=True)
         commands = []
         try:
-            for case in cases:
+            for case in (cold, warm, small, middle, one_file, large):
                 compared = with_kpt and case.resources < LARGE
                 case.make(with_kpt=compared)
                 own = case.command(PROGRAM, [path, "update"], arguments.runs)
@@ -217,7 +223,7 @@ def main() -> int:
                 case.check()
                 commands.append(own)
                 if compared:
-                    runs = arguments.runs if case.resources == SMALL else arguments.kpt_runs
+                    runs = arguments.runs if case.resources <= SMALL else arguments.kpt_runs
                     kpt = case.command(KPT, ["kpt", "pkg", "update"], runs)
                     commands.append(kpt)
                     if case.resources == SMALL:
@@ -226,15 +232,16 @@ def main() -> int:
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, getattr(error, "stderr", None) or "", file=sys.stderr)
             return 1
-        middle, large = (runs_by_case[cases[number].name][PROGRAM] for number in (1, 3))
     numbers = [measured(case, name, runs) for case, runs in runs_by_case.items() for name in runs]
-    grown = growth(middle, large)
+    of_middle, of_large = (runs_by_case[case.name][PROGRAM] for case in (middle, large))
+    grown = growth(of_middle, of_large)
+    to_kpt = {one.case: one.ratios[KPT] for one in numbers if KPT in one.ratios}
+    wall = median([run.wall_ms for run in of_middle]) / 1000
     bars = [
-        Bar(
-            f"update of {MIDDLE:,} resources, wall (median)", median([run.wall_ms for run in middle]) / 1000, 1.5, " s"
-        ),
+        *(Bar(f"update of {case.name}, wall to kpt's", to_kpt[case.name], 0.5, "x") for case in (cold, warm) if to_kpt),
+        Bar(f"update of {middle.name}, wall (median)", wall, 1.5, " s"),
         Bar(f"from {MIDDLE:,} to {LARGE:,} resources, wall", grown.wall, 12, "x"),
-        Bar(f"update of {LARGE:,} resources, peak", max(run.peak_mb for run in large), 300, " MB"),
+        Bar(f"update of {large.name}, peak", max(run.peak_mb for run in of_large), 300, " MB"),
     ]
     if arguments.json:
         print(

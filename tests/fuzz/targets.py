@@ -14,7 +14,7 @@ from krm_merge.patch.strategic.directives import first_directive
 from krm_merge.schema.builtin import builtin_schema
 from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.nodes import Mapping, Sequence, TextError, value_of
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode, TextError, value_of
 from krm_merge.text.reading.reader import read, read_all
 from krm_merge.text.reading.values import Value, from_value, to_value
 
@@ -45,7 +45,7 @@ def text_editor(text: str) -> None:
     pending = [roots[0]]
     while pending:
         node = pending.pop()
-        if not isinstance(node, Mapping | Sequence):
+        if not isinstance(node, MappingNode | SequenceNode):
             continue
         for child in list(node.children):
             if random.random() < 0.2:

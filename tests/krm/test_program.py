@@ -192,6 +192,11 @@ def test_help(flag: str) -> None:
     assert out.decode() == "Short text: é\n\nLong\ntext\n\nExamples:\n\nexample\n"
 
 
+def test_help_of_a_function_with_a_usage_of_its_own() -> None:
+    code, out, err = called("--help", docs=Docs(README, METADATA, usage="krm-merge [COMMAND]\n"))
+    assert (code, out, err) == (0, b"krm-merge [COMMAND]\n", "")
+
+
 def test_doc() -> None:
     code, out, err = called("--doc", docs=Docs(README, METADATA))
     assert (code, err) == (0, "")

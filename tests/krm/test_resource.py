@@ -212,6 +212,7 @@ def test_remove(path: str, gone: str) -> None:
         "spec.containers[7].image",
         "spec.containers[name=web,image=x].image",
         "spec.containers.name",
+        "spec.containers[name=web].ports.name",
         "spec[0]",
         "spec[name=x].y",
         "spec.replicas.x",

@@ -13,7 +13,7 @@ from kptfiles import resource_list
 from krm_merge.functions import process
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.merge.values.kptfile import faults
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import key_text, to_value
 
@@ -30,13 +30,13 @@ class Merged:
     results: list[dict[str, Any]]
 
     @property
-    def root(self) -> Mapping:
+    def root(self) -> MappingNode:
         return tree(self.text)
 
 
-def tree(text: str) -> Mapping:
+def tree(text: str) -> MappingNode:
     root = read(text)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return root
 
 
@@ -116,16 +116,16 @@ def shells(root: Node) -> set[str]:
     while pending:
         name, node = pending.pop()
         node = resolved(node)
-        if isinstance(node, Mapping | Sequence) and not node.children:
+        if isinstance(node, MappingNode | SequenceNode) and not node.children:
             found.add(name)
-        elif isinstance(node, Mapping):
+        elif isinstance(node, MappingNode):
             pending.extend((key_text(entry.key), entry.value) for entry in node.fields.values())
-        elif isinstance(node, Sequence):
+        elif isinstance(node, SequenceNode):
             pending.extend((name, item) for item in node.items)
     return found
 
 
-def leaves_of(root: Mapping) -> dict[tuple[Any, ...], object]:
+def leaves_of(root: MappingNode) -> dict[tuple[Any, ...], object]:
     """The leaves of a Kptfile; one without any that can be told apart is no example."""
     found = leaves(root)
     assume(found is not None)
@@ -133,7 +133,7 @@ def leaves_of(root: Mapping) -> dict[tuple[Any, ...], object]:
     return found
 
 
-def leaves(root: Mapping) -> dict[tuple[Any, ...], object] | None:
+def leaves(root: MappingNode) -> dict[tuple[Any, ...], object] | None:
     """The scalars by path, functions by name or image; None where they cannot be told apart by the document's rules."""
     found: dict[tuple[Any, ...], object] = {}
     value: Any = to_value(root)

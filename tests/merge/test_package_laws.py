@@ -14,7 +14,7 @@ from generated.kptfiles import text
 from generated.packages import Package, edited, package
 from kptfiles import PLACE, resource_list
 from krm_merge.functions import process
-from krm_merge.text.reading.nodes import Mapping, Sequence
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import to_value
 
@@ -75,9 +75,9 @@ def merge(case: Case, original: Package, upstream: Package, items: list[str]) ->
     outcome = process(resource_list(items, *sides, onConflict=case.policy))
     output = outcome.output.decode()
     root = read(output)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     found = root.get("items")
-    assert isinstance(found, Sequence)
+    assert isinstance(found, SequenceNode)
     lines = output[output.index("items:\n") + 7 : output.index("functionConfig:\n")].splitlines(keepends=True)
     texts: list[str] = []
     for line in lines:

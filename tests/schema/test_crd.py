@@ -7,7 +7,7 @@ import pytest
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.schema import ORDERED, SET, KeyedList, ListKind
 from krm_merge.schema.crd import CrdSchema, crd_schemas
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read_all
 
 CRD = """\
@@ -116,8 +116,8 @@ spec:
 """
 
 
-def roots(text: str) -> list[Mapping]:
-    return [node for node in read_all(text) if isinstance(node, Mapping)]
+def roots(text: str) -> list[MappingNode]:
+    return [node for node in read_all(text) if isinstance(node, MappingNode)]
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from krm_merge.text.reading.nodes import (
     Child,
     Collection,
     Entry,
-    Mapping,
+    MappingNode,
     Node,
-    Sequence,
+    SequenceNode,
     resolved,
 )
 from krm_merge.text.reading.reader import read
@@ -40,21 +40,21 @@ class Edit:
         holder: Node = node
         for step in path:
             holder = resolved(node)
-            if isinstance(holder, Mapping):
+            if isinstance(holder, MappingNode):
                 assert isinstance(step, str)
                 child = holder.fields[step]
                 node = child.value
             else:
-                assert isinstance(holder, Sequence)
+                assert isinstance(holder, SequenceNode)
                 assert isinstance(step, int)
                 child = node = holder.items[step]
-        assert isinstance(holder, Mapping | Sequence)
+        assert isinstance(holder, MappingNode | SequenceNode)
         return holder, child
 
     def collection(self, *path: str | int) -> Collection:
         child = self.child(*path)[1] if path else self.root
         node = resolved(child.value if isinstance(child, Entry) else child)
-        assert isinstance(node, Mapping | Sequence)
+        assert isinstance(node, MappingNode | SequenceNode)
         return node
 
     def set(self, *path: str | int, to: Value | Node) -> Edit:

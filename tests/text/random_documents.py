@@ -14,10 +14,10 @@ from krm_merge.text.reading.nodes import (
     Child,
     Collection,
     Entry,
-    Mapping,
+    MappingNode,
     Node,
     Scalar,
-    Sequence,
+    SequenceNode,
     TextError,
     is_merge_key,
     value_of,
@@ -300,10 +300,10 @@ class Edits:
             if isinstance(node, Alias):
                 if self.random.randint(0, 3) == 0:
                     pending.append(node.expansion)
-            elif isinstance(node, Mapping | Sequence):
+            elif isinstance(node, MappingNode | SequenceNode):
                 found.append(node)
                 children = self.children(node)
-                if isinstance(node, Mapping) and self.random.randint(0, 3) == 0:
+                if isinstance(node, MappingNode) and self.random.randint(0, 3) == 0:
                     children += [entry for entry in node.fields.values() if entry.inherited]
                 pending += [self.editor.value(child) for child in children]
         return found
@@ -315,7 +315,7 @@ class Edits:
     def one(self) -> None:
         node = self.pick(self.collections())
         children = self.children(node)
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             children += self.editor.inherited(node).values()
         op = self.pick(["replace", "replace", "insert", "insert", "remove", "remove", "move", "comment"])
         if op == "insert" or not children:
@@ -391,7 +391,7 @@ class Edits:
     def new_value(self) -> Node:
         if self.random.randint(0, 2) == 0 and (foreign := random_document(self.random)):
             node = foreign[1]
-            while isinstance(node, Mapping | Sequence) and node.children and self.random.randint(0, 2):
+            while isinstance(node, MappingNode | SequenceNode) and node.children and self.random.randint(0, 2):
                 node = value_of(self.pick(list(node.children)))
             return node
         return from_value(self.pick(list(VALUES)))
@@ -400,7 +400,7 @@ class Edits:
         after = self.pick([None, *children])
         value = self.new_value()
         child: Child = value
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             taken = {c.key.canonical for c in self.editor.children(node) if isinstance(c, Entry)} | node.fields.keys()
             names = [from_value(name) for name in ("new", "yes", "1", "a", "b", "k: v", "n\nl", "")]
             free = [name for name in names if name.canonical not in taken]
@@ -435,6 +435,10 @@ def all_of(comments: Comments) -> list[str]:
 def value_stop(value: Node, place: Chunk) -> int:
     """Where the text of a child's value ends, with the comments inside it."""
     try:
-        return chunks(value)[-1].end if isinstance(value, Mapping | Sequence) and is_block(value) else place.value_end
+        return (
+            chunks(value)[-1].end
+            if isinstance(value, MappingNode | SequenceNode) and is_block(value)
+            else place.value_end
+        )
     except CannotEditError:
         return place.end

@@ -291,3 +291,33 @@ def test_generated_names_match_in_their_order() -> None:
         {"j.yaml": stream(job.format(1), job.format(2))},
     )
     assert done.files == {"j.yaml": stream(job.format(1), job.format(3))}
+
+
+# ---- comments of rendered charts -------------------------------------------------------------------------------------
+
+
+def rendered(template: str, document: str) -> str:
+    """A document as helm prints it."""
+    return f"---\n# Source: shop/templates/{template}\n{document}"
+
+
+def test_a_template_that_moved_is_no_conflict() -> None:
+    before, after = rendered("a.yaml", config_map("a", x="1")), rendered("b/a.yaml", config_map("a", x="2"))
+    as_printed = merged(before, after, {"a.yaml": before})
+    assert as_printed.files == {"a.yaml": after}
+    without = merged(before, after, {"a.yaml": config_map("a", x="1")})
+    assert without.files == {"a.yaml": config_map("a", x="2")}
+    others = merged(before, after, {"a.yaml": "# ours\n" + config_map("a", x="1")})
+    assert others.files == {"a.yaml": "# ours\n" + config_map("a", x="2")}
+    assert as_printed.warnings == without.warnings == others.warnings == []
+
+
+def test_a_template_that_moved_without_a_change_changes_no_file_without_the_comment() -> None:
+    before, after = rendered("a.yaml", config_map("a", x="1")), rendered("b/a.yaml", config_map("a", x="1"))
+    assert merged(before, after, {"a.yaml": config_map("a", x="1")}).changed == []
+
+
+def test_documents_of_comments_alone_are_skipped() -> None:
+    empty = "---\n# Source: shop/templates/off.yaml\n"
+    before, after = empty + rendered("a.yaml", config_map("a")), rendered("a.yaml", config_map("a", x="1")) + empty
+    assert merged(before, after, {"a.yaml": config_map("a")}).files == {"a.yaml": config_map("a", x="1")}

@@ -2,39 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 import pytest
 import yaml
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from generated.manifests import chart, documents, release
-from vendored.versions import merged, stream
+from vendored.layouts import LAYOUTS, laid_out
+from vendored.versions import merged
 
 APPS = 2
-Layout = Callable[[str, str, str], str]
-LAYOUTS: dict[str, Layout] = {
-    "kind-name": lambda kind, name, app: f"{kind.lower()}-{name}.yaml",
-    "folders of apps": lambda kind, name, app: f"{app}/{kind.lower()}.yaml",
-    "files of apps": lambda kind, name, app: f"{app}.yml",
-    "files of kinds": lambda kind, name, app: f"kinds/{kind.lower()}s.yaml",
-    "one file": lambda kind, name, app: "all.yaml",
-    "without a system": lambda kind, name, app: f"{len(name) * len(kind) % 5}.yaml",
-}
-
-
-def laid_out(texts: list[str], layout: Layout) -> dict[str, str]:
-    """Documents in the files that a layout gives them."""
-    files: dict[str, list[str]] = {}
-    for text in texts:
-        kind, name = (re.search(rf"^{field}: (\S+)$", text, re.MULTILINE) for field in ("kind", "  name"))
-        assert kind
-        assert name
-        app = re.match(r"app-\d+", name[1])
-        files.setdefault(layout(kind[1], name[1], app[0] if app else "base"), []).append(text)
-    return {path: stream(*held) for path, held in files.items()}
 
 
 def objects(files: dict[str, str]) -> list[object]:

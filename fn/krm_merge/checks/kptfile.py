@@ -14,7 +14,7 @@ from krm_merge.merge.values.identity import PipelineFunction, read_functions
 from krm_merge.merge.values.kptfile import functions_at
 from krm_merge.packages.files.tree import Tree, holds_resources
 from krm_merge.schema.kptfile import FUNCTION_LISTS
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read, read_all
 from krm_merge.text.reading.values import key_text, to_value
 
@@ -34,7 +34,7 @@ def kptfile_problems(tree: Tree) -> Iterator[PackageProblem]:
         yield PackageProblem(KPTFILE, "not UTF-8; save the file as UTF-8")
         return
     value = to_value(root)
-    if not isinstance(root, Mapping) or not isinstance(value, dict):
+    if not isinstance(root, MappingNode) or not isinstance(value, dict):
         yield PackageProblem(KPTFILE, "not a Kptfile: a mapping with apiVersion, kind and metadata is expected")
         return
     for path, message in check(Kptfile, value)[1]:
@@ -43,7 +43,7 @@ def kptfile_problems(tree: Tree) -> Iterator[PackageProblem]:
         yield from _function_problems(root, functions_path, tree)
 
 
-def _function_problems(root: Mapping, path: FieldPath, tree: Tree) -> Iterator[PackageProblem]:
+def _function_problems(root: MappingNode, path: FieldPath, tree: Tree) -> Iterator[PackageProblem]:
     functions = read_functions(functions_at(root, path))
     names = Counter(function.name for function in functions if function.name)
     for position, function in enumerate(functions):
@@ -60,14 +60,14 @@ def _function_problems(root: Mapping, path: FieldPath, tree: Tree) -> Iterator[P
 def _reference_problems(function: PipelineFunction, tree: Tree) -> Iterator[tuple[str, str]]:
     """The references of a function that lead nowhere: the field, and what is wrong with it."""
     node = function.node
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         return
     config_path, config_ref = node.get("configPath"), node.get("configRef")
     if config_path is not None and (path := key_text(config_path)):
         problem = _config_file_problem(path, tree)
         if problem:
             yield "configPath", problem
-    if isinstance(config_ref, Mapping):
+    if isinstance(config_ref, MappingNode):
         wanted = {field: key_text(value) for field in _REFERENCE if (value := config_ref.get(field)) is not None}
         if wanted.keys() >= {"kind", "name"} and not _holds(tree, wanted):
             yield "configRef", f"the package has no {wanted['kind']} {wanted['name']}"
@@ -99,12 +99,12 @@ def _holds(tree: Tree, wanted: dict[str, str]) -> bool:
         except (UnicodeDecodeError, TextError):
             continue
         for root in roots:
-            if isinstance(root, Mapping) and _has(root, wanted):
+            if isinstance(root, MappingNode) and _has(root, wanted):
                 return True
     return False
 
 
-def _has(root: Mapping, wanted: dict[str, str]) -> bool:
+def _has(root: MappingNode, wanted: dict[str, str]) -> bool:
     identity = identity_of(root)
     version = root.get("apiVersion")
     held = {"kind": identity.kind, "name": identity.name, "namespace": identity.namespace}

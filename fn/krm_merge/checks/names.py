@@ -15,7 +15,7 @@ from krm_merge.schema.kptfile import FUNCTION_LISTS
 from krm_merge.text.document import document_text
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Entry, Mapping, TextError
+from krm_merge.text.reading.nodes import Entry, MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import from_value
 
@@ -38,7 +38,7 @@ def with_names(data: bytes) -> NamedFunctions:
     except UnicodeDecodeError:
         raise TextError("not UTF-8; save the file as UTF-8") from None
     root = read(text)
-    if not isinstance(root, Mapping):
+    if not isinstance(root, MappingNode):
         raise TextError("not a Kptfile: a mapping with apiVersion, kind and metadata is expected")
     resource = Resource.from_tree(root)
     names: dict[str, str] = {}
@@ -46,7 +46,7 @@ def with_names(data: bytes) -> NamedFunctions:
         functions = read_functions(functions_at(root, path))
         for position, name in _missing_names(functions):
             node = functions[position].node
-            assert isinstance(node, Mapping)
+            assert isinstance(node, MappingNode)
             _insert_name(resource.editor, node, name)
             names[format_path((*path, position))] = name
     if not names:
@@ -58,7 +58,7 @@ def _missing_names(functions: list[PipelineFunction]) -> Iterator[tuple[int, str
     """The position and the new name of each function that lacks one and runs something."""
     taken = {function.name for function in functions}
     for position, function in enumerate(functions):
-        if function.name or not function.program or not isinstance(function.node, Mapping):
+        if function.name or not function.program or not isinstance(function.node, MappingNode):
             continue
         program = basename(function.program.split()[0])
         name = next(each for each in _numbered(program) if each not in taken)
@@ -71,7 +71,7 @@ def _numbered(name: str) -> Iterator[str]:
     yield from (f"{name}-{number}" for number in count(2))
 
 
-def _insert_name(editor: Editor, function: Mapping, name: str) -> None:
+def _insert_name(editor: Editor, function: MappingNode, name: str) -> None:
     """Puts the name behind the program that the function runs."""
     empty = function.entry("name")
     if empty is not None:

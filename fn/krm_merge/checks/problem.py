@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.merge.package.reach import children_at
-from krm_merge.text.reading.nodes import Mapping, Node, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, resolved
 from krm_merge.text.reading.values import Value
 
 
@@ -24,7 +24,7 @@ class PackageProblem:
         return place | {"message": self.message}
 
 
-def line_of(root: Mapping, path: str) -> int:
+def line_of(root: MappingNode, path: str) -> int:
     """The line of a field, from 1, or of the nearest one above it that is there; 0 where `path` is no path."""
     try:
         steps = parse_path(path)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from collections.abc import Mapping as Fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from krm_merge.packages.files.directory import PackageError, read_file, reason
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Object, from_value
 from krm_merge.transform.layout import (
     ignored_operations,
@@ -46,7 +45,7 @@ class CraneFiles:
     kept: dict[str, bytes | None] = field(default_factory=dict)
     ignored: dict[str, bytes | None] = field(default_factory=dict)
 
-    def add_new(self, added: Fields[str, Sequence[New]]) -> None:
+    def add_new(self, added: Mapping[str, Sequence[New]]) -> None:
         """Adds new resources, by the files that they would have in place."""
         for path, new in added.items():
             texts = "---\n".join(written(one.tree) for one in new)
@@ -99,7 +98,7 @@ class CraneFiles:
 class _Place:
     """A directory that is written to, with its files before and after. Raises PackageError."""
 
-    def __init__(self, directory: Path, wanted: Fields[str, bytes | None]) -> None:
+    def __init__(self, directory: Path, wanted: Mapping[str, bytes | None]) -> None:
         self.directory = directory
         there = {path: _file_at(directory / path) for path in wanted}
         self.before = {path: file for path, file in there.items() if file is not None}
@@ -151,7 +150,7 @@ def _file_at(place: Path) -> File | None:
         raise PackageError(f"{place}: {reason(error)}; nothing was written") from None
 
 
-def crane_files(documents: Fields[str, Documents], transformer: Transformer) -> CraneFiles:
+def crane_files(documents: Mapping[str, Documents], transformer: Transformer) -> CraneFiles:
     """Patches and whiteouts of the resources, and what was ignored.
 
     Raises PackageError for a file of several resources: there is one patch file for each file.
@@ -188,7 +187,7 @@ def crane_files(documents: Fields[str, Documents], transformer: Transformer) -> 
 
 def _with_value(item: Resource, value: Object) -> Resource:
     root = from_value(value)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return Resource.from_tree(root, item.file, item.index)
 
 

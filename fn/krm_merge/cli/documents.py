@@ -17,7 +17,7 @@ from krm_merge.merge.package.schemas import CRD
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.text.document import text_of, written
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, in_lines_of, is_empty, joined
 from krm_merge.text.reading.values import from_value
@@ -40,7 +40,7 @@ class Documents:
         """The resources."""
         return [resource for resource in self._all if resource is not None]
 
-    def definitions(self) -> Iterator[Mapping]:
+    def definitions(self) -> Iterator[MappingNode]:
         """The CustomResourceDefinitions."""
         return (resource.root for resource in self.resources if resource.kind == CRD)
 
@@ -124,7 +124,7 @@ def _add(item: Resource, tree: Tree, changes: dict[str, File | None]) -> None:
     value = item.value
     assert isinstance(value, dict)
     root = from_value(without_bookkeeping(value))
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     changes[path] = with_document(changes.get(path, tree.get(path)), written(root))
 
 
@@ -144,7 +144,7 @@ def configured(file: Path, kind: str) -> ResourceList:
         raise PackageError(f"{file}: not UTF-8; save the file as UTF-8") from None
     except TextError as error:
         raise PackageError(f"{file}: {error}") from None
-    if not isinstance(root, Mapping):
+    if not isinstance(root, MappingNode):
         what = " is empty" if root is None else ": this is no map"
         raise PackageError(f"{file}{what}; a {kind} functionConfig is expected")
     try:
@@ -172,5 +172,5 @@ def _resource(name: str, data: bytes, path: str | None, index: int) -> Resource 
         if path is not None:
             return None
         raise PackageError(f"{name} {flaw}")
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return Resource.from_tree(root, path, index)

@@ -8,7 +8,7 @@ from importlib import import_module
 from krm_merge.harmless import quoted
 from krm_merge.krm.program import Function
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import key_text
 
 API_VERSION = "fn.kpt.dev/v1alpha1"
@@ -36,7 +36,7 @@ def _run(resource_list: ResourceList) -> None:
     kind = _text(config, "kind") if config is not None else CONFIG_MAP
     if kind == CONFIG_MAP:
         data = config.get("data") if config is not None else None
-        named = _text(data, "function") if isinstance(data, Mapping) else ""
+        named = _text(data, "function") if isinstance(data, MappingNode) else ""
         kind = named or os.environ.get(FUNCTION_VARIABLE) or "MergePackage"
         field = "data.function"
     else:
@@ -53,6 +53,6 @@ def _run(resource_list: ResourceList) -> None:
     function(resource_list)
 
 
-def _text(node: Mapping, field: str) -> str:
+def _text(node: MappingNode, field: str) -> str:
     value = node.get(field)
     return key_text(value) if value is not None else ""

@@ -10,18 +10,18 @@ from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PACKAGE_PAT
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decisions.member import Member
 from krm_merge.startup import pattern, replace
-from krm_merge.text.reading.nodes import Mapping, resolved
+from krm_merge.text.reading.nodes import MappingNode, resolved
 from krm_merge.text.reading.values import key_text
 
 _PLAIN_PATH = pattern(rb"""^ *internal\.config\.kubernetes\.io/path: *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
 _PLAIN_INDEX = pattern(rb"""^ *internal\.config\.kubernetes\.io/index: *(['"]?)(\d+)\1 *$""", re.MULTILINE)
 
 
-def annotations_of(root: Mapping) -> dict[str, str]:
+def annotations_of(root: MappingNode) -> dict[str, str]:
     """metadata.annotations."""
     metadata = root.get("metadata")
-    node = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    if not isinstance(node, Mapping):
+    node = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
+    if not isinstance(node, MappingNode):
         return {}
     return {key_text(entry.key): key_text(resolved(entry.value)) for entry in node.fields.values()}
 

@@ -12,9 +12,9 @@ from krm_merge.merge.package.schemas import CRD, Schemas
 from krm_merge.patch import SchemaShape
 from krm_merge.schema import WithListKeys
 from krm_merge.schema.model import KeyedList
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 
-Definitions = Callable[[], Iterable[Mapping]]
+Definitions = Callable[[], Iterable[MappingNode]]
 
 
 class Shapes:
@@ -42,7 +42,7 @@ class Shapes:
 def definitions_of(items: Sequence[Resource]) -> Definitions:
     """Returns a reader of the CRDs among items; items without the kind's name are not parsed."""
 
-    def found() -> Iterator[Mapping]:
+    def found() -> Iterator[MappingNode]:
         return (item.root for item in items if CRD.encode() in item.slice.data and item.kind == CRD)
 
     return found

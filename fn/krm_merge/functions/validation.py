@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Mapping as Fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from inspect import isclass
 from typing import Any, Final, TypeVar, get_args, get_origin
 
@@ -17,7 +16,7 @@ from krm_merge.krm.resource_list import ResourceList
 from krm_merge.limits import RULES
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.package.merger import ListKeys
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, key_text
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -34,7 +33,7 @@ _EXPECTED: Final = {
 """Our messages by pydantic's types of errors; pydantic's other messages need no knowledge of Python."""
 
 
-def validated(resource_list: ResourceList, model: type[Model], values: Fields[str, Value]) -> Model | None:
+def validated(resource_list: ResourceList, model: type[Model], values: Mapping[str, Value]) -> Model | None:
     """The functionConfig as its model; None if it is invalid; reports each invalid field.
 
     `values` are the fields of the functionConfig, for a ConfigMap those of `data`.
@@ -47,7 +46,7 @@ def validated(resource_list: ResourceList, model: type[Model], values: Fields[st
     return checked
 
 
-def check(model: type[Model], values: Fields[str, Value]) -> tuple[Model | None, list[tuple[str, str]]]:
+def check(model: type[Model], values: Mapping[str, Value]) -> tuple[Model | None, list[tuple[str, str]]]:
     """The values as their model, or None and all problems: the path of each field, and the message."""
     try:
         return model.model_validate(values), []
@@ -92,10 +91,10 @@ def list_keys_of(models: Iterable[ListKeysModel]) -> tuple[ListKeys, ...]:
     return tuple(ListKeys(k.apiVersion, k.kind, parse_path(k.path), tuple(k.keys)) for k in models)
 
 
-def _file_of(config: Mapping) -> str | None:
+def _file_of(config: MappingNode) -> str | None:
     metadata = config.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    if not isinstance(annotations, Mapping):
+    annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
+    if not isinstance(annotations, MappingNode):
         return None
     node = annotations.get("internal.config.kubernetes.io/path") or annotations.get("config.kubernetes.io/path")
     return key_text(node) if node is not None else None

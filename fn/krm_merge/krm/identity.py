@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar
 from krm_merge.text.reading.values import key_text
 
 KPTFILE = "Kptfile"
@@ -25,33 +25,33 @@ class Identity:
         return self.group, self.kind
 
 
-def identity_of(root: Mapping) -> Identity:
+def identity_of(root: MappingNode) -> Identity:
     """The identity of an object."""
     metadata = root.get("metadata")
     name, namespace = (
-        ("", "") if not isinstance(metadata, Mapping) else (_text(metadata, "name"), _text(metadata, "namespace"))
+        ("", "") if not isinstance(metadata, MappingNode) else (_text(metadata, "name"), _text(metadata, "namespace"))
     )
     return Identity(_text(root, "apiVersion").rpartition("/")[0], _text(root, "kind"), namespace, name)
 
 
-def generate_name_of(root: Mapping) -> str:
+def generate_name_of(root: MappingNode) -> str:
     """The prefix from which the cluster makes the name of an object, or ''."""
     metadata = root.get("metadata")
-    return _text(metadata, "generateName") if isinstance(metadata, Mapping) else ""
+    return _text(metadata, "generateName") if isinstance(metadata, MappingNode) else ""
 
 
 def flaw_of(root: Node) -> str:
     """Why an object is not a Kubernetes resource, or ''."""
-    if not isinstance(root, Mapping) or not _text(root, "kind") or not _text(root, "apiVersion"):
+    if not isinstance(root, MappingNode) or not _text(root, "kind") or not _text(root, "apiVersion"):
         return "is not a Kubernetes object: apiVersion and kind are expected"
     metadata = root.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
     for name, node in (("metadata", metadata), ("metadata.annotations", annotations)):
-        if node is not None and not isinstance(node, Mapping) and node.canonical != ("null",):
+        if node is not None and not isinstance(node, MappingNode) and node.canonical != ("null",):
             return f"has no mapping in {name}"
     return ""
 
 
-def _text(root: Mapping, name: str) -> str:
+def _text(root: MappingNode, name: str) -> str:
     node = root.get(name)
     return key_text(node) if isinstance(node, Scalar) else ""

@@ -13,7 +13,7 @@ from krm_merge.startup import pattern
 from krm_merge.text.cut import Slice
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Entry, Mapping, Node, Sequence, TextError, resolved
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, SequenceNode, TextError, resolved
 from krm_merge.text.reading.values import Value, from_value, key_text, to_value
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Resource:
         """Takes an item of a list: whole lines, its dash at column `dash`."""
         self.slice = data
         self._dash = dash
-        self._root: Mapping | None = None
+        self._root: MappingNode | None = None
         self._editor: Editor | None = None
         self._rendered: Rendered | None = None
         self._revision = 0
@@ -74,7 +74,7 @@ class Resource:
         return cls(Slice(f"-{indented[1:]}\n".encode(), proved=False))
 
     @classmethod
-    def from_tree(cls, root: Mapping, file: str | None = None, index: int = 0) -> Resource:
+    def from_tree(cls, root: MappingNode, file: str | None = None, index: int = 0) -> Resource:
         """A resource read elsewhere; it has no bytes of its own. `index` says which document of `file` it is."""
         resource = cls(Slice(b"", proved=False))
         resource._root, resource._place = root, (file, index)
@@ -83,13 +83,13 @@ class Resource:
     # ---- reading -----------------------------------------------------------------------------------------------
 
     @property
-    def root(self) -> Mapping:
+    def root(self) -> MappingNode:
         """The tree of the object as it was read. Raises ResourceError."""
         if self._root is None:
             self._root = self._read()
         return self._root
 
-    def _read(self) -> Mapping:
+    def _read(self) -> MappingNode:
         from krm_merge.text.reading.reader import read
 
         try:
@@ -100,7 +100,7 @@ class Resource:
             root = read(text[: self._dash] + " " + text[self._dash + 1 :])
         except TextError as error:
             self._refuse(str(error))
-        if not isinstance(root, Mapping):
+        if not isinstance(root, MappingNode):
             self._refuse("not a Kubernetes object: a mapping with apiVersion, kind and metadata is expected")
         return root
 
@@ -149,7 +149,7 @@ class Resource:
     def annotations(self) -> dict[str, str]:
         """metadata.annotations."""
         node = self._now(self._now(self.root, "metadata"), "annotations")
-        if not isinstance(node, Mapping):
+        if not isinstance(node, MappingNode):
             return {}
         children = self.editor.children(node) if self.is_changed else list(node.fields.values())
         return {key_text(e.key): _scalar_text(self._value(e)) for e in children if isinstance(e, Entry)}
@@ -194,7 +194,7 @@ class Resource:
 
     def _now(self, node: Node | None, name: str) -> Node | None:
         """The value of a field with the changes made so far."""
-        if not isinstance(node, Mapping):
+        if not isinstance(node, MappingNode):
             return None
         if self._editor is None:
             return node.get(name)
@@ -230,7 +230,7 @@ class Resource:
             for step in reversed([*missing[1:], steps[-1]]):
                 wrapped = {_field_name(step, path): wrapped}
             self._put(holder, _field_name(missing[0], path), from_value(wrapped))
-        elif isinstance(holder, Sequence):
+        elif isinstance(holder, SequenceNode):
             self.editor.replace(self._element(holder, steps[-1:]), from_value(value))
         else:
             self._put(holder, _field_name(steps[-1], path), from_value(value))
@@ -241,7 +241,7 @@ class Resource:
         holder, missing = self._descend(steps[:-1])
         if missing:
             raise KeyError(path)
-        if isinstance(holder, Sequence):
+        if isinstance(holder, SequenceNode):
             self.editor.remove(holder, self._element(holder, steps[-1:]))
             return
         entry = self._entry(holder, _field_name(steps[-1], path))
@@ -270,10 +270,10 @@ class Resource:
         self._root = self._editor = self._rendered = None
         self._is_presented = False
 
-    def _descend(self, steps: FieldPath) -> tuple[Mapping | Sequence, FieldPath]:
-        node: Mapping | Sequence = self.root
+    def _descend(self, steps: FieldPath) -> tuple[MappingNode | SequenceNode, FieldPath]:
+        node: MappingNode | SequenceNode = self.root
         for position, step in enumerate(steps):
-            if isinstance(node, Sequence):
+            if isinstance(node, SequenceNode):
                 child: Node = self.editor.value(self._element(node, (step,)))
             else:
                 entry = self._entry(node, _field_name(step, format_path(steps)))
@@ -281,21 +281,21 @@ class Resource:
                     return node, steps[position:]
                 child = self.editor.value(entry)
             child = resolved(child)
-            if child.canonical == ("null",) and isinstance(node, Mapping):
+            if child.canonical == ("null",) and isinstance(node, MappingNode):
                 return node, steps[position:]
-            if not isinstance(child, Mapping | Sequence):
+            if not isinstance(child, MappingNode | SequenceNode):
                 raise KeyError(f"{format_path(steps[: position + 1])} is neither a mapping nor a list")
             node = child
         return node, ()
 
-    def _entry(self, node: Mapping, name: str) -> Entry | None:
+    def _entry(self, node: MappingNode, name: str) -> Entry | None:
         for child in self.editor.children(node):
             if isinstance(child, Entry) and child.key.canonical == name:
                 return child
         entry = node.fields.get(name)
         return entry if entry is not None and entry.inherited else None
 
-    def _element(self, node: Sequence, steps: FieldPath) -> Node:
+    def _element(self, node: SequenceNode, steps: FieldPath) -> Node:
         items = [item for item in self.editor.children(node) if not isinstance(item, Entry)]
         step = steps[0]
         if isinstance(step, int) and step < len(items):
@@ -303,15 +303,15 @@ class Resource:
         if isinstance(step, tuple):
             for item in items:
                 value = resolved(self.editor.value(item))
-                if isinstance(value, Mapping) and all(
+                if isinstance(value, MappingNode) and all(
                     (field := self._now(value, name)) is not None and _scalar_text(field) == wanted
                     for name, wanted in step
                 ):
                     return item
         raise KeyError(format_path(steps))
 
-    def _put(self, holder: Mapping | Sequence, name: str, value: Node) -> None:
-        if isinstance(holder, Sequence):
+    def _put(self, holder: MappingNode | SequenceNode, name: str, value: Node) -> None:
+        if isinstance(holder, SequenceNode):
             raise KeyError(f"a list has no field {name}")
         entry = self._entry(holder, name)
         if entry is not None and self.editor.value(entry).canonical == value.canonical:
@@ -328,7 +328,7 @@ class Resource:
         """The text of the object, at its column in the list, with a space in place of the dash."""
         return self._written().text
 
-    def merged(self) -> Mapping:
+    def merged(self) -> MappingNode:
         """The object after the changes, read from its new text. Raises TextError."""
         from krm_merge.text.reading.reader import read
 
@@ -337,7 +337,7 @@ class Resource:
         written = self._written()
         if written.root is None:
             self._rendered = written = written._replace(root=read(written.text))
-        assert isinstance(written.root, Mapping)
+        assert isinstance(written.root, MappingNode)
         return written.root
 
     @property
@@ -352,7 +352,7 @@ class Resource:
             self._rendered, self._revision = rendered(self.editor), self.editor.revision
         return self._rendered
 
-    def present(self, text: str, root: Mapping | None = None) -> None:
+    def present(self, text: str, root: MappingNode | None = None) -> None:
         """Sets the text of the object with all changes made so far; the caller guarantees that they agree.
 
         `root` is the tree of the text, where it was read. An item lacks the annotations that `drop_ids` removes.
@@ -378,9 +378,9 @@ class Resource:
         """Removes kpt's internal annotations from a changed object (W3)."""
         # While these are there, kpt copies the comments and the key order of the input back, lists by position.
         metadata = self.root.get("metadata")
-        holder = self._entry(metadata, "annotations") if isinstance(metadata, Mapping) else None
+        holder = self._entry(metadata, "annotations") if isinstance(metadata, MappingNode) else None
         annotations = None if holder is None else resolved(self._value(holder))
-        if not isinstance(metadata, Mapping) or holder is None or not isinstance(annotations, Mapping):
+        if not isinstance(metadata, MappingNode) or holder is None or not isinstance(annotations, MappingNode):
             return
         ids = [self._entry(annotations, name) for name in ID_ANNOTATIONS]
         for entry in ids:
@@ -392,7 +392,7 @@ class Resource:
 
 def _scalar_text(node: Node) -> str:
     node = resolved(node)
-    return "" if isinstance(node, Mapping | Sequence) or node.canonical == ("null",) else key_text(node)
+    return "" if isinstance(node, MappingNode | SequenceNode) or node.canonical == ("null",) else key_text(node)
 
 
 def _field_name(step: object, path: str) -> str:

@@ -10,7 +10,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.krm.rewriting import report_rewriting
 from krm_merge.text.cut import Cut, cut
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.values import Value, to_value
 
 API_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1")
@@ -29,7 +29,7 @@ class ResourceList:
         self._input = [Resource(item, parts.dash) for item in parts.items or []]
         self.items: list[Resource] = list(self._input)
         self.results = Results()
-        self._function_config: Mapping | None = None
+        self._function_config: MappingNode | None = None
 
     @classmethod
     def parse(cls, data: bytes) -> ResourceList:
@@ -59,7 +59,7 @@ class ResourceList:
 
     def _field(self, name: str) -> str:
         node = self._read_field(name)
-        return "" if node is None or isinstance(node, Mapping) else str(to_value(node))
+        return "" if node is None or isinstance(node, MappingNode) else str(to_value(node))
 
     def _read_field(self, name: str):  # type: ignore[no-untyped-def]
         from krm_merge.text.reading.reader import read
@@ -73,16 +73,16 @@ class ResourceList:
             raise InputError(f"stdin: {name}: not UTF-8") from None
         except TextError as error:
             raise InputError(f"stdin: {name}: {error}") from None
-        return root.get(name) if isinstance(root, Mapping) else None
+        return root.get(name) if isinstance(root, MappingNode) else None
 
     @property
-    def function_config(self) -> Mapping | None:
+    def function_config(self) -> MappingNode | None:
         """The functionConfig, or None. Raises InputError if it is not a mapping or cannot be read."""
         if self._function_config is None:
             node = self._read_field("functionConfig")
             if node is None or node.canonical == ("null",):
                 return None
-            if not isinstance(node, Mapping):
+            if not isinstance(node, MappingNode):
                 raise InputError("stdin: functionConfig is not a mapping")
             self._function_config = node
         return self._function_config

@@ -10,7 +10,7 @@ from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.schema.kptfile import FUNCTION_LISTS
 from krm_merge.text.document import written
 from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import Mapping, Sequence, TextError
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, is_empty
 from krm_merge.text.reading.values import Value, from_value
@@ -30,7 +30,7 @@ def function_config(original: Tree, upstream: Tree, choices: dict[str, str], res
         "upstream": _text(upstream, "upstream", results),
     }
     root = from_value(fields)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return written(root).encode()
 
 
@@ -43,9 +43,9 @@ def declared(package: Tree, config: bytes, image: str) -> Changes:
     kptfile = _kptfile(changes.get(KPTFILE) or package[KPTFILE])
     function = from_value({"image": image, "configPath": CONFIG_FILE})
     pipeline = kptfile.root.get("pipeline")
-    mutators = pipeline.get("mutators") if isinstance(pipeline, Mapping) else None
+    mutators = pipeline.get("mutators") if isinstance(pipeline, MappingNode) else None
     try:
-        if isinstance(mutators, Sequence):
+        if isinstance(mutators, SequenceNode):
             kptfile.editor.insert(mutators, function, None, NO_COMMENTS)
         elif mutators is None or mutators.canonical == ("null",):
             kptfile.set("pipeline.mutators", [{"image": image, "configPath": CONFIG_FILE}])
@@ -65,11 +65,11 @@ def undeclared(package: Tree) -> Changes:
     changes: dict[str, File | None] = {}
     for path in FUNCTION_LISTS:
         functions = kptfile.root.get("pipeline")
-        functions = functions.get(path[1]) if isinstance(functions, Mapping) else None
-        if not isinstance(functions, Sequence):
+        functions = functions.get(path[1]) if isinstance(functions, MappingNode) else None
+        if not isinstance(functions, SequenceNode):
             continue
         for node in functions.items:
-            config = node.get("configPath") if isinstance(node, Mapping) else None
+            config = node.get("configPath") if isinstance(node, MappingNode) else None
             if config is not None and config.canonical == CONFIG_FILE:
                 kptfile.editor.remove(functions, node)
     if kptfile.is_changed:
@@ -100,7 +100,7 @@ def _documents(path: str, file: File) -> list[str]:
             continue
         if flaw := flaw_of(root):
             raise TextError(flaw)
-        assert isinstance(root, Mapping)
+        assert isinstance(root, MappingNode)
         resource = Resource.from_tree(root)
         resource.set(f'metadata.annotations["{PATH}"]', path)
         resource.set(f'metadata.annotations["{INDEX}"]', str(index))
@@ -114,7 +114,7 @@ def _kptfile(file: File) -> Resource:
         root = read(file.data.decode("utf-8"))
     except (UnicodeDecodeError, TextError) as error:
         raise PackageError(f"{KPTFILE}: {error}; nothing was changed") from None
-    if not isinstance(root, Mapping):
+    if not isinstance(root, MappingNode):
         raise PackageError(f"{KPTFILE}: no Kptfile (kpt.dev/v1)")
     return Resource.from_tree(root)
 

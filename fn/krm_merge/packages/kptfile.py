@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.resource import Resource
 from krm_merge.packages.files.directory import PackageError
-from krm_merge.text.reading.nodes import Mapping, Scalar, TextError
+from krm_merge.text.reading.nodes import MappingNode, Scalar, TextError
 from krm_merge.text.reading.reader import BOM, read
 from krm_merge.text.reading.values import Value, key_text
 
@@ -45,7 +45,7 @@ class KptfileText:
             root = read(text)
         except (UnicodeDecodeError, TextError) as error:
             raise PackageError(f"{file}: {error}; nothing was changed") from None
-        if not isinstance(root, Mapping) or _text(root, "kind") != "Kptfile":
+        if not isinstance(root, MappingNode) or _text(root, "kind") != "Kptfile":
             raise PackageError(f"{file}: no Kptfile (kpt.dev/v1)")
         self._bom = BOM if text.startswith(BOM) else ""
         self._root = root
@@ -94,11 +94,11 @@ def upstream_of(kptfile: bytes) -> Upstream | None:
         return None
 
 
-def _mapping(root: Mapping | None, field: str) -> Mapping | None:
+def _mapping(root: MappingNode | None, field: str) -> MappingNode | None:
     node = root.get(field) if root is not None else None
-    return node if isinstance(node, Mapping) else None
+    return node if isinstance(node, MappingNode) else None
 
 
-def _text(root: Mapping | None, field: str) -> str:
+def _text(root: MappingNode | None, field: str) -> str:
     node = root.get(field) if root is not None else None
     return key_text(node) if isinstance(node, Scalar) and node.canonical != ("null",) else ""

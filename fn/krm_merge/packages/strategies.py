@@ -17,8 +17,7 @@ from krm_merge.packages.merge.local_changes import local_changes
 from krm_merge.packages.merge.origin import note_origin
 from krm_merge.packages.merge.trees import MergedTree, merge_trees, refuse_clash
 from krm_merge.startup import replace
-from krm_merge.text.reading.nodes import Mapping as Node
-from krm_merge.text.reading.nodes import TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, is_empty, joined
 
@@ -123,7 +122,7 @@ def _noted(path: str, file: File) -> File:
             continue
         if flaw_of(root):
             return file
-        assert isinstance(root, Node)
+        assert isinstance(root, MappingNode)
         resource = Resource.from_tree(root)
         note_origin(resource)
         documents.append(resource.text().encode())

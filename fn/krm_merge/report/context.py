@@ -12,7 +12,7 @@ from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.merge.package.reach import children_at
 from krm_merge.report.record import Context, DecisionRecord
-from krm_merge.text.reading.nodes import Mapping, Node, Source, TextError, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Source, TextError, resolved
 from krm_merge.text.reading.reader import read_all
 
 AROUND = 3
@@ -44,7 +44,7 @@ def contexts_of(records: Iterable[DecisionRecord], content: Callable[[str], byte
 class _Document:
     """One document of a file."""
 
-    def __init__(self, root: Mapping, source: Source) -> None:
+    def __init__(self, root: MappingNode, source: Source) -> None:
         self._root = root
         self._source = source
         self._subject = identity_of(root)
@@ -88,4 +88,4 @@ def _documents(data: bytes | None) -> list[_Document]:
         roots = list(read_all((data or b"").decode()))
     except (UnicodeDecodeError, TextError):
         return []
-    return [_Document(root, root.source) for root in roots if isinstance(root, Mapping) and root.source is not None]
+    return [_Document(root, root.source) for root in roots if isinstance(root, MappingNode) and root.source is not None]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Sequence as Several
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from posixpath import join
 
@@ -22,7 +21,7 @@ from krm_merge.merge.decisions.secrecy import is_secret, is_secret_text
 from krm_merge.merge.values.resolving import resource_content
 from krm_merge.report.record import DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
-from krm_merge.text.reading.nodes import Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.values import Value, to_value
 
 _LONGEST_FILE = 100_000
@@ -238,7 +237,7 @@ def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: 
         return both
     if sides["original"] is not None:
         both = (*both, "original")
-    lists = all(node is None or isinstance(resolved(node), Sequence) for node in sides.values())
+    lists = all(node is None or isinstance(resolved(node), SequenceNode) for node in sides.values())
     if nature == "text" or (nature == "sequence" and lists):
         both = (*both, "upstream-then-local", "local-then-upstream")
     return (*both, "value", "recognise") if nature == "functions" else (*both, "value")
@@ -252,7 +251,7 @@ def _choices_of_file(data: Mapping[SideName, bytes | None]) -> tuple[Choice, ...
 
 
 def _chosen(
-    resolution: Resolution | None, status: Status, contents: Mapping[SideName, Content], choices: Several[Choice]
+    resolution: Resolution | None, status: Status, contents: Mapping[SideName, Content], choices: Sequence[Choice]
 ) -> Choice | None:
     """What was chosen, by whatever settled it."""
     if resolution is not None:

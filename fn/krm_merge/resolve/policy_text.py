@@ -61,9 +61,9 @@ def with_values(
     return File(text.replace(before, resource.text(), 1).encode(), "file" if file is None else file.mode)
 
 
-def _policy(text: str, name: str) -> nodes.Mapping:
+def _policy(text: str, name: str) -> nodes.MappingNode:
     try:
-        roots = [root for root in read_all(text) if isinstance(root, nodes.Mapping) and is_policy(root)]
+        roots = [root for root in read_all(text) if isinstance(root, nodes.MappingNode) and is_policy(root)]
     except TextError as error:
         raise KrmMergeError(f"{name}: {error}") from None
     if not roots:

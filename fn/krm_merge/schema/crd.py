@@ -22,7 +22,7 @@ from krm_merge.schema.model import (
     is_bookkeeping_path,
     key_fields,
 )
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 
 GroupVersionKind: TypeAlias = tuple[str, str, str]
 
@@ -33,7 +33,7 @@ _MAP_TYPE = "x-kubernetes-map-type"
 _EMBEDDED = "x-kubernetes-embedded-resource"
 
 
-def crd_schemas(roots: Iterable[Mapping]) -> dict[GroupVersionKind, CrdSchema]:
+def crd_schemas(roots: Iterable[MappingNode]) -> dict[GroupVersionKind, CrdSchema]:
     """The schemas of all versions of the custom resources that the CustomResourceDefinitions (v1) among `roots` define.
 
     An incomplete definition defines nothing; of two for one kind the later counts.
@@ -44,11 +44,11 @@ def crd_schemas(roots: Iterable[Mapping]) -> dict[GroupVersionKind, CrdSchema]:
             continue
         spec = root.get("spec")
         group, kind, versions = _at(spec, "group"), _at(spec, "names", "kind"), _at(spec, "versions")
-        if not isinstance(versions, Sequence):
+        if not isinstance(versions, SequenceNode):
             continue
         for version in map(resolved, versions.items):
             name, schema = _at(version, "name"), _at(version, "schema", "openAPIV3Schema")
-            if isinstance(schema, Mapping) and group is not None and kind is not None and name is not None:
+            if isinstance(schema, MappingNode) and group is not None and kind is not None and name is not None:
                 schemas[_text(group), _text(name), _text(kind)] = CrdSchema(schema)
     return schemas
 
@@ -58,7 +58,7 @@ class CrdSchema:
 
     __slots__ = ("_root",)
 
-    def __init__(self, root: Mapping) -> None:
+    def __init__(self, root: MappingNode) -> None:
         """Takes the mapping `openAPIV3Schema`."""
         self._root = root
 
@@ -83,9 +83,9 @@ class CrdSchema:
             return schema.alternatives(rest)
         fields: list[str] = []
         properties, branches = _at(schema, "properties"), _at(schema, "oneOf")
-        if isinstance(properties, Mapping) and _text(_at(schema, "maxProperties")) == "1":
+        if isinstance(properties, MappingNode) and _text(_at(schema, "maxProperties")) == "1":
             fields = [_text(entry.key) for entry in properties.fields.values()]
-        elif isinstance(branches, Sequence):
+        elif isinstance(branches, SequenceNode):
             required = [_texts(_at(branch, "required")) for branch in map(resolved, branches.items)]
             # Each branch requires a field of its own: two of these fields would satisfy two branches, or none.
             if all(len(names) == 1 for names in required):
@@ -135,7 +135,7 @@ class CrdSchema:
                 return any_object_schema(), path[at:]
             found = _at(schema, "properties", step)
             schema = found if found is not None else _at(schema, "additionalProperties")
-            if not isinstance(schema, Mapping):
+            if not isinstance(schema, MappingNode):
                 return None, ()
         return schema, ()
 
@@ -143,7 +143,7 @@ class CrdSchema:
 def _at(node: Node | None, *fields: str) -> Node | None:
     """The node at these fields, None where there is nothing."""
     for field in fields:
-        node = node.get(field) if isinstance(node, Mapping) else None
+        node = node.get(field) if isinstance(node, MappingNode) else None
     return node
 
 
@@ -158,4 +158,4 @@ def _text(node: Node | None) -> str:
 
 def _texts(node: Node | None) -> tuple[str, ...]:
     """The texts of a list of scalars."""
-    return tuple(_text(resolved(item)) for item in node.items) if isinstance(node, Sequence) else ()
+    return tuple(_text(resolved(item)) for item in node.items) if isinstance(node, SequenceNode) else ()

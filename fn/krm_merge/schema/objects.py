@@ -7,7 +7,7 @@ from collections.abc import Callable
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema.builtin import any_object_schema
 from krm_merge.schema.model import OBJECTS, Alternatives, Discriminator, ListKind, Schema
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 
 
 class ObjectListSchema:
@@ -19,14 +19,14 @@ class ObjectListSchema:
     __slots__ = ("_at", "_inside", "schema_of")
 
     def __init__(
-        self, schema_of: Callable[[Mapping], Schema], at: FieldPath = (), inside: Schema | None = None
+        self, schema_of: Callable[[MappingNode], Schema], at: FieldPath = (), inside: Schema | None = None
     ) -> None:
         """A list; of one item where `inside` is given (`of_item` makes those)."""
         self.schema_of = schema_of
         self._at = at
         self._inside = inside
 
-    def of_item(self, path: FieldPath, item: Mapping) -> ObjectListSchema:
+    def of_item(self, path: FieldPath, item: MappingNode) -> ObjectListSchema:
         """The same list below `path`, the place of an item."""
         return ObjectListSchema(self.schema_of, path, self.schema_of(item))
 

@@ -21,17 +21,17 @@ from krm_merge.startup import lazy_face
 if TYPE_CHECKING:
     from krm_merge.text.document import rendered
     from krm_merge.text.editing.editor import Editor
-    from krm_merge.text.reading.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
+    from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError
     from krm_merge.text.reading.reader import read, read_all
     from krm_merge.text.reading.values import Value, from_value, to_value
 
 __all__ = [
     "Editor",
     "Entry",
-    "Mapping",
+    "MappingNode",
     "Node",
     "Scalar",
-    "Sequence",
+    "SequenceNode",
     "TextError",
     "Value",
     "from_value",
@@ -46,7 +46,7 @@ __getattr__, __dir__ = lazy_face(
     {
         "krm_merge.text.document": "rendered",
         "krm_merge.text.editing.editor": "Editor",
-        "krm_merge.text.reading.nodes": "Entry Mapping Node Scalar Sequence TextError",
+        "krm_merge.text.reading.nodes": "Entry MappingNode Node Scalar SequenceNode TextError",
         "krm_merge.text.reading.reader": "read read_all",
         "krm_merge.text.reading.values": "Value from_value to_value",
     },

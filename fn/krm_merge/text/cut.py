@@ -13,7 +13,7 @@ import re
 
 from krm_merge.startup import frozen, pattern
 from krm_merge.text.reading.layout import CannotEditError, chunks, content_end
-from krm_merge.text.reading.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError
 from krm_merge.text.reading.values import key_text
 
 _DOUBLE = rb'"(?:[^"\\\n]|\\[^\n])*"'
@@ -179,7 +179,7 @@ def _cut_by_marks(data: bytes) -> Cut:
         line = data.count(b"\n", 0, error.start) + 1
         raise TextError("not UTF-8; save the file as UTF-8", line, 1) from None
     root = read(text)
-    if not isinstance(root, Mapping):
+    if not isinstance(root, MappingNode):
         raise TextError("not a mapping" if root is not None else "empty")
     newline = b"\r\n" if "\r\n" in text else b"\n"
     if root.flow or any(key_text(e.key) == "items" and _is_unusual(e.value) for e in root.entries):
@@ -196,7 +196,7 @@ def _cut_by_marks(data: bytes) -> Cut:
         result.fields[name] = region
         if name == "items":
             result.fields[name] = b""
-            if isinstance(entry.value, Sequence):
+            if isinstance(entry.value, SequenceNode):
                 _items_by_marks(text, entry.value, place.start, following.start if following else len(text), result)
             elif isinstance(entry.value, Scalar) and entry.value.canonical == ("null",):
                 result.items = []
@@ -206,10 +206,10 @@ def _cut_by_marks(data: bytes) -> Cut:
 
 
 def _is_unusual(items: Node) -> bool:
-    return isinstance(items, Sequence) and bool(items.items) and items.flow
+    return isinstance(items, SequenceNode) and bool(items.items) and items.flow
 
 
-def _items_by_marks(text: str, items: Sequence, start: int, end: int, result: Cut) -> None:
+def _items_by_marks(text: str, items: SequenceNode, start: int, end: int, result: Cut) -> None:
     places = chunks(items) if items.items else []
     if not places:
         result.items = []
@@ -220,14 +220,14 @@ def _items_by_marks(text: str, items: Sequence, start: int, end: int, result: Cu
     result.items = [Slice(text[a:b].encode(), proved=False) for a, b in zip(starts, [*starts[1:], end], strict=True)]
 
 
-def _in_block_style(root: Mapping) -> str:
+def _in_block_style(root: MappingNode) -> str:
     """A list written in flow style (JSON) with its top-level fields and its items as blocks."""
     from krm_merge.text.document import written
 
     entries = []
     for entry in root.entries:
         value = entry.value
-        if key_text(entry.key) == "items" and isinstance(value, Sequence):
-            value = Sequence(None, 0, 0, False, value.items)
+        if key_text(entry.key) == "items" and isinstance(value, SequenceNode):
+            value = SequenceNode(None, 0, 0, False, value.items)
         entries.append(Entry(entry.key, value))
-    return written(Mapping(None, 0, 0, False, entries))
+    return written(MappingNode(None, 0, 0, False, entries))

@@ -12,7 +12,7 @@ from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.render import Piece, render
 from krm_merge.text.reading.indents import Indents
 from krm_merge.text.reading.layout import CannotEditError, chunks, is_block, is_block_scalar, source_of
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence, TextError, value_of
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, TextError, value_of
 from krm_merge.text.reading.reader import check, read, read_all
 from krm_merge.text.reading.scalars import Canonical
 
@@ -115,21 +115,21 @@ def _piece_says(piece: Piece, start: int, root: Node, editor: Editor) -> bool:
 
 
 def _last(node: Node) -> Node:
-    while isinstance(node, Mapping | Sequence) and node.children:
+    while isinstance(node, MappingNode | SequenceNode) and node.children:
         node = value_of(node.children[-1])
     return node
 
 
-def document_of(root: Mapping) -> Mapping:
+def document_of(root: MappingNode) -> MappingNode:
     """An object as the root of a document of its own: its text is the source. Raises TextError."""
     if _ABOVE.match(source_of(root).text, 0, root.start) is not None:
         return root
     again = read(text_of(root))
-    assert isinstance(again, Mapping)
+    assert isinstance(again, MappingNode)
     return again
 
 
-def document_text(root: Mapping) -> str:
+def document_text(root: MappingNode) -> str:
     """The text that an object is alone in, comments above and below included: its document's, or its own lines."""
     if _ABOVE.match(source_of(root).text, 0, root.start) is not None:
         return source_of(root).text
@@ -147,7 +147,7 @@ def without_separators(document: str) -> str:
     return document.removeprefix(separator_of(document))
 
 
-def text_of(root: Mapping) -> str:
+def text_of(root: MappingNode) -> str:
     """The text of one document among others as a separate document: its own lines, at column 0."""
     try:
         places = chunks(root)
@@ -164,7 +164,7 @@ def text_of(root: Mapping) -> str:
     return "".join(line[len(indent) :] if line.startswith(indent) else line.lstrip(" ") for line in lines)
 
 
-def written(root: Mapping, sequence_indent: int | None = 0) -> str:
+def written(root: MappingNode, sequence_indent: int | None = 0) -> str:
     """A mapping without source text, as a document in block style."""
     emitter = Emitter(Editor(root), Indents(sequence=sequence_indent))
     return "".join(emitter.child(entry, 0, None, "\n") for entry in root.entries)

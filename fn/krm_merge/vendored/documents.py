@@ -14,7 +14,7 @@ from krm_merge.packages.files.tree import Tree, is_kptfile
 from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.text.document import text_of, written
 from krm_merge.text.reading import nodes
-from krm_merge.text.reading.nodes import Mapping, Node, TextError, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, TextError, resolved
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, is_empty, without_separator
 from krm_merge.text.reading.values import from_value, to_value
@@ -112,12 +112,12 @@ def _named(path: str, index: int, line: int, document: bytes) -> Iterator[FoundR
     """The resource of a document, or those in a List. Raises UnicodeDecodeError, TextError, PackageError."""
     text = document.decode("utf-8")
     root = read(text)
-    if not isinstance(root, Mapping) or not is_list(root):
+    if not isinstance(root, MappingNode) or not is_list(root):
         yield _resource(path, index, line, root, text)
         return
     for item, node in enumerate(list_items(root)):
         element = resolved(node)
-        alone = _as_document(element) if isinstance(element, Mapping) else ""
+        alone = _as_document(element) if isinstance(element, MappingNode) else ""
         yield _resource(path, index, line, read(alone), alone, item)
 
 
@@ -126,26 +126,26 @@ def _resource(path: str, index: int, line: int, root: Node | None, text: str, it
     flaw = "is not a Kubernetes object: apiVersion and kind are expected" if root is None else flaw_of(root)
     if flaw:
         raise PackageError(f"{position}{flaw}")
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     identity = identity_of(root)
     if not identity.name and not generate_name_of(root):
         raise PackageError(f"{position}is a {identity.kind} without metadata.name")
     return FoundResource(Member(path, identity, root, path, index), text, line, item)
 
 
-def is_list(root: Mapping) -> bool:
+def is_list(root: MappingNode) -> bool:
     """Whether an object is a List of resources."""
     return (to_value(root.get("apiVersion")), to_value(root.get("kind"))) == _LIST
 
 
-def list_items(root: Mapping) -> list[Node]:
+def list_items(root: MappingNode) -> list[Node]:
     """The items of a List."""
     items = root.get("items")
     items = None if items is None else resolved(items)
-    return items.items if isinstance(items, nodes.Sequence) else []
+    return items.items if isinstance(items, nodes.SequenceNode) else []
 
 
-def _as_document(element: Mapping) -> str:
+def _as_document(element: MappingNode) -> str:
     """The text of an item of a List as a document."""
     if not element.flow:
         text = text_of(element)
@@ -155,5 +155,5 @@ def _as_document(element: Mapping) -> str:
                 return text
     # It is JSON, or has aliases to anchors outside.
     plain = from_value(to_value(element))
-    assert isinstance(plain, Mapping)
+    assert isinstance(plain, MappingNode)
     return written(plain)

@@ -7,7 +7,7 @@ from posixpath import basename, dirname, join, normpath, relpath
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json
-from krm_merge.text.reading.nodes import Entry, Mapping, Node, Scalar, Sequence, TextError, resolved
+from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import from_value, key_text
 
@@ -41,18 +41,18 @@ def _is_listed(path: str) -> bool:
     return basename(path) not in KUSTOMIZATIONS and (holds_resources(path) or is_json(path))
 
 
-def _list_in(file: File) -> tuple[Mapping, Sequence] | None:
+def _list_in(file: File) -> tuple[MappingNode, SequenceNode] | None:
     """The Kustomization in a file with its list of resources."""
     try:
         root = read(file.data.decode("utf-8"))
     except (UnicodeDecodeError, TextError):
         return None
-    entries = root.get("resources") if isinstance(root, Mapping) else None
+    entries = root.get("resources") if isinstance(root, MappingNode) else None
     entries = None if entries is None else resolved(entries)
-    return (root, entries) if isinstance(root, Mapping) and isinstance(entries, Sequence) else None
+    return (root, entries) if isinstance(root, MappingNode) and isinstance(entries, SequenceNode) else None
 
 
-def _around(path: str, lists: dict[str, tuple[Mapping, Sequence]]) -> str | None:
+def _around(path: str, lists: dict[str, tuple[MappingNode, SequenceNode]]) -> str | None:
     """The nearest Kustomization at or above the folder of a file."""
     folder = dirname(path)
     while True:
@@ -65,7 +65,7 @@ def _around(path: str, lists: dict[str, tuple[Mapping, Sequence]]) -> str | None
 
 
 def _edited(
-    path: str, root: Mapping, entries: Sequence, added: list[str], deleted: set[str], results: Results
+    path: str, root: MappingNode, entries: SequenceNode, added: list[str], deleted: set[str], results: Results
 ) -> bytes | None:
     """The text of a Kustomization with these files in its list and without the deleted ones; None if it has that."""
     folder = dirname(path)

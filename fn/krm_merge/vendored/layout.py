@@ -13,8 +13,9 @@ from krm_merge.text.reading import nodes
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, in_lines_of, joined, without_separator
 from krm_merge.text.reading.values import Value, from_value, to_value
+from krm_merge.vendored.conventions import Conventions, PlacedResource
 from krm_merge.vendored.documents import FoundResource
-from krm_merge.vendored.naming import Conventions, Named, default_path, named
+from krm_merge.vendored.naming import Named, default_path, named
 
 
 class Row(NamedTuple):
@@ -66,18 +67,23 @@ class Layout:
     def _placed(self, rows: Sequence[Row], order: Mapping[int, int]) -> dict[int, LayoutPlace]:
         """The place of each resource of original and upstream, by id(); `order` has the positions of upstream's."""
         names = named((row.nearest.member.root, row.nearest.member.identity, _commented(row)) for row in rows)
-        positions = [-1 if row.upstream is None else order[id(row.upstream)] for row in rows]
+        positions = [None if row.upstream is None else order[id(row.upstream)] for row in rows]
         placed = list(zip(rows, names, positions, strict=True))
         # Files of local's own do not show where upstream's belong.
-        known = [(name, row.local.member.place, at) for row, name, at in placed if row.local and row.is_vendored]
-        conventions = Conventions(known)
+        conventions = Conventions(
+            [
+                PlacedResource(name, row.local.member.place, position)
+                for row, name, position in placed
+                if row.local is not None and row.is_vendored
+            ]
+        )
         targets: dict[int, LayoutPlace] = {}
         for row, name, position in placed:
             target = self._of_new(name, position, conventions) if row.local is None else _target(row.local)
             targets |= {id(side): target for side in (row.original, row.upstream) if side is not None}
         return targets
 
-    def _of_new(self, resource: Named, position: int, conventions: Conventions) -> LayoutPlace:
+    def _of_new(self, resource: Named, position: int | None, conventions: Conventions) -> LayoutPlace:
         """The place of a resource that local does not have (R8)."""
         if self._only is not None:
             return self._taken.get(self._only, LayoutPlace(self._only))
@@ -156,5 +162,5 @@ def _as_json(value: Value) -> bytes:
 
 def _as_yaml(value: Value) -> bytes:
     root = from_value(value)
-    assert isinstance(root, nodes.Mapping)
+    assert isinstance(root, nodes.MappingNode)
     return written(root).encode()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from krm_merge.krm.identity import identity_of
 from krm_merge.krm.resource import Resource
 from krm_merge.startup import replace
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
 from krm_merge.vendored.documents import FoundResource
 
@@ -56,6 +56,6 @@ def _in_namespace(found: FoundResource, namespace: str) -> FoundResource:
         resource.remove("metadata.namespace")
     text = resource.text()
     root = read(text)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     member = replace(found.member, identity=identity_of(root), root=root)
     return replace(found, member=member, text=text)

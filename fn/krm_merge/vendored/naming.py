@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from posixpath import splitext
 from typing import Final
 
 from krm_merge.krm.identity import Identity
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import to_value
 
 _APP_LABELS: Final = ("app.kubernetes.io/name", "app", "k8s-app")
@@ -87,7 +85,7 @@ class Named:
         return {placeholder: path for placeholder, path in forms.items() if path}
 
 
-def named(resources: Iterable[tuple[Mapping, Identity, str]]) -> list[Named]:
+def named(resources: Iterable[tuple[MappingNode, Identity, str]]) -> list[Named]:
     """What the files of resources may be named by; takes each resource with its identity and the text of its document.
 
     All resources of the package are taken together: one may be named after another.
@@ -99,9 +97,9 @@ def named(resources: Iterable[tuple[Mapping, Identity, str]]) -> list[Named]:
     ]
 
 
-def _labels(root: Mapping) -> tuple[str, str]:
+def _labels(root: MappingNode) -> tuple[str, str]:
     metadata = root.get("metadata")
-    labels = to_value(metadata.get("labels")) if isinstance(metadata, Mapping) else None
+    labels = to_value(metadata.get("labels")) if isinstance(metadata, MappingNode) else None
     if not isinstance(labels, dict):
         return "", ""
     app = next((labels[label] for label in _APP_LABELS if label in labels), "")
@@ -174,70 +172,6 @@ def _put(reading: str, text: str, placeholder: str) -> str:
     """A placeholder in the place of a text, where that is a word of its own outside of other placeholders."""
     literal = re.escape(text)
     return re.sub(rf"(?<![A-Za-z0-9{{]){literal}(?![A-Za-z0-9}}])(?![^{{]*\}})", f"{{{placeholder}}}", reading, count=1)
-
-
-# ---- choosing --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Conventions:
-    """The conventions of files that somebody laid out: resources with the paths of their files, in upstream's order.
-
-    A position is one in upstream's order; -1 is far away from all others.
-    """
-
-    placed: Sequence[tuple[Named, str, int]]
-
-    @cached_property
-    def _votes(self) -> dict[Template, list[int]]:
-        """The resources, by number, that each template explains."""
-        votes: dict[Template, list[int]] = {}
-        for number, (resource, path, _) in enumerate(self.placed):
-            for template in templates_of(path, resource):
-                votes.setdefault(template, []).append(number)
-        return votes
-
-    @cached_property
-    def _kinds(self) -> Counter[Template]:
-        """How many kinds each template explains."""
-        return Counter(
-            {
-                template: len({self.placed[number][0].identity.group_kind for number in numbers})
-                for template, numbers in self._votes.items()
-            }
-        )
-
-    def path_of(self, resource: Named, position: int) -> str | None:
-        """The file for a new resource at a position of upstream's order; None where there is no convention.
-
-        The convention of most resources of its kind counts. A kind that is new follows the convention of most
-        kinds; where files are named by nothing, it is put into the file of what is nearest upstream (R8).
-        """
-        same_kind = {
-            number
-            for number, (other, _, _) in enumerate(self.placed)
-            if other.identity.group_kind == resource.identity.group_kind
-        }
-        best: tuple[tuple[int, ...], str] | None = None
-        for template, numbers in self._votes.items():
-            voters = [number for number in numbers if number in same_kind] if same_kind else numbers
-            if not voters or (path := template.path_of(resource)) is None:
-                continue
-            near = -min(self._distance(number, position) for number in voters)
-            general = self._kinds[template] if template.placeholders and self._kinds[template] > 1 else 0
-            score = (
-                (len(voters), general, template.placeholders, near)
-                if same_kind
-                else (general, near, len(voters), template.placeholders)
-            )
-            # Of equal ones always the same, whatever the order of a set.
-            if best is None or (score, path) > best:
-                best = score, path
-        return best[1] if best is not None else None
-
-    def _distance(self, number: int, position: int) -> int:
-        at = self.placed[number][2]
-        return abs(at - position) * 2 + (at > position) if at >= 0 else 2 * len(self.placed) + 2
 
 
 def default_path(resource: Named) -> str:

@@ -16,7 +16,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Object, from_value, to_value
 from krm_merge.vendored.models import Vendorfile
@@ -40,7 +40,7 @@ class VendorRecord:
     """A Vendorfile that was read; `file` is how messages name it."""
 
     file: str
-    root: Mapping
+    root: MappingNode
     source: ManifestSource
     digest: str
     original: str
@@ -75,7 +75,7 @@ def read_record(local: Tree, name: str) -> VendorRecord | None:
     except TextError as error:
         raise PackageError(f"{file}: {error}") from None
     value = to_value(root)
-    if not isinstance(root, Mapping) or not isinstance(value, dict):
+    if not isinstance(root, MappingNode) or not isinstance(value, dict):
         raise PackageError(f"{file}: a Vendorfile is expected; remove the file, or restore it from git")
     model, problems = check(Vendorfile, value)
     if model is None:
@@ -123,5 +123,5 @@ def _new(name: str, source: ManifestSource, digest: str, original: str) -> str:
     known = {"source": without_credentials(source.name), "version": source.version}
     value |= {field: text for field, text in known.items() if text} | {"digest": digest, "original": original}
     root = from_value(value)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return _HEAD + written(root)

@@ -16,7 +16,7 @@ from krm_merge.functions.plan_component_updates.items import read_items
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import from_value
 
 # --- What several resources say --------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ CHANGES = [(name, place, value) for name, one in GOOD.items() for place in place
 
 def read(value: Object) -> Results:
     root, results = from_value(value), Results()
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     read_items([Resource.from_tree(root, "a.yaml")], results)
     return results
 

@@ -12,11 +12,12 @@ import pytest
 import yaml
 
 from checkout import ROOT
+from effort import THOROUGH
 from fleet.clusters import certificate_at, cluster
 from fleet.world import World
 from packages.repositories import snapshot
 
-COUNT = 300
+COUNT = 300 if THOROUGH else 60
 VALIDATE = str(Path(sys.executable).parent / "kubernetes-validate")
 
 

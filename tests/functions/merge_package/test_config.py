@@ -15,7 +15,7 @@ from krm_merge.functions.merge_package.config import MergeSettings, read_setting
 from krm_merge.krm import ResourceList, parse_path
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys
-from krm_merge.text.reading.nodes import Mapping, Scalar, Sequence
+from krm_merge.text.reading.nodes import MappingNode, Scalar, SequenceNode
 from krm_merge.text.reading.values import key_text, to_value
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
@@ -152,7 +152,7 @@ def test_all_fields() -> None:
     )
     assert errors == {}
     assert isinstance(settings.original, Scalar)
-    assert isinstance(settings.upstream, Sequence)
+    assert isinstance(settings.upstream, SequenceNode)
     assert settings.smart
     rules = (
         Rule("apps", "Deployment", "n", "web", parse_path("spec.a[name=b]"), "local"),
@@ -241,7 +241,7 @@ def test_the_models_accept_what_the_table_of_likely_values_holds() -> None:
     )
     settings, errors = by_the_models(given_list)
     assert errors == []
-    assert isinstance(given_list.function_config, Mapping)
+    assert isinstance(given_list.function_config, MappingNode)
     assert key_text(given_list.function_config.get("kind")) == "MergePackage"  # type: ignore[arg-type]
     assert settings.original is not None
     values: Any = yaml.safe_load(key_text(settings.original))

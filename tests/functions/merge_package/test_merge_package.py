@@ -16,7 +16,7 @@ from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.report import as_text, results_of
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
 
 ROOT = "/pkg"
@@ -409,7 +409,7 @@ def test_a_kptfile_with_a_complex_key() -> None:
 
 def member(kind: str) -> Member:
     root = read("a: 1")
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return Member(place="a.yaml", identity=Identity("", kind, "", "x"), root=root, file="a.yaml")
 
 

@@ -11,7 +11,7 @@ from benchmarks.shapes import SHAPES, package
 from kptfiles import resource_list
 from krm_merge.functions import process
 from krm_merge.krm import parallel
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import to_value
 
@@ -42,7 +42,7 @@ def merged(
     outcome = process(resource_list(local, "---\n".join(original), "---\n".join(upstream), **options))
     assert outcome.exit_code == 0, outcome.message
     root = read(outcome.output.decode())
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     found: dict[str, Any] = {}
     items: Any = to_value(root.get("items"))
     for item in items:
@@ -103,7 +103,7 @@ def test_tagged_items_are_placed_from_the_folder_of_their_side() -> None:
     outcome = process(data[: data.index("functionConfig:")].encode())
     assert outcome.exit_code == 0, outcome.message
     root = read(outcome.output.decode())
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     items_: Any = to_value(root.get("items"))
     values = {i["metadata"]["annotations"][PATH]: i["data"]["a"] for i in items_ if i["kind"] == "ConfigMap"}
     assert values == {"dest/sub/x.yaml": "b", "dest/n.yaml": "n"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.lines.sequence import MergedRun, merge_sequences
+from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, choose_in_sequences, merge_sequences
 from krm_merge.merge.lines.three_way import merge_lines
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
@@ -87,6 +87,27 @@ def test_local_wins_where_it_is_told_to() -> None:
     assert merged("abc", "auc", "alc", "local") == ("alc", ["changed"])
     assert merged("abc", "ac", "alc", "local") == ("alc", ["changed"])
     assert merged("abc", "auc", "ac", "local") == ("ac", ["changed"])
+
+
+CHOICES: list[tuple[ChosenSide, str, str]] = [
+    # the choice, local, the result where upstream has `u` between a and b
+    ("upstream", "alb", "aub"),
+    ("local", "alb", "alb"),
+    ("upstream-then-local", "alb", "aulb"),
+    ("local-then-upstream", "alb", "alub"),
+    # Chosen before: a second time adds nothing.
+    ("upstream-then-local", "aulb", "aulb"),
+    ("local-then-upstream", "alub", "alub"),
+]
+
+
+@pytest.mark.parametrize(("chosen", "local", "expected"), CHOICES)
+def test_what_a_person_chose(chosen: ChosenSide, local: str, expected: str) -> None:
+    """M5: a choice that was made before changes nothing."""
+    upstream = "aub"
+    sides = {"upstream": upstream, "local": local}
+    runs = choose_in_sequences("aob", upstream, local, chosen)
+    assert "".join(sides[run.side][run.start : run.stop] for run in runs) == expected
 
 
 # ---- lines -------------------------------------------------------------------------------------------------------

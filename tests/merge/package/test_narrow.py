@@ -21,7 +21,7 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.merge.package.narrow import Document, Narrowed, narrow
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
 
 
@@ -98,7 +98,7 @@ def document(text: str, index: int, file: str = "a.yaml") -> Document:
             root = read(text)
         except ValueError:
             return None
-        return Member(file, identity_of(root), root, file, index) if isinstance(root, Mapping) else None
+        return Member(file, identity_of(root), root, file, index) if isinstance(root, MappingNode) else None
 
     return Document(file, text.encode(), member)
 

@@ -12,7 +12,7 @@ from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.renames import moved_files
 from krm_merge.merge.package.resources import match_resources
 from krm_merge.merge.values.likeness import likeness
-from krm_merge.text.reading.nodes import Mapping, Node
+from krm_merge.text.reading.nodes import MappingNode, Node
 from krm_merge.text.reading.reader import read
 
 CONTENT = {"x": "a: 1, b: 2, c: 3, d: 4", "y": "a: 1, b: 2, c: 3, d: 5", "z": "q: 7, r: 8"}
@@ -31,7 +31,7 @@ def member(word: str, index: int) -> Member:
     namespace, _, name = name.lstrip("~").rpartition("@")
     metadata = f"{field}: {name}" + (f", namespace: {namespace}" if namespace else "")
     root = read(f"apiVersion: v1\nkind: {kind}\nmetadata: {{{metadata}}}\ndata: {{{CONTENT[content or 'x']}}}\n")
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return Member(place, identity_of(root), root, place, index)
 
 

@@ -13,10 +13,10 @@ from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.reach import reaches
-from krm_merge.merge.values.identity import NotIdentified, match_functions, read_functions
+from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
 from krm_merge.merge.values.kptfile import faults
 from krm_merge.merge.values.matching import Match
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode
 from krm_merge.text.reading.reader import read
 
 
@@ -32,7 +32,7 @@ def functions(text: str) -> list[Node]:
         parts += [f"configMap: {{{config.replace(':', ': ')}}}"] if config else []
         items.append("{" + ", ".join(parts) + "}")
     root = read(f"[{', '.join(items)}]")
-    assert isinstance(root, Sequence)
+    assert isinstance(root, SequenceNode)
     return root.items
 
 
@@ -165,6 +165,24 @@ def test_every_function_stands_in_one_match(smart: bool) -> None:
             assert all(m.original == m.upstream == m.local for m in same)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("{image: 'r/a:1', k: v}", "{image: 'r/a:2', k: v}", True),
+        ("{image: 'r/a:1', k: v}", "{image: 'r/b:1', k: v}", False),
+        ("{image: 'r/a:1', k: v}", "{image: 'r/a:1', k: w}", False),
+        ("{exec: a}", "{exec: a}", True),
+        ("text", "text", True),
+        ("text", "other", False),
+    ],
+)
+def test_functions_that_differ_in_their_version_only(first: str, second: str, expected: bool) -> None:
+    one, other = read(first), read(second)
+    assert one is not None
+    assert other is not None
+    assert differ_in_version_only(one, other) is expected
+
+
 def test_steps_name_the_function_as_local_has_it() -> None:
     (match,) = match_functions(functions("gcr.io/a"), functions("ghcr.io/a"), functions("quay.io/a"), smart=False)  # type: ignore[misc]
     assert match.step == (("image", "quay.io/a"),)
@@ -184,9 +202,9 @@ def test_labels_and_steps() -> None:
 # ---- faults (K3) -------------------------------------------------------------------------------------------------
 
 
-def root(text: str) -> Mapping:
+def root(text: str) -> MappingNode:
     node = read(text)
-    assert isinstance(node, Mapping)
+    assert isinstance(node, MappingNode)
     return node
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from krm_merge.merge.values.matching import Match
 from krm_merge.merge.values.pairing import added_at_one_place, match_sequence
-from krm_merge.text.reading.nodes import Node, Sequence
+from krm_merge.text.reading.nodes import Node, SequenceNode
 from krm_merge.text.reading.reader import read
 
 ELEMENTS = st.lists(
@@ -18,7 +18,7 @@ ELEMENTS = st.lists(
 
 def elements(text: str) -> list[Node]:
     root = read(text)
-    assert isinstance(root, Sequence)
+    assert isinstance(root, SequenceNode)
     return list(root.items)
 
 

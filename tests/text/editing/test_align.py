@@ -9,14 +9,14 @@ import pytest
 from effort import scaled
 from krm_merge.text.editing.align import aligned
 from krm_merge.text.reading.layout import CannotEditError, Comments
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
 from text.random_documents import names_of, random_document
 
 
-def mapping(text: str) -> Mapping:
+def mapping(text: str) -> MappingNode:
     root = read(text)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return root
 
 
@@ -25,7 +25,7 @@ def test_it_means_the_other_document_with_comments_of_its_own() -> None:
     for seed in range(seeds):
         random = Random(seed)
         found = [random_document(random) for _ in range(2)]
-        texts = [document[0] for document in found if document is not None and isinstance(document[1], Mapping)]
+        texts = [document[0] for document in found if document is not None and isinstance(document[1], MappingNode)]
         # What an alias stands for is written out.
         if len(texts) < 2 or "*" in texts[1]:
             continue
@@ -47,7 +47,7 @@ def test_it_means_the_other_document_with_comments_of_its_own() -> None:
 def test_with_its_own_values_it_is_its_own_text() -> None:
     for seed in range(scaled(300)):
         document = random_document(Random(seed))
-        if document is None or not isinstance(document[1], Mapping):
+        if document is None or not isinstance(document[1], MappingNode):
             continue
         try:
             assert aligned(mapping(document[0]), mapping(document[0])) == document[0], seed

@@ -16,7 +16,7 @@ from krm_merge.text.document import rendered
 from krm_merge.text.editing.change import Change
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import is_block
-from krm_merge.text.reading.nodes import Mapping, Node
+from krm_merge.text.reading.nodes import MappingNode, Node
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Value, key_text, same, to_value
 from text.edits import tree
@@ -49,10 +49,10 @@ def edited(rng: Random, value: Value) -> Value:
     return rng.choice(VALUES) if rng.random() < 0.7 else value
 
 
-def object_of(rng: Random) -> tuple[str, Mapping, Object] | None:
+def object_of(rng: Random) -> tuple[str, MappingNode, Object] | None:
     """A random document that is a mapping: its text, its tree, its value."""
     document = random_document(rng)
-    if document is None or not isinstance(document[1], Mapping):
+    if document is None or not isinstance(document[1], MappingNode):
         return None
     value = to_value(document[1])
     assert isinstance(value, dict)
@@ -85,12 +85,12 @@ def checked(rng: Random) -> bool:
     return True
 
 
-def untouched(text: str, root: Mapping, old: Object, new: Object) -> list[str]:
+def untouched(text: str, root: MappingNode, old: Object, new: Object) -> list[str]:
     """The lines of what is the same in both, in order."""
     edits = Edits(Random(0), root, text)
 
     def visit(node: Node, was: Value, now: Value) -> None:
-        if not (isinstance(node, Mapping) and isinstance(was, dict) and isinstance(now, dict)):
+        if not (isinstance(node, MappingNode) and isinstance(was, dict) and isinstance(now, dict)):
             return
         edits.touch(node, None)  # its first line where a field comes or goes
         for entry in node.fields.values():
@@ -98,7 +98,7 @@ def untouched(text: str, root: Mapping, old: Object, new: Object) -> list[str]:
             if name in now and same(was[name], now[name]):
                 continue
             inside, wanted = entry.value, now.get(name)
-            if is_block(inside) and isinstance(inside, Mapping) and isinstance(wanted, dict) and wanted:
+            if is_block(inside) and isinstance(inside, MappingNode) and isinstance(wanted, dict) and wanted:
                 visit(inside, was[name], wanted)
             else:
                 edits.touch(node, edits.place(node, entry))
@@ -143,7 +143,7 @@ def test_an_equal_value_is_no_edit(deep: bool) -> None:
 def changed(text: str, edit: Any, keys: tuple[str, ...] = ()) -> str:
     """The text after an edit of its value; `keys` identify the elements of all its lists."""
     root = tree(dedent(text))
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     old = to_value(root)
     new = copy.deepcopy(old)
     new = edit(new) or new
@@ -249,7 +249,7 @@ def test_keys_are_asked_by_paths_without_steps_into_elements() -> None:
     )
     root = tree(text)
     old: Any = to_value(root)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     new = copy.deepcopy(old)
     env = new["spec"]["boxes"][0]["env"]
     env[0]["value"], env[1]["value"] = 3, 4

@@ -7,7 +7,7 @@ import pytest
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import CannotEditError, Comments, chunks, comments_of
-from krm_merge.text.reading.nodes import Mapping, Sequence
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode
 from text.edits import Edit, tree
 
 DOCUMENT = """\
@@ -41,11 +41,11 @@ def comments(text: str) -> dict[str, Comments]:
     pending = [tree(text)]
     while pending:
         node = pending.pop()
-        if isinstance(node, Mapping) and not node.flow:
+        if isinstance(node, MappingNode) and not node.flow:
             for entry, chunk in zip(node.entries, chunks(node), strict=True):
                 found[entry.key.text] = comments_of(node, entry, chunk)  # type: ignore[union-attr]
                 pending.append(entry.value)
-        elif isinstance(node, Sequence) and not node.flow:
+        elif isinstance(node, SequenceNode) and not node.flow:
             for index, (item, chunk) in enumerate(zip(node.items, chunks(node), strict=True)):
                 found[f"[{index}]"] = comments_of(node, item, chunk)
                 pending.append(item)
@@ -152,7 +152,7 @@ def test_only_comments_are_comments(bad: str) -> None:
 
 def test_a_flow_collection_has_no_lines_for_comments() -> None:
     root = tree("a: [1]\n")
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     with pytest.raises(CannotEditError):
         chunks(root.entries[0].value)  # type: ignore[arg-type]
     assert render(Editor(root)).text == "a: [1]\n"

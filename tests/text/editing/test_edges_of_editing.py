@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from krm_merge.text import Editor, Entry, Mapping, from_value, read, rendered, to_value
+from krm_merge.text import Editor, Entry, MappingNode, from_value, read, rendered, to_value
 from krm_merge.text.reading.peek import scalars_below
 from text.edits import Edit, tree
 
@@ -74,7 +74,7 @@ def test_a_number_in_a_block_scalar_keeps_its_tag_between_brackets() -> None:
 
 def test_what_an_edit_put_there_can_be_edited() -> None:
     edit, new = Edit("a: 1\nb: 2\n"), from_value({"c": 1, "d": 2})
-    assert isinstance(new, Mapping)
+    assert isinstance(new, MappingNode)
     edit.editor.replace(edit.child("a")[1], new)
     inner = new.entry("c")
     assert inner is not None

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from effort import scaled
 from krm_merge.errors import KrmMergeError
 from krm_merge.limits import ALIASED_NODES
-from krm_merge.text.reading.nodes import Alias, Mapping, TextError
+from krm_merge.text.reading.nodes import Alias, MappingNode, TextError
 from krm_merge.text.reading.reader import MAX_DEPTH, check, read, read_all
 from krm_merge.text.reading.values import to_value
 from text.random_documents import Writer
@@ -192,10 +192,10 @@ def test_a_chain_of_merge_keys_copies_no_chains() -> None:
     """Were each alias a copy, the copies along a chain would grow with its cube."""
     lines = ["x0: &x0 {k0: 0}"] + [f"x{i}: &x{i} {{<<: *x{i - 1}, k{i}: {i}}}" for i in range(1, 120)]
     root = read("\n".join(lines))
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     last = root.entries[-1].value
     assert to_value(last) == {f"k{i}": i for i in range(120)}
-    assert isinstance(last, Mapping)
+    assert isinstance(last, MappingNode)
     merge = last.entries[0].value
     assert isinstance(merge, Alias)
     assert merge.unread

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.text.reading.nodes import Mapping, Scalar
+from krm_merge.text.reading.nodes import MappingNode, Scalar
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
@@ -15,7 +15,7 @@ WORDS = st.lists(st.sampled_from(["one", "two", "a: b", "it's", "- x", "#no"]), 
 
 def scalar(text: str) -> Scalar:
     root = read(text)
-    node = root.get("a") if isinstance(root, Mapping) else None
+    node = root.get("a") if isinstance(root, MappingNode) else None
     assert isinstance(node, Scalar)
     return node
 

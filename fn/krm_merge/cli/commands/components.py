@@ -25,7 +25,7 @@ from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import from_value, to_value
 
@@ -194,7 +194,7 @@ def _with_mode(config: Path | None, mode: str) -> str:
     else:
         value = {**value, "mode": mode}
     root = from_value(value)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return written(root)
 
 

@@ -36,7 +36,7 @@ from krm_merge.patch import (
 )
 from krm_merge.patch.patches import Modes, PatchType, named_by, read_patches, target_of
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read_all
 from krm_merge.text.reading.values import Object, Value, from_value, to_value
 
@@ -200,7 +200,7 @@ def create_command(
     if places.count(_STDIO) > 1:
         raise click.UsageError("only one file can be -")
     objects: dict[Path, Object] = {}
-    definitions: list[Mapping] = []
+    definitions: list[MappingNode] = []
     for place in places:
         objects[place], beside = _object(place)
         definitions += beside
@@ -208,7 +208,7 @@ def create_command(
     if live is not None:
         _check_one_object(live, objects[live], new, modified)
     root = from_value(modified)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     schema = SchemaShape(Schemas(lambda: definitions).of(Member("", identity_of(root), root, "")))
     try:
         if type_ == "merge":
@@ -242,13 +242,13 @@ def _named(place: Path) -> str:
     return "stdin" if place == _STDIO else str(place)
 
 
-def _object(place: Path) -> tuple[Object, list[Mapping]]:
+def _object(place: Path) -> tuple[Object, list[MappingNode]]:
     """The object in a file, and the CustomResourceDefinitions beside it. Raises PackageError."""
     try:
         roots = list(read_all(_read(place).data.decode()))
     except (TextError, UnicodeDecodeError) as error:
         raise PackageError(f"{_named(place)}: {error}") from None
-    definitions = [root for root in roots if isinstance(root, Mapping) and to_value(root.get("kind")) == CRD]
+    definitions = [root for root in roots if isinstance(root, MappingNode) and to_value(root.get("kind")) == CRD]
     known = set(map(id, definitions)) if len(roots) > 1 else set()  # one alone is the object
     objects = [root for root in roots if id(root) not in known]
     value = to_value(objects[0]) if len(objects) == 1 else None
@@ -278,5 +278,5 @@ def _as_yaml(patch: Object) -> str:
     if not patch:
         return "{}\n"
     root = from_value(patch)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return written(root)

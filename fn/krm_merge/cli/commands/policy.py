@@ -25,7 +25,7 @@ from krm_merge.packages.merge.trees import merge_trees
 from krm_merge.packages.update import RememberedRepositories, update
 from krm_merge.startup import replace
 from krm_merge.text.document import document_text
-from krm_merge.text.reading.nodes import Sequence
+from krm_merge.text.reading.nodes import SequenceNode
 from krm_merge.text.reading.values import Value, to_value
 
 _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
@@ -149,7 +149,7 @@ def _without(tree: Tree, policy: PackagePolicy, dropped: list[Resolution]) -> Fi
     assert root is not None
     resource = Resource.from_tree(root)
     resolutions = root.get("resolutions")
-    assert isinstance(resolutions, Sequence)
+    assert isinstance(resolutions, SequenceNode)
     if len(dropped) == len(resolutions.items):
         resource.remove("resolutions")
     else:

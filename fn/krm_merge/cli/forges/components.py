@@ -30,7 +30,7 @@ from krm_merge.packages.files.tree import File, holds_resources
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.files.written import note
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import from_value
 
 STDOUT = Path("-")
@@ -113,7 +113,7 @@ def observe_command(urls: tuple[str, ...], namespace: str, target: Path, places:
             for one in observe_pull_requests(bare_address(url), repository, forge):
                 name = pull_request_name(one)
                 root = from_value(pull_request_resource(one, name, namespace))
-                assert isinstance(root, Mapping)
+                assert isinstance(root, MappingNode)
                 items[name] = written(root)
         except (GitError, ForgeError) as error:
             about = "" if str(error).startswith(f"{given}: ") else f"{given}: "

@@ -124,18 +124,18 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
         yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line)
 
 
-def _mappings(node: nodes.Node, place: str) -> Iterator[tuple[nodes.Mapping, str]]:
+def _mappings(node: nodes.Node, place: str) -> Iterator[tuple[nodes.MappingNode, str]]:
     """All mappings in the order of the text; `place` is the key that holds them, `key[]` in a list."""
-    if isinstance(node, nodes.Mapping):
+    if isinstance(node, nodes.MappingNode):
         yield node, place
         for entry in node.entries:
             yield from _mappings(entry.value, key_text(entry.key))
-    elif isinstance(node, nodes.Sequence):
+    elif isinstance(node, nodes.SequenceNode):
         for item in node.items:
             yield from _mappings(item, f"{place}[]")
 
 
-def _image_of(mapping: nodes.Mapping, place: str) -> str:
+def _image_of(mapping: nodes.MappingNode, place: str) -> str:
     """The name of the image in the fields of a mapping, '' for none."""
     if repository := _text(mapping, "repository"):
         registry = _text(mapping, "registry").rstrip("/")
@@ -144,12 +144,12 @@ def _image_of(mapping: nodes.Mapping, place: str) -> str:
     return _text(mapping, "newName") or _text(mapping, "name") if place == "images[]" else ""
 
 
-def _text(mapping: nodes.Mapping, key: str) -> str:
+def _text(mapping: nodes.MappingNode, key: str) -> str:
     value = mapping.get(key)
     return value.text if isinstance(value, nodes.Scalar) and type(value.canonical) is str else ""
 
 
-def _digests_of(mapping: nodes.Mapping) -> Iterator[tuple[int, str, str]]:
+def _digests_of(mapping: nodes.MappingNode) -> Iterator[tuple[int, str, str]]:
     """Where the hex characters of a mapping's own digests begin, counted in characters, with tag and digest.
 
     Aliases and anchored nodes are left out: the same text may belong to another image.

@@ -36,7 +36,7 @@ from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.posix import file_locks
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Value, from_value, to_value
 
@@ -109,7 +109,7 @@ class CampaignDirectory:
             root = read(read_file(place).data.decode("utf-8"))
         except (UnicodeDecodeError, TextError) as error:
             raise PackageError(f"{place}: {error}") from None
-        value = to_value(root) if isinstance(root, Mapping) else {}
+        value = to_value(root) if isinstance(root, MappingNode) else {}
         assert isinstance(value, dict)
         checked, problems = check(model, value)
         if checked is None:
@@ -138,7 +138,7 @@ class CampaignDirectory:
 
     def _write(self, name: str, value: Value) -> None:
         root = from_value(value)
-        assert isinstance(root, Mapping)
+        assert isinstance(root, MappingNode)
         write_file(self.path / name, File(written(root).encode()))
 
     # ---- while something is done ---------------------------------------------------------------------------------

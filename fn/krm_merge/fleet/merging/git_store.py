@@ -26,6 +26,7 @@ from krm_merge.packages.git import MODES
 HEADS: Final = "refs/heads/"
 TRAILER: Final = "Fleet-Campaign"
 _RESULT = "refs/krm-merge/result"
+_LATEST = ":1"
 _SAFE = ("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
 _MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
 _USUAL_VARIABLES: Final = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN", "codeberg.org": "FORGEJO_TOKEN"}
@@ -82,15 +83,16 @@ class GitStore:
         for number, new in enumerate(commits):
             message = new.message.encode()
             stream += [
-                f"commit {_RESULT}\ncommitter {author} {date}\ndata {len(message)}\n".encode(),
+                f"commit {_RESULT}\nmark {_LATEST}\ncommitter {author} {date}\ndata {len(message)}\n".encode(),
                 message,
                 b"\n" if number else f"\nfrom {base}\n".encode(),
             ]
             # What goes comes first: a folder may become a file.
             for path, file in sorted(new.changes.items(), key=lambda change: (change[1] is not None, change[0])):
                 stream += _changed(path, file)
-        git_program.output(["fast-import", "--quiet", "--force"], self.place, b"".join(stream), alone=True)
-        return git_program.output(["rev-parse", _RESULT], self.place, alone=True).decode().strip()
+        stream.append(f"get-mark {_LATEST}\n".encode())
+        made = git_program.output(["fast-import", "--quiet", "--force"], self.place, b"".join(stream), alone=True)
+        return made.decode().strip()
 
     def was_made_by(self, commit: str, author: str) -> bool:
         """Whether a commit was made by a campaign, and nobody changed it since."""

@@ -11,7 +11,7 @@ from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.values import Value, key_text, to_value
 
 _PLAIN_FIELDS = frozenset(("apiVersion", "kind", "metadata", "original", "upstream", "onConflict", "functionIdentity"))
@@ -48,12 +48,12 @@ def read_settings(resource_list: ResourceList) -> MergeSettings:
     holder = config
     if is_config_map:
         data = config.get("data")
-        holder = data if isinstance(data, Mapping) else Mapping(None, 0, 0, True)
+        holder = data if isinstance(data, MappingNode) else MappingNode(None, 0, 0, True)
     plain = _plain(holder, is_config_map)
     return plain if plain is not None else _validated(resource_list, holder, is_config_map)
 
 
-def _plain(holder: Mapping, is_config_map: bool) -> MergeSettings | None:
+def _plain(holder: MappingNode, is_config_map: bool) -> MergeSettings | None:
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     if not fields.keys() <= (_PLAIN_DATA if is_config_map else _PLAIN_FIELDS):
         return None
@@ -62,7 +62,7 @@ def _plain(holder: Mapping, is_config_map: bool) -> MergeSettings | None:
             if name not in fields or fields[name].canonical != wanted:
                 return None
         metadata = fields.get("metadata")
-        if metadata is not None and not isinstance(metadata, Mapping):
+        if metadata is not None and not isinstance(metadata, MappingNode):
             return None
     for name in _PACKAGES:
         if name in fields and not _is_package(fields[name], lists=not is_config_map):
@@ -76,7 +76,9 @@ def _plain(holder: Mapping, is_config_map: bool) -> MergeSettings | None:
 def _is_package(node: Node, *, lists: bool) -> bool:
     if isinstance(node, Scalar):
         return type(node.canonical) is str
-    return lists and isinstance(node, Sequence) and all(isinstance(resolved(item), Mapping) for item in node.items)
+    return (
+        lists and isinstance(node, SequenceNode) and all(isinstance(resolved(item), MappingNode) for item in node.items)
+    )
 
 
 def _choice(fields: dict[str, Node], name: str) -> str:
@@ -93,7 +95,7 @@ def _is_null(node: Node | None) -> bool:
     return node is None or node.canonical == ("null",)
 
 
-def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool) -> MergeSettings:
+def _validated(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
     from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
     from krm_merge.functions.validation import list_keys_of, rules_of, validated
 
@@ -113,6 +115,6 @@ def _validated(resource_list: ResourceList, holder: Mapping, is_config_map: bool
 
 def _shallow(name: str, node: Node) -> Value:
     """The value of a field; of packages only the shape is checked."""
-    if name in _PACKAGES and isinstance(node, Sequence):
-        return [{} if isinstance(resolved(item), Mapping) else to_value(item) for item in node.items]
+    if name in _PACKAGES and isinstance(node, SequenceNode):
+        return [{} if isinstance(resolved(item), MappingNode) else to_value(item) for item in node.items]
     return to_value(node)

@@ -24,7 +24,7 @@ from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
 from krm_merge.startup import pattern, replace
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 
 MERGE_SOURCE = "config.kubernetes.io/merge-source"
 _MAY_BE_KPTFILE = pattern(rb"""kind["']?[ \t]*:[ \t]*["']?Kptfile\b""")
@@ -214,7 +214,7 @@ class _Reader:
         if flaw := _flaw(root):
             self._results.error(f"functionConfig: {name}: document {at + 1} {flaw}", path=name)
             return None
-        assert isinstance(root, Mapping)
+        assert isinstance(root, MappingNode)
         return self._member(root, place_of(annotations_of(root), None))
 
     # ---- the items -----------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class _Reader:
         return _in_folder(self._member(item.root, place), self._sides.folder)
 
     @staticmethod
-    def _member(root: Mapping, place: str | None) -> Member:
+    def _member(root: MappingNode, place: str | None) -> Member:
         identity = identity_of(root)
         is_placed = place is not None
         if place is None:
@@ -299,7 +299,7 @@ class _Reader:
 
 def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]:
     """The text of each document of a package, its column, and its reader. Raises TextError if it is not YAML."""
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return [(*_lines(item), partial(resolved, item)) for item in node.items]
     assert isinstance(node, Scalar)
     from krm_merge.text.reading.reader import check
@@ -319,7 +319,7 @@ def _read_document(data: bytes) -> Node | None:
 def _lines(node: Node) -> tuple[bytes, int]:
     """The lines of an object in a list, and their column."""
     root = resolved(node)
-    if not isinstance(root, Mapping) or root.source is None:
+    if not isinstance(root, MappingNode) or root.source is None:
         return b"", 0
     column = root.source.column(root.start)
     return (" " * column + root.source.text[root.start : root.end]).encode(), column
@@ -346,6 +346,6 @@ def _flaw(root: Node) -> str:
     """Why an object cannot be an item of the package, or ''."""
     if flaw := flaw_of(root):
         return flaw
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     place = place_of(annotations_of(root), None) or ""
     return f"has the path {place}, which leads out of the package" if place.startswith(("../", "/")) else ""

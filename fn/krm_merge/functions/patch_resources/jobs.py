@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Mapping as Fields
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from posixpath import basename, normpath
 
@@ -15,7 +14,7 @@ from krm_merge.merge.package.merger import ListKeys
 from krm_merge.patch import PatchError
 from krm_merge.patch.patches import Modes, ParsedPatch, PatchType, patches_of, read_patches, target_of
 from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Object, Value, to_value
 
 _FIELDS = frozenset(("apiVersion", "kind", "metadata", "patches", "listOrder", "mergeKeys"))
@@ -110,13 +109,13 @@ def _plain_entry(value: Value) -> _Entry | None:
     return None
 
 
-def _validated(resource_list: ResourceList, config: Mapping, jobs: Jobs) -> list[_Entry]:
+def _validated(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
     """The entries as the models read them; reports all problems."""
     from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchModel, PatchResources
     from krm_merge.functions.validation import list_keys_of, validated
 
     data = config.get("data")
-    if isinstance(data, Mapping) and to_value(config.get("kind")) == "ConfigMap":
+    if isinstance(data, MappingNode) and to_value(config.get("kind")) == "ConfigMap":
         short = validated(resource_list, PatchConfigMapData, _fields(data))
         models = [PatchModel.model_validate({"patch": short.patch})] if short else []
         if short:
@@ -139,7 +138,7 @@ def _validated(resource_list: ResourceList, config: Mapping, jobs: Jobs) -> list
     ]
 
 
-def _fields(node: Mapping) -> Object:
+def _fields(node: MappingNode) -> Object:
     values = to_value(node)
     assert isinstance(values, dict)
     return values
@@ -216,7 +215,7 @@ def _without_bookkeeping(value: Value) -> Object:
     return {**value, "metadata": {**rest, "annotations": kept} if kept else rest}
 
 
-def read_target(fields: Fields[str, str | None]) -> Target:
+def read_target(fields: Mapping[str, str | None]) -> Target:
     """The target of a functionConfig. Raises ValueError if a field is not a regular expression or not a selector."""
     patterns: dict[str, Pattern | None] = {}
     for name in ("group", "version", "kind", "name", "namespace"):

@@ -24,7 +24,7 @@ from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
 from krm_merge.krm.identity import flaw_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
-from krm_merge.text.reading.nodes import Mapping, Sequence
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode
 
 _OF_KONFLUX = frozenset(("ComponentGroup", "IntegrationTestScenario", "ReleasePlan", "Release", "Snapshot"))
 _GROUP_OF = {"Repository": "pipelinesascode.tekton.dev"}
@@ -107,8 +107,8 @@ def _unpacked(resources: Iterable[Resource], found: ComponentItems) -> Iterator[
             yield item
             continue
         listed = item.root.get("items")
-        for node in listed.items if isinstance(listed, Sequence) else ():
-            if isinstance(node, Mapping):
+        for node in listed.items if isinstance(listed, SequenceNode) else ():
+            if isinstance(node, MappingNode):
                 one = Resource.from_tree(node, item.file, item.index)
                 found.listed.append(one)
                 yield one

@@ -12,7 +12,7 @@ from krm_merge.krm.resource import INDEX, LEGACY_INDEX, LEGACY_PATH, PATH, Resou
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, from_value, same
 
 Object = dict[str, Value]
@@ -27,7 +27,7 @@ def write_items(
     free: FreeIndexes | None = None
     for value in wanted:
         tree = from_value(value)
-        assert isinstance(tree, Mapping)
+        assert isinstance(tree, MappingNode)
         identity = identity_of(tree)
         item = known.pop((identity.namespace, identity.name), None)
         if item is not None:
@@ -44,7 +44,7 @@ def _new(value: Object, path: str, index: int) -> Resource:
     """An item as the document `index` of the file `path`."""
     place: Object = {PATH: path, INDEX: str(index), LEGACY_PATH: path, LEGACY_INDEX: str(index)}
     tree = from_value(_annotated(value, place))
-    assert isinstance(tree, Mapping)
+    assert isinstance(tree, MappingNode)
     return Resource.from_document(written(tree))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from krm_merge.text.reading.layout import block_scalar_header, content_end, is_block_scalar, source_of
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, TextError
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.scalars import quoted
 
@@ -79,5 +79,5 @@ def _read(spelling: str) -> Scalar | None:
         root = read(f"text: {spelling}\n")
     except TextError:
         return None
-    node = root.get("text") if isinstance(root, Mapping) else None
+    node = root.get("text") if isinstance(root, MappingNode) else None
     return node if isinstance(node, Scalar) else None

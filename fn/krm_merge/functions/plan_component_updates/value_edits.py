@@ -7,7 +7,7 @@ from collections.abc import Callable
 from krm_merge.functions.plan_component_updates.text_styles import in_style_of
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results, Severity
-from krm_merge.text.reading.nodes import Entry, Mapping, resolved
+from krm_merge.text.reading.nodes import Entry, MappingNode, resolved
 from krm_merge.text.reading.values import Value, key_text
 
 Object = dict[str, Value]
@@ -92,7 +92,7 @@ def _entry(item: Resource, path: tuple[str, ...]) -> Entry | None:
     """A field of an item with its edits."""
     node, entry = resolved(item.root), None
     for name in path:
-        children = item.editor.children(node) if isinstance(node, Mapping) else []
+        children = item.editor.children(node) if isinstance(node, MappingNode) else []
         entry = next((one for one in children if isinstance(one, Entry) and key_text(one.key) == name), None)
         if entry is None:
             return None

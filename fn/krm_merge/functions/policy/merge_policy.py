@@ -39,7 +39,7 @@ class PackagePolicy:
     rules: tuple[Rule, ...] = ()
     resolutions: Resolutions = NO_RESOLUTIONS
     file: str = ""
-    root: nodes.Mapping | None = None
+    root: nodes.MappingNode | None = None
 
 
 NO_POLICY = PackagePolicy()
@@ -67,22 +67,22 @@ def policy_in(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
     return read_policy(*found[0]) if found else NO_POLICY
 
 
-def _policies(file: str, data: bytes) -> list[nodes.Mapping]:
+def _policies(file: str, data: bytes) -> list[nodes.MappingNode]:
     try:
         roots = list(read_all(data.decode("utf-8")))
     except (UnicodeDecodeError, TextError) as error:
         if file == FILE:
             raise PolicyError(f"{file}: {error}") from None
         return []
-    return [root for root in roots if isinstance(root, nodes.Mapping) and is_policy(root)]
+    return [root for root in roots if isinstance(root, nodes.MappingNode) and is_policy(root)]
 
 
-def is_policy(root: nodes.Mapping) -> bool:
+def is_policy(root: nodes.MappingNode) -> bool:
     """Whether a resource is of our kind MergePolicy."""
     return identity_of(root).group_kind == MERGE_POLICY
 
 
-def read_policy(file: str, root: nodes.Mapping) -> PackagePolicy:
+def read_policy(file: str, root: nodes.MappingNode) -> PackagePolicy:
     """Reads a MergePolicy. Raises PolicyError naming every invalid field."""
     value = to_value(root)
     assert isinstance(value, dict)

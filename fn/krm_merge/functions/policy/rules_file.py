@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from krm_merge.errors import KrmMergeError
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.package.merger import ListKeys
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import to_value
 
@@ -37,7 +37,7 @@ def read_rules(text: str, file: str = "") -> RulesFile:
     except TextError as error:
         raise RulesError(str(error)) from None
     value = to_value(root)
-    if not isinstance(root, Mapping) or not isinstance(value, dict):
+    if not isinstance(root, MappingNode) or not isinstance(value, dict):
         raise RulesError("a mapping with rules or listKeys is expected")
     known = {"rules", "listKeys"}
     unknown = sorted(value.keys() - known) if value.get("kind") is None else []

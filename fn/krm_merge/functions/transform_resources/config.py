@@ -13,7 +13,7 @@ from krm_merge.functions.validation import list_keys_of, validated
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results, Severity
 from krm_merge.merge.package.merger import ListKeys
-from krm_merge.text.reading.nodes import Mapping as Node
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, to_value
 from krm_merge.transform.engine.units import Keep
 from krm_merge.transform.plugins.directory import PluginDirectory
@@ -54,7 +54,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     assert config is not None
     results = resource_list.results
     data = config.get("data")
-    if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, Node):
+    if to_value(config.get("kind")) == "ConfigMap" and isinstance(data, MappingNode):
         return _of_config_map(resource_list, data, directory)
     model = validated(resource_list, TransformResources, _fields(config))
     if model is None:
@@ -75,7 +75,7 @@ def read_transformation(resource_list: ResourceList, directory: PluginDirectory)
     return transformation(plugins, choices, results, ("functionConfig: ", "priorities", "skipPlugins"))
 
 
-def _of_config_map(resource_list: ResourceList, data: Node, directory: PluginDirectory) -> Transformation | None:
+def _of_config_map(resource_list: ResourceList, data: MappingNode, directory: PluginDirectory) -> Transformation | None:
     model = validated(resource_list, TransformConfigMapData, _fields(data))
     if model is None:
         return None
@@ -148,7 +148,7 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _fields(node: Node) -> Mapping[str, Value]:
+def _fields(node: MappingNode) -> Mapping[str, Value]:
     values = to_value(node)
     assert isinstance(values, dict)
     return values

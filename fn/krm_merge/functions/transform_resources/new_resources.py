@@ -14,7 +14,7 @@ from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import ResourceRef, Result, Results, Severity
 from krm_merge.merge.decisions.member import Member
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import from_value
 from krm_merge.transform.protocol.operation import equal
 from krm_merge.transform.runner import Runner
@@ -25,7 +25,7 @@ class New:
     """A new resource with its tree."""
 
     created: Created
-    tree: Mapping
+    tree: MappingNode
 
     @property
     def plugin(self) -> str:
@@ -77,7 +77,7 @@ def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severi
     # T11: names may repeat, declarations do not.
     for one in sorted(created, key=lambda one: (runner.priorities.get(one.plugin, unlisted), one.declared)):
         tree = from_value(one.resource)
-        assert isinstance(tree, Mapping)
+        assert isinstance(tree, MappingNode)
         new = New(one, tree)
         winner = found.setdefault(new.identity, new)
         if not equal(winner.created.resource, one.resource):

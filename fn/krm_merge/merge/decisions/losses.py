@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.values import key_text
 
 MOST_SHOWN = 5
@@ -47,10 +47,10 @@ def _described(path: FieldPath, text: str, secret: bool) -> str:
 
 def _leaves(node: Node | None, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
     node = None if node is None else resolved(node)
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         for entry in node.fields.values():
             yield from _leaves(entry.value, (*path, key_text(entry.key)))
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _leaves(item, (*path, 0))
     elif isinstance(node, Scalar):

@@ -10,7 +10,7 @@ from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, Identity, generate_na
 from krm_merge.merge.decisions.decision import Decision, FileDecision
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Mapping, Scalar
+from krm_merge.text.reading.nodes import MappingNode, Scalar
 from krm_merge.text.reading.values import key_text
 
 MERGE_POLICY = ("fn.kpt.dev", "MergePolicy")
@@ -19,7 +19,7 @@ MERGE_POLICY = ("fn.kpt.dev", "MergePolicy")
 UPSTREAM_IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 """The annotation in which kpt notes group, kind, namespace and name that a resource had upstream (R1)."""
 
-Decide: TypeAlias = Callable[[Mapping], list[Decision]]
+Decide: TypeAlias = Callable[[MappingNode], list[Decision]]
 """Merges original and upstream with a local document, by fields."""
 
 Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
@@ -34,7 +34,7 @@ class Member:
 
     place: str
     identity: Identity
-    root: Mapping
+    root: MappingNode
     file: str
     index: int = 0
     is_placed: bool = True
@@ -84,7 +84,7 @@ class ResourceOutcome:
         return member
 
     @property
-    def roots(self) -> list[Mapping]:
+    def roots(self) -> list[MappingNode]:
         """The resource on the sides that have it."""
         return [member.root for member in (self.original, self.upstream, self.local) if member is not None]
 
@@ -109,6 +109,6 @@ DecideAgain: TypeAlias = Callable[[ResourceOutcome | FileDecision, Policy], Pack
 NOTHING_DECIDED = PackageDecisions()
 
 
-def _text(root: Mapping, name: str) -> str:
+def _text(root: MappingNode, name: str) -> str:
     node = root.get(name)
     return key_text(node) if isinstance(node, Scalar) else ""

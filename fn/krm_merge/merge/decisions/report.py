@@ -14,7 +14,7 @@ from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.losses import losses, shortened
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.secrecy import is_secret
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode
 from krm_merge.text.reading.values import to_value
 
 _SHOWN_CHANGES = 5
@@ -130,7 +130,7 @@ def as_text(node: Node, redacted: bool = False) -> str:
         return REDACTED
     if isinstance(node, Scalar):
         return "null" if node.canonical == ("null",) else node.text
-    assert isinstance(node, Mapping | Sequence)
+    assert isinstance(node, MappingNode | SequenceNode)
     return _json_encoder()(to_value(node))
 
 

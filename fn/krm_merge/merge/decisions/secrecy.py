@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.identity import identity_of
 from krm_merge.startup import pattern
-from krm_merge.text.reading.nodes import Mapping, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, SequenceNode, resolved
 
 SECRET = "Secret"
 SECRET_LIST = "SecretList"
@@ -17,7 +17,7 @@ _OPEN_FIELDS = (("metadata", "name"), ("metadata", "namespace"), ("metadata", "l
 _SECRET_TEXT = pattern(rb"""kind["']?\s*:\s*["']?Secret(List)?\b|\b%s\b""" % SECRET_GENERATOR.encode())
 
 
-def is_secret(kind: str, path: FieldPath, roots: Iterable[Mapping] = ()) -> bool:
+def is_secret(kind: str, path: FieldPath, roots: Iterable[MappingNode] = ()) -> bool:
     """Whether the value at a place of a resource is one of a Secret; `roots` is the resource on all sides.
 
     A list of objects is secret as a whole if one of them is a Secret.
@@ -37,9 +37,9 @@ def is_secret_text(data: bytes) -> bool:
     return _SECRET_TEXT.search(data) is not None
 
 
-def _holds_secret(root: Mapping) -> bool:
+def _holds_secret(root: MappingNode) -> bool:
     items = root.get("items")
-    if not isinstance(items, Sequence):
+    if not isinstance(items, SequenceNode):
         return False
     objects = (resolved(item) for item in items.items)
-    return any(identity_of(item).kind in (SECRET, SECRET_LIST) for item in objects if isinstance(item, Mapping))
+    return any(identity_of(item).kind in (SECRET, SECRET_LIST) for item in objects if isinstance(item, MappingNode))

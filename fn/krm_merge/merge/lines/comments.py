@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Chunk, Comments, chunks, comments_of
-from krm_merge.text.reading.nodes import Child, Mapping, Node, Sequence
+from krm_merge.text.reading.nodes import Child, MappingNode, Node, SequenceNode
 
 MERGE_COMMENT = "# kpt-merge:"
 """kpt's own note of a resource's origin; never merged (R6)."""
@@ -28,7 +28,7 @@ class CommentReader:
     def of(self, collection: Node | None, child: Child) -> Comments:
         """The comments of a child; none where the collection is in flow style or the child is inherited."""
         place = self._place(collection, child)
-        if place is None or not isinstance(collection, Mapping | Sequence):
+        if place is None or not isinstance(collection, MappingNode | SequenceNode):
             return NO_COMMENTS
         return comments_of(collection, child, place)
 
@@ -41,7 +41,7 @@ class CommentReader:
 
     def _place(self, collection: Node | None, child: Child | None) -> Chunk | None:
         """The lines of a child in a text with comments, None where it has no lines of its own."""
-        if child is None or not isinstance(collection, Mapping | Sequence) or collection.source is None:
+        if child is None or not isinstance(collection, MappingNode | SequenceNode) or collection.source is None:
             return None
         if collection.flow or not collection.source.has_number_signs:
             return None
@@ -51,7 +51,7 @@ class CommentReader:
         return places.get(id(child))
 
 
-def _places(collection: Mapping | Sequence) -> dict[int, Chunk]:
+def _places(collection: MappingNode | SequenceNode) -> dict[int, Chunk]:
     try:
         return dict(zip(map(id, collection.children), chunks(collection), strict=True))
     except CannotEditError:

@@ -18,7 +18,7 @@ from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
 from krm_merge.schema.builtin import any_object_schema
 from krm_merge.startup import frozen, replace
 from krm_merge.text.document import document_text
-from krm_merge.text.reading.nodes import Entry, Mapping, mapping_canonical, resolved
+from krm_merge.text.reading.nodes import Entry, MappingNode, mapping_canonical, resolved
 from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.values import key_text
 
@@ -246,7 +246,7 @@ class PackageMerger:
         before = original.root if original is not None else _named_like(upstream.root) if renamed else None
         policy = self.policy.of(*identities)
 
-        def decide(root: Mapping) -> list[Decision]:
+        def decide(root: MappingNode) -> list[Decision]:
             return TreeMerge(schema, policy, smart=self.smart).merge(before, upstream.root, root)
 
         return merge_document(original, upstream, local, decide)
@@ -267,11 +267,11 @@ def _nearest(members: Triple) -> Member:
     return next(member for member in reversed(members) if member is not None)
 
 
-def _root(member: Member | None) -> Mapping | None:
+def _root(member: Member | None) -> MappingNode | None:
     return None if member is None else member.root
 
 
-def _version(root: Mapping) -> str:
+def _version(root: MappingNode) -> str:
     node = root.get("apiVersion")
     return key_text(node) if node is not None else ""
 
@@ -280,13 +280,13 @@ def _same_text(first: Member, second: Member) -> bool:
     return first.place == second.place and document_text(first.root) == document_text(second.root)
 
 
-def _named_like(root: Mapping) -> Mapping:
+def _named_like(root: MappingNode) -> MappingNode:
     """An original that holds no more than upstream's name and namespace."""
     metadata = root.entry("metadata")
-    if metadata is None or not isinstance(metadata.value, Mapping):
-        return Mapping(None, 0, 0, True)
+    if metadata is None or not isinstance(metadata.value, MappingNode):
+        return MappingNode(None, 0, 0, True)
     named = [e for e in metadata.value.entries if e.key.canonical in ("name", "namespace")]
-    return Mapping(None, 0, 0, True, [Entry(metadata.key, Mapping(None, 0, 0, True, named))])
+    return MappingNode(None, 0, 0, True, [Entry(metadata.key, MappingNode(None, 0, 0, True, named))])
 
 
 def _likely_rename(new: Member) -> Decision:
@@ -305,7 +305,7 @@ def _same(schema: Schema, first: Member | None, second: Member) -> bool:
     return first is not None and essence(schema, first.root) == essence(schema, second.root)
 
 
-def essence(schema: Schema, root: Mapping, path: tuple[str, ...] = ()) -> Canonical:
+def essence(schema: Schema, root: MappingNode, path: tuple[str, ...] = ()) -> Canonical:
     """The value of a resource without what is never compared (K1, R6)."""
     fields = {}
     for key, entry in root.fields.items():
@@ -313,7 +313,7 @@ def essence(schema: Schema, root: Mapping, path: tuple[str, ...] = ()) -> Canoni
         if schema.stays_local(at):
             continue
         value = resolved(entry.value)
-        if isinstance(value, Mapping) and at in (("metadata",), ("metadata", "annotations")):
+        if isinstance(value, MappingNode) and at in (("metadata",), ("metadata", "annotations")):
             inner = essence(schema, value, at)
             if inner != mapping_canonical({}):
                 fields[key] = inner

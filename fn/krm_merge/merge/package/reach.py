@@ -8,7 +8,7 @@ from krm_merge.krm.fieldpath import ANY, FieldPath, Step
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.values.images import image_repository
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
 from krm_merge.text.reading.values import key_text
 
 
@@ -27,11 +27,11 @@ def _leads(node: Node, path: FieldPath) -> bool:
 
 def children_at(node: Node, step: Step) -> list[Node]:
     """The children at a step of a path in a node that is not an alias."""
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         if isinstance(step, str) and (known := node.entry(step)) is not None and step != ANY:
             return [known.value]
         return [entry.value for entry in node.fields.values() if step in (ANY, key_text(entry.key))]
-    if not isinstance(node, Sequence):
+    if not isinstance(node, SequenceNode):
         return []
     if isinstance(step, int):
         return node.items[step : step + 1]
@@ -39,7 +39,7 @@ def children_at(node: Node, step: Step) -> list[Node]:
 
 
 def _has_keys(item: Node, keys: tuple[tuple[str, str], ...]) -> bool:
-    if not isinstance(item, Mapping):
+    if not isinstance(item, MappingNode):
         return False
     for name, wanted in keys:
         value = item.get(name)

@@ -176,13 +176,13 @@ def _content(member: Member) -> Node:
     entries = []
     for key, entry in member.root.fields.items():
         value = resolved(entry.value)
-        if key == "metadata" and isinstance(value, nodes.Mapping):
+        if key == "metadata" and isinstance(value, nodes.MappingNode):
             value = _without(value, _NAME)
-        if key not in _IDENTITY and not (isinstance(value, nodes.Mapping) and not value.fields):
+        if key not in _IDENTITY and not (isinstance(value, nodes.MappingNode) and not value.fields):
             entries.append(Entry(entry.key, value))
-    return nodes.Mapping(None, 0, 0, True, entries)
+    return nodes.MappingNode(None, 0, 0, True, entries)
 
 
-def _without(mapping: nodes.Mapping, keys: set[str]) -> nodes.Mapping:
+def _without(mapping: nodes.MappingNode, keys: set[str]) -> nodes.MappingNode:
     entries = [Entry(e.key, e.value) for key, e in mapping.fields.items() if key not in keys]
-    return nodes.Mapping(None, 0, 0, True, entries)
+    return nodes.MappingNode(None, 0, 0, True, entries)

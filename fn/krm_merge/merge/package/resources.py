@@ -130,7 +130,7 @@ def _upstream_identity(member: Member, folders: Folders, known: set[PlacedIdenti
     return own if own in known else (folder, group, kind, namespace, name)
 
 
-def _noted_in_comment(root: nodes.Mapping) -> list[str] | None:
+def _noted_in_comment(root: nodes.MappingNode) -> list[str] | None:
     """Namespace and name of `# kpt-merge: namespace/name`."""
     entry = root.entry("metadata")
     line = CommentReader().of(root, entry).line if entry is not None else None
@@ -140,11 +140,11 @@ def _noted_in_comment(root: nodes.Mapping) -> list[str] | None:
     return [namespace, name] if slash and name else None
 
 
-def _noted_in_annotation(root: nodes.Mapping) -> list[str] | None:
+def _noted_in_annotation(root: nodes.MappingNode) -> list[str] | None:
     """Group, kind, namespace and name of kpt's annotation."""
     metadata = root.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, nodes.Mapping) else None
-    node = annotations.get(UPSTREAM_IDENTIFIER) if isinstance(annotations, nodes.Mapping) else None
+    annotations = metadata.get("annotations") if isinstance(metadata, nodes.MappingNode) else None
+    node = annotations.get(UPSTREAM_IDENTIFIER) if isinstance(annotations, nodes.MappingNode) else None
     parts = key_text(resolved(node)).split("|") if isinstance(node, Scalar) else []
     if len(parts) != 4:
         return None

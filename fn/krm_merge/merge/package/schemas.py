@@ -12,12 +12,12 @@ from krm_merge.schema.builtin import any_object_schema, builtin_schema
 from krm_merge.schema.crd import CrdSchema, crd_schemas
 from krm_merge.schema.kustomization import KustomizationSchema
 from krm_merge.schema.objects import ObjectListSchema
-from krm_merge.text.reading.nodes import Mapping, Scalar
+from krm_merge.text.reading.nodes import MappingNode, Scalar
 
 CRD = "CustomResourceDefinition"
 
 
-def definitions_in(documents: Iterable[Document]) -> Iterator[Mapping]:
+def definitions_in(documents: Iterable[Document]) -> Iterator[MappingNode]:
     """The CRDs among documents; what does not name the kind is not read."""
     for document in documents:
         if CRD.encode() in document.data and (member := document.member()) is not None:
@@ -27,7 +27,7 @@ def definitions_in(documents: Iterable[Document]) -> Iterator[Mapping]:
 class Schemas:
     """Schemas by group, version and kind. The definitions are asked for when a type is not built in."""
 
-    def __init__(self, definitions: Callable[[], Iterable[Mapping]]) -> None:
+    def __init__(self, definitions: Callable[[], Iterable[MappingNode]]) -> None:
         """Takes what gives the CRDs of all sides, the least important first: the last of a kind counts."""
         self._definitions = definitions
         self._custom: dict[tuple[str, str, str], CrdSchema] | None = None
@@ -43,7 +43,7 @@ class Schemas:
             known = self._known[key] = self._found(key)
         return known
 
-    def of_object(self, root: Mapping) -> Schema:
+    def of_object(self, root: MappingNode) -> Schema:
         """The schema of an object that is no member of a package itself."""
         return self.of(Member("", identity_of(root), root, ""))
 

@@ -9,7 +9,7 @@ from krm_merge.krm.fieldpath import Step
 from krm_merge.merge.values.images import image_repository
 from krm_merge.merge.values.matching import Match
 from krm_merge.startup import frozen, replace
-from krm_merge.text.reading.nodes import Mapping, Node, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, resolved
 from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.values import key_text
 
@@ -273,7 +273,7 @@ def differ_in_version_only(first: Node, second: Node) -> bool:
 
 
 def _without_version(node: Node) -> object:
-    if not isinstance(node, Mapping):
+    if not isinstance(node, MappingNode):
         return node.canonical
     fields: dict[Canonical, object] = {key: entry.value.canonical for key, entry in node.fields.items()}
     if image := _text(node, "image"):
@@ -315,12 +315,12 @@ def _same_program(first: PipelineFunction, second: PipelineFunction) -> bool:
 
 def _configuration(node: Node) -> dict[str, object]:
     entries: dict[str, object] = {}
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         for entry in node.fields.values():
             field, value = key_text(entry.key), resolved(entry.value)
             if field in ("name", "image", "exec"):
                 continue
-            if isinstance(value, Mapping):
+            if isinstance(value, MappingNode):
                 entries |= {f"{field}.{key_text(e.key)}": e.value.canonical for e in value.fields.values()}
             else:
                 entries[field] = value.canonical
@@ -328,5 +328,5 @@ def _configuration(node: Node) -> dict[str, object]:
 
 
 def _text(node: Node, field: str) -> str:
-    value = node.get(field) if isinstance(node, Mapping) else None
+    value = node.get(field) if isinstance(node, MappingNode) else None
     return key_text(value) if value is not None and type(value.canonical) is str else ""

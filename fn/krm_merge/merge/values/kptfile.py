@@ -8,7 +8,7 @@ from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.values.identity import read_functions, steps_of
 from krm_merge.schema.kptfile import FUNCTION_LISTS
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
 
 
 @frozen
@@ -25,7 +25,7 @@ class KptfileFault:
         return (self.kind, self.path[:2], self.function)
 
 
-def faults(root: Mapping) -> list[KptfileFault]:
+def faults(root: MappingNode) -> list[KptfileFault]:
     """The faults of a Kptfile's pipeline."""
     found: list[KptfileFault] = []
     for path in FUNCTION_LISTS:
@@ -37,7 +37,7 @@ def faults(root: Mapping) -> list[KptfileFault]:
         for function, step in zip(read, steps_of(read), strict=True):
             at = (*path, step)
             node = function.node
-            if not isinstance(node, Mapping):
+            if not isinstance(node, MappingNode):
                 found.append(KptfileFault("is not a mapping", at, function.label))
                 continue
             if not function.image and not function.exec:
@@ -49,10 +49,10 @@ def faults(root: Mapping) -> list[KptfileFault]:
     return found
 
 
-def functions_at(root: Mapping, path: FieldPath) -> list[Node]:
+def functions_at(root: MappingNode, path: FieldPath) -> list[Node]:
     """The functions in a list of the pipeline; none where there is no such list."""
     node: Node | None = root
     for name in path:
-        value = node.get(name) if isinstance(node, Mapping) and isinstance(name, str) else None
+        value = node.get(name) if isinstance(node, MappingNode) and isinstance(name, str) else None
         node = None if value is None else resolved(value)
-    return list(node.items) if isinstance(node, Sequence) else []
+    return list(node.items) if isinstance(node, SequenceNode) else []

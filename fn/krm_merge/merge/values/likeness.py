@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from collections.abc import Mapping as Counts
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.scalars import Canonical
 
 Counted = TypeVar("Counted")
@@ -46,14 +45,14 @@ class Traits:
         first, second = self._node, other._node
         if isinstance(first, Scalar) or isinstance(second, Scalar):
             return _of_scalars(first, second)
-        if isinstance(first, Mapping) != isinstance(second, Mapping):
+        if isinstance(first, MappingNode) != isinstance(second, MappingNode):
             return 0.0
         # A field that both have counts once, with whatever values.
         together = self._size + other._size - _shared(self._paths, other._paths)
         return _shared(self._leaves, other._leaves) / together if together else 1.0
 
 
-def _shared(first: Counts[Counted, int], second: Counts[Counted, int]) -> int:
+def _shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
     """How many both have."""
     if len(first) > len(second):
         first, second = second, first
@@ -77,12 +76,12 @@ def _of_scalars(first: Node, second: Node) -> float:
 
 def _leaves(node: Node, path: tuple[Canonical, ...]) -> Iterator[tuple[tuple[Canonical, ...], Canonical]]:
     node = resolved(node)
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         for key, entry in node.fields.items():
             yield from _leaves(entry.value, (*path, key))
         if not node.fields:
             yield path, node.canonical
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _leaves(item, (*path, ()))
         if not node.items:

@@ -20,7 +20,7 @@ from krm_merge.startup import replace
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.order import longest_rising
 from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
 from krm_merge.text.reading.values import from_value
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
 
 
 def _items(node: Node | None) -> list[Node]:
-    return [resolved(item) for item in node.items] if isinstance(node, Sequence) else []
+    return [resolved(item) for item in node.items] if isinstance(node, SequenceNode) else []
 
 
 # ---- functions ---------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def _elements(
     base = sides.local if sides.local is not None else sides.upstream
     if base is None:
         return Verdict(None)
-    assert isinstance(base, Sequence)
+    assert isinstance(base, SequenceNode)
     mark = len(merge.decisions)
     element_sides = [_sides_of(items, element) for element in elements]
     verdicts = [
@@ -218,7 +218,7 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
         if (chosen := merge.chosen_side(("added-twice",), step, sides)) is not None:
             return chosen
         return merge.conflict(step, sides, "F7", "two functions of one name or image")
-    if not isinstance(holder, ObjectListSchema) or not isinstance(object_, Mapping) or path != ("items",):
+    if not isinstance(holder, ObjectListSchema) or not isinstance(object_, MappingNode) or path != ("items",):
         return _existence(merge, step, sides)
     merge.schema = holder.of_item(step, object_)
     verdict = _existence(merge, step, sides)
@@ -262,12 +262,12 @@ def _order(elements: list[Match], side: str) -> list[int]:
     return [number for position, number in sorted((p, n) for p, n in placed if p is not None)]
 
 
-def _child(base: Sequence, sides: Sides, element: Match, on_base: str) -> tuple[Node, bool]:
+def _child(base: SequenceNode, sides: Sides, element: Match, on_base: str) -> tuple[Node, bool]:
     """The element's item in the base list, or upstream's; whether it is the base's own."""
     position = getattr(element, on_base)
     if position is not None:
         return base.items[position], True
-    assert isinstance(sides.upstream, Sequence)
+    assert isinstance(sides.upstream, SequenceNode)
     assert element.upstream is not None
     return sides.upstream.items[element.upstream], False
 
@@ -275,7 +275,7 @@ def _child(base: Sequence, sides: Sides, element: Match, on_base: str) -> tuple[
 def _children(sides: Sides, element: Match) -> tuple[Node | None, Node | None, Node | None]:
     """An element on the three sides, as each list has it."""
     original, upstream, local = (
-        node.items[at] if isinstance(node, Sequence) and at is not None else None
+        node.items[at] if isinstance(node, SequenceNode) and at is not None else None
         for node, at in zip(sides.nodes, element.places, strict=True)
     )
     return original, upstream, local
@@ -286,7 +286,7 @@ def _as_move(verdict: Verdict, edits: tuple[Edit, ...]) -> Verdict:
     return replace(verdict, rule="L4", side="upstream") if is_move else verdict
 
 
-def arrange(base: Sequence, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
+def arrange(base: SequenceNode, wanted: list[Node], merge: TreeMerge, sides: Sides) -> dict[int, tuple[Edit, ...]]:
     """The edits that put the wanted items into this order, by the id of the item; without removals."""
     position = {id(item): at for at, item in enumerate(base.items)}
     steady = longest_rising([position[id(item)] for item in wanted if id(item) in position])
@@ -319,7 +319,7 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     if sum(isinstance(step, int) for step in path) >= MOST_NESTED:
         why = f"a list without keys inside {MOST_NESTED} others"
         return sides.settled() or merge.conflict(path, sides, "L3", why)
-    assert isinstance(local, Sequence)
+    assert isinstance(local, SequenceNode)
     mark = len(merge.decisions)
     matches = match_sequence(*items)
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
@@ -358,7 +358,7 @@ def _lost(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_l
     return Verdict(None, "L3", "both", merge.policy.severity(step), explanation)
 
 
-def edited(local: Sequence, decisions: list[Decision]) -> Node:
+def edited(local: SequenceNode, decisions: list[Decision]) -> Node:
     """The list after the edits of decisions, as a tree of its own."""
     editor = Editor(local)
     apply(decisions, editor)
@@ -370,7 +370,7 @@ def _is_stable(merge: TreeMerge, path: FieldPath, sides: Sides, decisions: list[
     if not any(decision.edits for decision in decisions):
         # It is local: just this was merged.
         return True
-    assert isinstance(sides.local, Sequence)
+    assert isinstance(sides.local, SequenceNode)
     merged, again = edited(sides.local, decisions), merge.verifying()
     verdict = again.value(path, Sides(sides.original, sides.upstream, merged))
     return verdict.node is merged and not any(decision.edits for decision in again.decisions)

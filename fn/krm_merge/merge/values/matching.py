@@ -10,7 +10,7 @@ from krm_merge.krm.identity import generate_name_of, identity_of
 from krm_merge.schema import KeyedList
 from krm_merge.schema.elements import element_key
 from krm_merge.startup import frozen
-from krm_merge.text.reading.nodes import Mapping, Node
+from krm_merge.text.reading.nodes import MappingNode, Node
 from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.values import key_text
 
@@ -38,7 +38,7 @@ def match_by_value(items: Sequence[Sequence[Node]]) -> list[Match] | None:
 
 def match_by_key(items: Sequence[Sequence[Node]], kind: KeyedList) -> list[Match] | None:
     """Pairs elements by all key fields; None where that is not possible: a key twice, or elements without fields."""
-    if not all(isinstance(item, Mapping) for side in items for item in side):
+    if not all(isinstance(item, MappingNode) for side in items for item in side):
         return None
     matches = _paired(
         [[_key(item, kind) for item in side] for side in items], lambda side, at: _step(items, kind, side, at)
@@ -55,7 +55,7 @@ def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
         count: Counter[Canonical] = Counter()
         keys.append([])
         for item in side:
-            if not isinstance(item, Mapping):
+            if not isinstance(item, MappingNode):
                 return None
             key = (identity_of(item), generate_name_of(item))
             keys[-1].append((*key, count[key]))
@@ -65,7 +65,7 @@ def match_objects(items: Sequence[Sequence[Node]]) -> list[Match] | None:
 
 def _key(item: Node, kind: KeyedList) -> Canonical:
     def value_of(name: str) -> Canonical | None:
-        value = item.get(name) if isinstance(item, Mapping) else None
+        value = item.get(name) if isinstance(item, MappingNode) else None
         return None if value is None or value.canonical == ("null",) else value.canonical
 
     return element_key(kind.keys, value_of, dict(kind.defaults))
@@ -73,7 +73,7 @@ def _key(item: Node, kind: KeyedList) -> Canonical:
 
 def _step(items: Sequence[Sequence[Node]], kind: KeyedList, side: int, at: int) -> Step:
     item = items[side][at]
-    fields = [(name, item.get(name)) for name in kind.keys] if isinstance(item, Mapping) else []
+    fields = [(name, item.get(name)) for name in kind.keys] if isinstance(item, MappingNode) else []
     return tuple((name, key_text(value)) for name, value in fields if value is not None) or at
 
 
@@ -116,5 +116,5 @@ def _joined_by_name(matches: list[Match], items: Sequence[Sequence[Node]]) -> li
 
 
 def _name(item: Node) -> str:
-    value = item.get("name") if isinstance(item, Mapping) else None
+    value = item.get("name") if isinstance(item, MappingNode) else None
     return key_text(value) if value is not None else ""

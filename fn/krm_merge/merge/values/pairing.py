@@ -12,7 +12,7 @@ from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.likeness import THRESHOLD, Traits
 from krm_merge.merge.values.matching import Match
 from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar
 from krm_merge.text.reading.scalars import Canonical
 
 WEAK_KEYS = ("name", "host", "path", "id", "key", "target")
@@ -136,7 +136,7 @@ def _has_own_key(items: Sequence[Node], name: str) -> bool:
 
 
 def _scalar(item: Node, name: str) -> Canonical | None:
-    value = item.get(name) if isinstance(item, Mapping) else None
+    value = item.get(name) if isinstance(item, MappingNode) else None
     return value.canonical if isinstance(value, Scalar) and value.canonical != ("null",) else None
 
 

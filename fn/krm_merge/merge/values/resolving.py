@@ -13,7 +13,7 @@ from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.lines.three_way import choose_lines
 from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.values import from_value
 
 if TYPE_CHECKING:
@@ -110,17 +110,17 @@ def _value(resolution: Resolution, sides: Sides) -> Chosen:
         return (sides.upstream,)
     if choice == "local":
         return (sides.local,)
-    if isinstance(sides.upstream, Sequence) and isinstance(sides.local, Sequence):
+    if isinstance(sides.upstream, SequenceNode) and isinstance(sides.local, SequenceNode):
         first, second = sides.upstream, sides.local
         return (_appended(first, second) if choice == "upstream-then-local" else _appended(second, first),)
     return None
 
 
-def _appended(first: Sequence, second: Sequence) -> Sequence:
+def _appended(first: SequenceNode, second: SequenceNode) -> SequenceNode:
     """The elements of one list, then those that only the other has."""
     held = {item.canonical for item in first.items}
     more = [item for item in second.items if item.canonical not in held]
-    return Sequence(None, 0, 0, False, [*map(resolved, first.items), *map(resolved, more)])
+    return SequenceNode(None, 0, 0, False, [*map(resolved, first.items), *map(resolved, more)])
 
 
 def _texts(sides: Sides) -> tuple[str, str, str] | None:
@@ -139,7 +139,7 @@ def _text_node(text: str, sides: Sides) -> Node:
 
 
 def resolved_existence(
-    policy: Policy, original: Mapping | None, upstream: Mapping | None, local: Mapping | None
+    policy: Policy, original: MappingNode | None, upstream: MappingNode | None, local: MappingNode | None
 ) -> Resolution | None:
     """The choice on a resource that one side lacks, where it fits."""
     roots = [root for root in (original, upstream, local) if root is not None]
@@ -159,7 +159,7 @@ def resolved_existence(
     return None
 
 
-def resource_content(root: Mapping | None) -> Content:
+def resource_content(root: MappingNode | None) -> Content:
     """A resource without what differs between packages: its name, and the annotations that are no values (R6)."""
     content = content_of(root)
     value = content[0] if content else None

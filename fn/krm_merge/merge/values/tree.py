@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from collections.abc import Sequence as Series
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from krm_merge.krm.fieldpath import FieldPath
@@ -20,7 +19,7 @@ from krm_merge.merge.values.order import merge_order
 from krm_merge.schema import Discriminator, Schema
 from krm_merge.startup import replace
 from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import Child, Entry, Mapping, Node, Scalar, Sequence, resolved, value_of
+from krm_merge.text.reading.nodes import Child, Entry, MappingNode, Node, Scalar, SequenceNode, resolved, value_of
 from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
@@ -36,7 +35,7 @@ class TreeMerge:
         self.verifies = False
         self.decisions: list[Decision] = []
         self.comments = CommentReader()
-        self.roots: tuple[Mapping, ...] = ()
+        self.roots: tuple[MappingNode, ...] = ()
 
     def is_secret(self, path: FieldPath) -> bool:
         """Whether the value here is one of a Secret; asked only where somebody made a choice."""
@@ -50,7 +49,7 @@ class TreeMerge:
         again.verifies = True
         return again
 
-    def merge(self, original: Mapping | None, upstream: Mapping, local: Mapping) -> list[Decision]:
+    def merge(self, original: MappingNode | None, upstream: MappingNode, local: MappingNode) -> list[Decision]:
         """Decides on everything below the root of the resource."""
         self.roots = tuple(root for root in (original, upstream, local) if root is not None)
         self._mapping((), Sides(original, upstream, local))
@@ -69,9 +68,9 @@ class TreeMerge:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
         if (chosen := self._chosen(path, sides)) is not None:
             return chosen
-        if all(isinstance(node, Mapping) for node in present):
+        if all(isinstance(node, MappingNode) for node in present):
             return self._mapping(path, sides)
-        if all(isinstance(node, Sequence) for node in present):
+        if all(isinstance(node, SequenceNode) for node in present):
             from krm_merge.merge.values.lists import merge_list
 
             return merge_list(self, path, sides)
@@ -144,7 +143,7 @@ class TreeMerge:
                 return Verdict(None)
             if local is None and same(upstream, original):
                 return Verdict(None, side="local")
-        assert isinstance(base, Mapping)
+        assert isinstance(base, MappingNode)
         fields = [_fields_of(node) for node in (original, upstream, local)]
         if not any(fields) and (settled := sides.settled()):
             return settled
@@ -171,14 +170,14 @@ class TreeMerge:
 
     def _keeps_local(self, path: FieldPath, node: Node | None) -> bool:
         """Whether a node has fields that are never merged, or holds a mapping that does."""
-        return isinstance(node, Mapping) and any(
+        return isinstance(node, MappingNode) and any(
             self.schema.stays_local(step := (*path, _text(key)))
             or (self._holds_local(step) and self._keeps_local(step, resolved(entry.value)))
             for key, entry in node.fields.items()
         )
 
     def _fields(
-        self, path: FieldPath, fields: Series[dict[Canonical, Entry]]
+        self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         verdicts: dict[Canonical, tuple[Sides, Verdict]] = {}
         for group in self.schema.alternatives(path):
@@ -198,7 +197,7 @@ class TreeMerge:
                 verdicts[key] = sides, self.value(step, sides)
         return verdicts
 
-    def chosen_side(self, natures: Series[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
+    def chosen_side(self, natures: Sequence[Nature], path: FieldPath, sides: Sides) -> Verdict | None:
         """The verdict of a choice for this place, where only one of the two sides can be chosen."""
         if not self.policy.resolutions.all:
             return None
@@ -208,7 +207,7 @@ class TreeMerge:
 
     def chosen_by(
         self,
-        natures: Series[Nature],
+        natures: Sequence[Nature],
         path: FieldPath,
         sides: Sides,
         chosen: Callable[[Resolution], tuple[Node | None] | None],
@@ -221,7 +220,7 @@ class TreeMerge:
         return answered(self, natures, path, sides, chosen)
 
     def _discriminated(
-        self, path: FieldPath, fields: Series[dict[Canonical, Entry]], discriminator: Discriminator
+        self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]], discriminator: Discriminator
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         """V7: where a field says which of its siblings are allowed, they are one value with it."""
         names = [discriminator.field, *dict.fromkeys(m for members in discriminator.members.values() for m in members)]
@@ -232,7 +231,7 @@ class TreeMerge:
         return self._one_of(path, fields, [tuple(name for name in names if name in side) for side in fields])
 
     def _one_of(
-        self, path: FieldPath, fields: Series[dict[Canonical, Entry]], held: Series[tuple[Canonical, ...]]
+        self, path: FieldPath, fields: Sequence[dict[Canonical, Entry]], held: Sequence[tuple[Canonical, ...]]
     ) -> dict[Canonical, tuple[Sides, Verdict]]:
         """V7: a group of which one field is allowed is one value; `held` are the fields of it that each side has."""
         choices = [_chosen(side, holding) for side, holding in zip(fields, held, strict=True)]
@@ -264,7 +263,7 @@ class TreeMerge:
         self,
         path: FieldPath,
         sides: Sides,
-        base: Mapping,
+        base: MappingNode,
         verdicts: dict[Canonical, tuple[Sides, Verdict]],
         survivors: set[Canonical],
     ) -> None:
@@ -320,7 +319,7 @@ class TreeMerge:
         return None
 
     def _discarded(
-        self, loser: Literal["upstream", "local"], sides: Sides, children: Series[Child | None]
+        self, loser: Literal["upstream", "local"], sides: Sides, children: Sequence[Child | None]
     ) -> DiscardedComments | None:
         at, other = (2, 1) if loser == "local" else (1, 2)
         child, winner = children[at], children[other]
@@ -392,10 +391,10 @@ class TreeMerge:
 
 
 def _fields_of(node: Node | None) -> dict[Canonical, Entry]:
-    return node.fields if isinstance(node, Mapping) else {}
+    return node.fields if isinstance(node, MappingNode) else {}
 
 
-def _sides(fields: Series[dict[Canonical, Entry]], key: Canonical) -> Sides:
+def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
     original, upstream, local = fields
     return Sides(_held(original, key), _held(upstream, key), _held(local, key))
 
@@ -405,18 +404,18 @@ def _held(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
     return None if entry is None else resolved(entry.value)
 
 
-def _chosen(side: dict[Canonical, Entry], keys: Series[Canonical]) -> Mapping | None:
+def _chosen(side: dict[Canonical, Entry], keys: Sequence[Canonical]) -> MappingNode | None:
     """The alternatives that a side has, as a value; None where it has none."""
-    return Mapping(None, 0, 0, True, [side[key] for key in keys]) if keys else None
+    return MappingNode(None, 0, 0, True, [side[key] for key in keys]) if keys else None
 
 
-def _only_removes(original: Mapping | None, side: Mapping | None) -> bool:
+def _only_removes(original: MappingNode | None, side: MappingNode | None) -> bool:
     """Whether a side holds nothing but what the original's alternative has: the same mapping, less some fields."""
     if original is None or side is None or original.fields.keys() != side.fields.keys():
         return False
     for key, entry in side.fields.items():
         had, has = resolved(original.fields[key].value), resolved(entry.value)
-        if not isinstance(had, Mapping) or not isinstance(has, Mapping):
+        if not isinstance(had, MappingNode) or not isinstance(has, MappingNode):
             return False
         if any(not same(_held(had.fields, name), field.value) for name, field in has.fields.items()):
             return False

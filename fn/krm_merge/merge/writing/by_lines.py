@@ -11,7 +11,7 @@ from krm_merge.merge.decisions.member import Decide
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.document import document_text, without_separators
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, TextError, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import key_text
 
@@ -19,14 +19,14 @@ SETTLED = frozenset(("V4", "V5", "V6", "L3", "F5"))
 """Rules whose conflicts may be none by lines; alternatives and functions are one value whatever lines say."""
 
 
-def has_all_by_lines(original: Mapping, upstream: Mapping, local: Mapping) -> bool:
+def has_all_by_lines(original: MappingNode, upstream: MappingNode, local: MappingNode) -> bool:
     """Whether local already has, line by line, all that upstream changed: then there is nothing to merge (law D)."""
     before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
     return merged_by_lines(before, theirs, ours, lambda text: text == ours) is not None
 
 
 def settled_by_lines(
-    original: Mapping, upstream: Mapping, local: Mapping, decide: Decide, decisions: list[Decision]
+    original: MappingNode, upstream: MappingNode, local: MappingNode, decide: Decide, decisions: list[Decision]
 ) -> str | None:
     """The text of a document with conflicts, where its lines merge without any and hold the changes of both sides.
 
@@ -37,7 +37,7 @@ def settled_by_lines(
     if (text := _merged(original, upstream, local, decisions)) is None:
         return None
     root = read(text)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     again = decide(root)
     if any(decision.is_conflict for decision in again):
         return text if _merged(original, upstream, root, again) == text else None
@@ -46,7 +46,7 @@ def settled_by_lines(
     return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
 
 
-def _merged(original: Mapping, upstream: Mapping, local: Mapping, decisions: list[Decision]) -> str | None:
+def _merged(original: MappingNode, upstream: MappingNode, local: MappingNode, decisions: list[Decision]) -> str | None:
     conflicts = {decision.rule for decision in decisions if decision.is_conflict}
     if not conflicts or not conflicts <= SETTLED:
         return None
@@ -54,11 +54,11 @@ def _merged(original: Mapping, upstream: Mapping, local: Mapping, decisions: lis
     return merged_by_lines(before, theirs, ours, lambda text: _holds_both(text, ours, original, upstream, local))
 
 
-def _bare_text(root: Mapping) -> str:
+def _bare_text(root: MappingNode) -> str:
     return without_separators(document_text(root))
 
 
-def _holds_both(text: str, own: str, original: Mapping, upstream: Mapping, local: Mapping) -> bool:
+def _holds_both(text: str, own: str, original: MappingNode, upstream: MappingNode, local: MappingNode) -> bool:
     if text == own:
         # By lines, local has all that upstream changed.
         return True
@@ -66,7 +66,7 @@ def _holds_both(text: str, own: str, original: Mapping, upstream: Mapping, local
         merged = read(text)
     except TextError:
         return False
-    if not isinstance(merged, Mapping) or notes_in(text) != notes_in(own):
+    if not isinstance(merged, MappingNode) or notes_in(text) != notes_in(own):
         return False
     if _bookkeeping(merged) != _bookkeeping(local) or _doubles(merged) - _doubles(upstream) - _doubles(local):
         return False
@@ -87,11 +87,11 @@ def _adds_up(upstream: int, local: int, merged: int) -> bool:
 def _scalars(node: Node) -> Iterator[object]:
     """Keys and values."""
     node = resolved(node)
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         for key, entry in node.fields.items():
             yield "key", key
             yield from _scalars(entry.value)
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _scalars(item)
     else:
@@ -104,17 +104,17 @@ def _doubles(node: Node) -> Counter[str]:
     pending = [node]
     while pending:
         current = resolved(pending.pop())
-        if isinstance(current, Mapping):
+        if isinstance(current, MappingNode):
             pending.extend(entry.value for entry in current.fields.values())
-        elif isinstance(current, Sequence):
+        elif isinstance(current, SequenceNode):
             pending.extend(current.items)
             elements = (resolved(item) for item in current.items)
-            names = Counter(_name_of(item) for item in elements if isinstance(item, Mapping))
+            names = Counter(_name_of(item) for item in elements if isinstance(item, MappingNode))
             found.update(name for name, count in names.items() if name is not None and count > 1)
     return found
 
 
-def _name_of(element: Mapping) -> str | None:
+def _name_of(element: MappingNode) -> str | None:
     """The name in a list of functions or containers; of an object in a `List`, with its kind and namespace."""
     name = element.get("name")
     if isinstance(name, Scalar):
@@ -123,11 +123,11 @@ def _name_of(element: Mapping) -> str | None:
     return "/".join((identity.group, identity.kind, identity.namespace, identity.name)) if identity.name else None
 
 
-def _bookkeeping(root: Mapping) -> dict[str, object]:
+def _bookkeeping(root: MappingNode) -> dict[str, object]:
     """The annotations that are local's alone (R6)."""
     metadata = root.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    if not isinstance(annotations, Mapping):
+    annotations = metadata.get("annotations") if isinstance(metadata, MappingNode) else None
+    if not isinstance(annotations, MappingNode):
         return {}
     entries = ((key_text(entry.key), entry.value.canonical) for entry in annotations.fields.values())
     return {name: value for name, value in entries if is_bookkeeping(name)}

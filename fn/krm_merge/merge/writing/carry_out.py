@@ -20,7 +20,7 @@ from krm_merge.startup import replace
 from krm_merge.text.document import document_of, document_text, separator_of, without_separators
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Child, Mapping, Sequence, TextError, value_of
+from krm_merge.text.reading.nodes import Child, MappingNode, SequenceNode, TextError, value_of
 from krm_merge.text.reading.reader import read
 
 
@@ -50,11 +50,11 @@ def carry_out(
 
 def _merged_text(
     resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None
-) -> tuple[str, Mapping | None]:
+) -> tuple[str, MappingNode | None]:
     """The text of the merged document, and its tree where it was read. Raises TextError."""
     fitted = fit or partial(_with_separator, separator_of(resource.source))
 
-    def settled(document: str) -> tuple[str, Mapping | None]:
+    def settled(document: str) -> tuple[str, MappingNode | None]:
         # What merging again would make of it (law D).
         again = Resource.from_tree(_read(document))
         text, _ = _presented(again, replace(outcome, decisions=[]), partial(_with_separator, ""), of_items=True)
@@ -82,9 +82,9 @@ def _without_ids(text: str) -> str:
     return item.text()
 
 
-def _read(text: str) -> Mapping:
+def _read(text: str) -> MappingNode:
     root = read(text)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return root
 
 
@@ -108,11 +108,11 @@ def _leave_known_comments(outcome: ResourceOutcome, editor: Editor) -> None:
         if (head, line) != (comments.head, comments.line):
             editor.comment(child, Comments(head, line))
         value = value_of(child)
-        if isinstance(value, Mapping | Sequence):
+        if isinstance(value, MappingNode | SequenceNode):
             pending.extend((inner, reader.of(value, inner)) for inner in value.children)
 
 
-def _settled_by_now(outcome: ResourceOutcome, text: str, root: Mapping | None) -> str | None:
+def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | None) -> str | None:
     """Law D: what lines settle as soon as all else is merged, they would settle when merging again."""
     original, upstream, decide = outcome.original, outcome.upstream, outcome.decide
     if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
@@ -135,7 +135,7 @@ def _with_separator(separator: str, document: str) -> str:
 
 def _presented(
     resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str], *, of_items: bool
-) -> tuple[str, Mapping | None]:
+) -> tuple[str, MappingNode | None]:
     original, upstream = outcome.original, outcome.upstream
     if original is None or upstream is None or outcome.decide is None:
         return resource.text(), None
@@ -155,7 +155,7 @@ def _presented(
     return text, presentation.root_of(text)
 
 
-def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Mapping, results: Results) -> None:
+def _check_references(resource: Resource, outcome: ResourceOutcome, merged: MappingNode, results: Results) -> None:
     # Every render merges a Kptfile alone: save it the cost of this import.
     from krm_merge.merge.writing.references import dangling
 
@@ -173,7 +173,7 @@ def _check_references(resource: Resource, outcome: ResourceOutcome, merged: Mapp
             )
 
 
-def _check_kptfile(resource: Resource, outcome: ResourceOutcome, merged: Mapping, results: Results) -> None:
+def _check_kptfile(resource: Resource, outcome: ResourceOutcome, merged: MappingNode, results: Results) -> None:
     # K3: what kpt would refuse; ours are errors, those that an input brought are warnings.
     inherited = {fault.identity for root in outcome.roots for fault in faults(root)}
     for fault in faults(merged):

@@ -20,7 +20,7 @@ from krm_merge.merge.lines.three_way import has_crlf, merge_lines_without_confli
 from krm_merge.startup import frozen, replace
 from krm_merge.text.editing.align import aligned
 from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
-from krm_merge.text.reading.nodes import Child, Mapping, Node, TextError
+from krm_merge.text.reading.nodes import Child, MappingNode, Node, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.scalars import Canonical, type_of
 
@@ -39,9 +39,9 @@ class Versions:
     the changes that a merge would still make in a document.
     """
 
-    original: Mapping
-    upstream: Mapping
-    local: Mapping
+    original: MappingNode
+    upstream: MappingNode
+    local: MappingNode
     decide: Decide
     fit: Callable[[str], str] = str
     kept_upstream: KeptChildren = ()
@@ -59,7 +59,7 @@ class Presentation:
         self._upstream = versions.fit(source_of(versions.upstream).text)
         self._local = source_of(versions.local).text
         self._notes = notes_in(self._local)
-        self._read: dict[str, Mapping] = {}
+        self._read: dict[str, MappingNode] = {}
 
     def merged(self, edit: Callable[[], str]) -> str:
         """The text of the merged document.
@@ -105,7 +105,7 @@ class Presentation:
         added_by_both = set(theirs) & set(ours) - set(before)
         return None if any(added_by_both & _repeated(block) for block in _comment_blocks(text)) else text
 
-    def root_of(self, text: str) -> Mapping | None:
+    def root_of(self, text: str) -> MappingNode | None:
         """The tree of a text that was looked at, None of others."""
         return self._read.get(text)
 
@@ -122,7 +122,7 @@ class Presentation:
             return False
         return not any(decision.edits or decision.is_conflict for decision in self._versions.decide(root))
 
-    def _root(self, text: str) -> Mapping | None:
+    def _root(self, text: str) -> MappingNode | None:
         """The tree of a text; None where it cannot be read, or changes local's notes of its origin (R6)."""
         if text not in self._read and notes_in(text) == self._notes and (root := _read(text)) is not None:
             self._read[text] = root
@@ -256,9 +256,9 @@ def notes_in(text: str) -> list[str]:
     return [comment for comment in comments_in(text) if MERGE_COMMENT in comment] if MERGE_COMMENT in text else []
 
 
-def _read(text: str) -> Mapping | None:
+def _read(text: str) -> MappingNode | None:
     try:
         root: Node | None = read(text)
     except TextError:
         return None
-    return root if isinstance(root, Mapping) else None
+    return root if isinstance(root, MappingNode) else None

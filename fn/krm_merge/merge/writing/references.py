@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.text.reading.nodes import Mapping, Node, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
 from krm_merge.text.reading.values import key_text
 
 _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
@@ -16,18 +16,18 @@ _HANDLERS = ("httpGet", "tcpSocket")
 def dangling(root: Node) -> dict[str, FieldPath]:
     """A fault and its place; the texts are equal for the same fault in another version of the resource."""
     found: dict[str, FieldPath] = {}
-    pending: list[tuple[FieldPath, Mapping]] = [((), root)] if isinstance(root, Mapping) else []
+    pending: list[tuple[FieldPath, MappingNode]] = [((), root)] if isinstance(root, MappingNode) else []
     while pending:
         path, node = pending.pop()
-        if isinstance(node.get("containers"), Sequence):
+        if isinstance(node.get("containers"), SequenceNode):
             found |= _in_pod(path, node)
         for entry in node.fields.values():
-            if isinstance(value := resolved(entry.value), Mapping):
+            if isinstance(value := resolved(entry.value), MappingNode):
                 pending.append(((*path, key_text(entry.key)), value))
     return found
 
 
-def _in_pod(path: FieldPath, pod: Mapping) -> dict[str, FieldPath]:
+def _in_pod(path: FieldPath, pod: MappingNode) -> dict[str, FieldPath]:
     found: dict[str, FieldPath] = {}
     volumes = {_text(volume, "name") for _, volume in _elements(pod, "volumes")}
     for field in _CONTAINERS:
@@ -47,24 +47,24 @@ def _in_pod(path: FieldPath, pod: Mapping) -> dict[str, FieldPath]:
     return found
 
 
-def _probe_ports(container: Mapping) -> Iterator[tuple[str, str]]:
+def _probe_ports(container: MappingNode) -> Iterator[tuple[str, str]]:
     for probe in _PROBES:
         node = container.get(probe)
         for handler in _HANDLERS:
-            action = node.get(handler) if isinstance(node, Mapping) else None
-            port = _text(action, "port") if isinstance(action, Mapping) else ""
+            action = node.get(handler) if isinstance(node, MappingNode) else None
+            port = _text(action, "port") if isinstance(action, MappingNode) else ""
             if port:
                 yield probe, port
 
 
-def _elements(node: Mapping, field: str) -> Iterator[tuple[str, Mapping]]:
+def _elements(node: MappingNode, field: str) -> Iterator[tuple[str, MappingNode]]:
     value = node.get(field)
-    for item in value.items if isinstance(value, Sequence) else []:
+    for item in value.items if isinstance(value, SequenceNode) else []:
         element = resolved(item)
-        if isinstance(element, Mapping):
+        if isinstance(element, MappingNode):
             yield _text(element, "name"), element
 
 
-def _text(node: Mapping, field: str) -> str:
+def _text(node: MappingNode, field: str) -> str:
     value = node.get(field)
     return key_text(value) if value is not None else ""

@@ -9,7 +9,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER
 from krm_merge.merge.lines.comments import MERGE_COMMENT, CommentReader
 from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 
 _DEFAULT_NAMESPACE = "default"
 
@@ -20,7 +20,7 @@ def note_origin(resource: Resource) -> None:
     A Kptfile, and a resource without any metadata, gets none, as from kpt.
     """
     metadata = resource.root.entry("metadata")
-    if metadata is None or not isinstance(metadata.value, Mapping) or not (resource.name or resource.namespace):
+    if metadata is None or not isinstance(metadata.value, MappingNode) or not (resource.name or resource.namespace):
         return
     comments = CommentReader().of(resource.root, metadata)
     # A comment of upstream's own on that line stays: the annotation says the same.

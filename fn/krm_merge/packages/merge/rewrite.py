@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from collections.abc import Sequence as Several
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,7 +17,7 @@ from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.packages.files.tree import File, is_json, is_kptfile, merged_mode
 from krm_merge.packages.merge.origin import note_origin
 from krm_merge.packages.merge.side import PackageVersion
-from krm_merge.text.reading.nodes import Child, Mapping, Sequence, TextError, value_of
+from krm_merge.text.reading.nodes import Child, MappingNode, SequenceNode, TextError, value_of
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import BOM, cut, detached_head, in_lines_of, is_empty, joined, without_separator
 from krm_merge.text.reading.values import from_value, same, to_value
@@ -40,7 +39,7 @@ class _Plan:
     rows: list[tuple[Place | None, Place | None, Place | None]] = field(default_factory=list)
 
     @cached_property
-    def keys(self) -> Several[dict[Place, Hashable]]:
+    def keys(self) -> Sequence[dict[Place, Hashable]]:
         """For each side by place, what its documents are known by."""
         return [
             {place: row for row, places in enumerate(self.rows) if (place := places[side]) is not None}
@@ -347,13 +346,13 @@ def _ended(document: bytes) -> bytes:
         return document
     try:
         root = read(document.decode())
-        if not isinstance(root, Mapping) or same(to_value(root), to_value(read(document.decode() + "\n"))):
+        if not isinstance(root, MappingNode) or same(to_value(root), to_value(read(document.decode() + "\n"))):
             return document + b"\n"
     except (UnicodeDecodeError, TextError):
         return document + b"\n"
     resource = Resource.from_tree(root)
     last: Child = root.entries[-1]
-    while isinstance(value := value_of(last), Mapping | Sequence) and value.children:
+    while isinstance(value := value_of(last), MappingNode | SequenceNode) and value.children:
         last = value.children[-1]
     resource.editor.replace(last, from_value(to_value(value_of(last))))
     return resource.text().encode()

@@ -12,7 +12,7 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read, read_all
 from krm_merge.text.reading.stream import cut, is_empty
 from krm_merge.text.reading.values import Value, to_value
@@ -132,7 +132,7 @@ def _parsed(path: str, index: int, data: bytes) -> ReadDocument:
         return ReadDocument(None)
     if flaw := flaw_of(root):
         return ReadDocument(None, flaw=flaw)
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return ReadDocument(Member(path, identity_of(root), root, path, index))
 
 
@@ -142,7 +142,7 @@ def path_of(name: str, file: File) -> str:
         roots = list(read_all(file.data.decode("utf-8")))
     except (UnicodeDecodeError, TextError):
         return name
-    identities = [identity_of(root) for root in roots if isinstance(root, Mapping) and not flaw_of(root)]
+    identities = [identity_of(root) for root in roots if isinstance(root, MappingNode) and not flaw_of(root)]
     if len(identities) == 1 and (identities[0].kind, identities[0].group) == (KPTFILE, KPTFILE_GROUP):
         return KPTFILE
     return name if holds_resources(name) or not identities else f"{name}.yaml"

@@ -20,7 +20,7 @@ from krm_merge.schema import Schema
 from krm_merge.schema.builtin import any_object_schema
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema.kustomization import KustomizationSchema
-from krm_merge.text.reading.nodes import Mapping, TextError
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import BOM, read, read_all
 
 NO_RESOURCE = Identity("", "", "", "")
@@ -49,7 +49,7 @@ def merge_values(
         return None
     schema: Schema = KustomizationSchema() if basename(path) in KUSTOMIZATION_FILES else any_object_schema()
 
-    def decide(root: Mapping) -> list[Decision]:
+    def decide(root: MappingNode) -> list[Decision]:
         return TreeMerge(schema, policy).merge(before.root if before is not None else None, theirs.root, root)
 
     outcome = merge_document(before, theirs, ours, decide)
@@ -84,4 +84,4 @@ def _member(path: str, file: File | None) -> Member | None:
         root = read(file.data.decode("utf-8"))
     except (UnicodeDecodeError, TextError):
         return None
-    return Member(path, NO_RESOURCE, root, path) if isinstance(root, Mapping) else None
+    return Member(path, NO_RESOURCE, root, path) if isinstance(root, MappingNode) else None

@@ -21,9 +21,7 @@ from krm_merge.report.comparison.words import GRAVITY
 from krm_merge.report.reading import records_of, shown_value
 from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.schema.model import is_bookkeeping
-from krm_merge.text.reading.nodes import Mapping as MappingNode
-from krm_merge.text.reading.nodes import Node, resolved
-from krm_merge.text.reading.nodes import Sequence as SequenceNode
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
 from krm_merge.text.reading.values import Value, key_text, to_value
 
 _Roots: TypeAlias = "Mapping[VersionName, Node | None]"

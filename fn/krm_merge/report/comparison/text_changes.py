@@ -16,7 +16,7 @@ from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.startup import replace
 from krm_merge.text.document import document_text
-from krm_merge.text.reading.nodes import Mapping, Node, Scalar, Sequence, resolved
+from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 
 _MOST_NAMED = 3
 _MARK = re.compile(r"(?:^|\s)#")
@@ -61,10 +61,10 @@ def _texts(node: Node) -> Iterator[str]:
     node = resolved(node)
     if isinstance(node, Scalar):
         yield node.text
-    elif isinstance(node, Mapping):
+    elif isinstance(node, MappingNode):
         for entry in node.fields.values():
             yield from _texts(entry.value)
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _texts(item)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 
 from krm_merge.text.document import written
-from krm_merge.text.reading.nodes import Mapping
+from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, from_value
 
 LONGEST_COMPARED = 4_000
@@ -22,10 +22,10 @@ def yaml_text(value: Value) -> str:
         return value
     if isinstance(value, dict) and value:
         root = from_value(value)
-        assert isinstance(root, Mapping)
+        assert isinstance(root, MappingNode)
         return written(root).rstrip("\n")
     root = from_value({"value": value})
-    assert isinstance(root, Mapping)
+    assert isinstance(root, MappingNode)
     return written(root).removeprefix("value:").strip(" \n")
 
 

@@ -8,10 +8,10 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.order import longest_rising
 from krm_merge.text.editing.render import render
 from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Comments
-from krm_merge.text.reading.nodes import Alias, Child, Collection, Entry, Mapping, Node, Sequence, value_of
+from krm_merge.text.reading.nodes import Alias, Child, Collection, Entry, MappingNode, Node, SequenceNode, value_of
 
 
-def aligned(root: Mapping, wanted: Mapping, comments: Iterable[tuple[Child, Comments]] = ()) -> str:
+def aligned(root: MappingNode, wanted: MappingNode, comments: Iterable[tuple[Child, Comments]] = ()) -> str:
     """The text of a document, with the values and the order of another; its own comments stay.
 
     New text comes without comments: what `wanted` has of them shows as its own. `comments` are children of `root` that
@@ -33,7 +33,7 @@ class _Alignment:
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
 
-    def mapping(self, node: Mapping, wanted: Mapping) -> None:
+    def mapping(self, node: MappingNode, wanted: MappingNode) -> None:
         own = node.fields
         if any(entry.inherited for entry in (*own.values(), *wanted.fields.values())):
             raise CannotEditError("merge keys add fields that are written elsewhere")
@@ -52,14 +52,14 @@ class _Alignment:
             return
         if isinstance(node, Alias) or isinstance(wanted, Alias):
             raise CannotEditError("an alias has no text of its own")
-        if isinstance(node, Mapping) and isinstance(wanted, Mapping) and node.entries and wanted.entries:
+        if isinstance(node, MappingNode) and isinstance(wanted, MappingNode) and node.entries and wanted.entries:
             self.mapping(node, wanted)
-        elif isinstance(node, Sequence) and isinstance(wanted, Sequence) and node.items and wanted.items:
+        elif isinstance(node, SequenceNode) and isinstance(wanted, SequenceNode) and node.items and wanted.items:
             self._sequence(node, wanted)
         else:
             self._editor.replace(child, _bare(wanted))
 
-    def _sequence(self, node: Sequence, wanted: Sequence) -> None:
+    def _sequence(self, node: SequenceNode, wanted: SequenceNode) -> None:
         places = _paired(node.items, wanted.items)
         kept = {at for at in places if at is not None}
         for at, item in enumerate(node.items):
@@ -88,10 +88,10 @@ class _Alignment:
 
 def _bare(node: Node) -> Node:
     """A value without the comments inside it; its scalars look as they do."""
-    if isinstance(node, Sequence):
-        return Sequence(None, 0, 0, node.flow, [_bare(item) for item in node.items])
-    if isinstance(node, Mapping):
-        return Mapping(None, 0, 0, node.flow, [Entry(entry.key, _bare(entry.value)) for entry in node.entries])
+    if isinstance(node, SequenceNode):
+        return SequenceNode(None, 0, 0, node.flow, [_bare(item) for item in node.items])
+    if isinstance(node, MappingNode):
+        return MappingNode(None, 0, 0, node.flow, [Entry(entry.key, _bare(entry.value)) for entry in node.entries])
     return node
 
 
@@ -121,7 +121,9 @@ def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
 
 def _may_be_one(first: Node, second: Node) -> bool:
     """Whether elements of two names, if they have any, have something in common."""
-    if not (isinstance(first, Mapping) and isinstance(second, Mapping) and first.get("name") and second.get("name")):
+    if not (
+        isinstance(first, MappingNode) and isinstance(second, MappingNode) and first.get("name") and second.get("name")
+    ):
         return True
     return any(
         key in second.fields and entry.value.canonical == second.fields[key].value.canonical
@@ -131,7 +133,7 @@ def _may_be_one(first: Node, second: Node) -> bool:
 
 def _name(item: Node) -> object:
     """The value that most probably identifies an element."""
-    for field in _NAMES if isinstance(item, Mapping) else ():
+    for field in _NAMES if isinstance(item, MappingNode) else ():
         value = item.get(field)  # type: ignore[union-attr]
         if value is not None:
             return field, value.canonical

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.order import longest_rising
 from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import Child, Entry, Mapping, Node, Sequence
+from krm_merge.text.reading.nodes import Child, Entry, MappingNode, Node, SequenceNode
 from krm_merge.text.reading.values import Value, from_value, key_text, same
 
 KeysOf: TypeAlias = Callable[[tuple[str, ...]], tuple[str, ...]]
@@ -23,7 +23,9 @@ class Change:
         self._editor = editor
         self._keys_of = keys_of
 
-    def mapping(self, node: Mapping, old: dict[str, Value], new: dict[str, Value], path: tuple[str, ...] = ()) -> None:
+    def mapping(
+        self, node: MappingNode, old: dict[str, Value], new: dict[str, Value], path: tuple[str, ...] = ()
+    ) -> None:
         """Turns a mapping whose value is `old` into `new`. What is the same object in both is not looked at."""
         entries = {key_text(entry.key): entry for entry in node.fields.values()}
         for name in old.keys() - new.keys():
@@ -43,14 +45,14 @@ class Change:
     def _child(self, child: Child, node: Node, old: Value, new: Value, path: tuple[str, ...]) -> None:
         if old is new or same(old, new):
             return
-        if isinstance(node, Mapping) and isinstance(old, dict) and isinstance(new, dict) and new:
+        if isinstance(node, MappingNode) and isinstance(old, dict) and isinstance(new, dict) and new:
             self.mapping(node, old, new, path)
-        elif isinstance(node, Sequence) and isinstance(old, list) and isinstance(new, list) and new:
+        elif isinstance(node, SequenceNode) and isinstance(old, list) and isinstance(new, list) and new:
             self._sequence(node, old, new, path)
         else:
             self._editor.replace(child, from_value(new))
 
-    def _sequence(self, node: Sequence, old: list[Value], new: list[Value], path: tuple[str, ...]) -> None:
+    def _sequence(self, node: SequenceNode, old: list[Value], new: list[Value], path: tuple[str, ...]) -> None:
         places = _paired(old, new, self._keys_of(path))
         kept = {at for at in places if at is not None}
         for at, item in enumerate(node.items):

@@ -8,10 +8,10 @@ from krm_merge.text.reading.nodes import (
     Child,
     Collection,
     Entry,
-    Mapping,
+    MappingNode,
     Node,
     Scalar,
-    Sequence,
+    SequenceNode,
     copy,
     is_merge_key,
     mapping_canonical,
@@ -162,7 +162,7 @@ class Editor:
         """The comments that an edit gave the child."""
         return self._comments.get(id(child))
 
-    def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
+    def inherited(self, mapping: MappingNode) -> dict[Canonical, Entry]:
         """The fields that merge keys add after the edits."""
         before = mapping.fields
         now = [child for child in self.children(mapping) if isinstance(child, Entry)]
@@ -186,7 +186,7 @@ class Editor:
             return node.canonical if node.unread else self.canonical(node.expansion)
         if isinstance(node, Scalar) or not self.is_touched(node):
             return node.canonical
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             return sequence_canonical(self.canonical(self.value(item)) for item in self.children(node))
         entries = [child for child in self.children(node) if isinstance(child, Entry)]
         # By name, `<<` and "<<" are the same: the first is no field.
@@ -201,12 +201,12 @@ class Editor:
         node = self.value(self.root if node is None else node)
         if isinstance(node, Alias):
             node = node.expansion
-        if isinstance(node, Sequence):
-            return Sequence(None, 0, 0, node.flow, [self.tree(self.value(item)) for item in self.children(node)])
-        if isinstance(node, Mapping):
+        if isinstance(node, SequenceNode):
+            return SequenceNode(None, 0, 0, node.flow, [self.tree(self.value(item)) for item in self.children(node)])
+        if isinstance(node, MappingNode):
             own = [child for child in self.children(node) if isinstance(child, Entry) and not is_merge_key(child)]
             entries = [*self.inherited(node).values(), *own]
-            return Mapping(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
+            return MappingNode(None, 0, 0, node.flow, [Entry(e.key, self.tree(self.value(e))) for e in entries])
         return copy(node)
 
     def is_touched(self, node: Node) -> bool:
@@ -224,7 +224,7 @@ class Editor:
         if isinstance(node, Scalar):
             return False
         children: list[Child] = list(node.children)
-        if isinstance(node, Mapping):
+        if isinstance(node, MappingNode):
             children += node.inherited_if_read
         # A loop, not any(): trees may be deep, and a generator would cost a frame more a level.
         for child in children:

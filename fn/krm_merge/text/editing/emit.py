@@ -16,7 +16,17 @@ from krm_merge.text.reading.layout import (
     known_chunks,
     source_of,
 )
-from krm_merge.text.reading.nodes import Alias, Child, Collection, Entry, Mapping, Node, Scalar, Sequence, is_merge_key
+from krm_merge.text.reading.nodes import (
+    Alias,
+    Child,
+    Collection,
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    is_merge_key,
+)
 from krm_merge.text.reading.scalar_text import block_text, flow_text, json_text, line_text, needs_block
 from krm_merge.text.reading.scalars import Canonical
 
@@ -35,7 +45,7 @@ class Edited(Protocol):
     def comments(self, child: Child) -> Comments | None:
         """The comments that an edit gave the child."""
 
-    def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
+    def inherited(self, mapping: MappingNode) -> dict[Canonical, Entry]:
         """The fields that merge keys add after the edits."""
 
 
@@ -59,7 +69,7 @@ class Emitter:
     def _is_json(self) -> bool:
         """Whether the document is JSON: it must stay so, since its other readers may not read YAML."""
         document = self._document
-        if not isinstance(document, Mapping | Sequence) or not document.flow or not document.children:
+        if not isinstance(document, MappingNode | SequenceNode) or not document.flow or not document.children:
             return False
         # Only where a document is in flow style does it cost its time.
         import json
@@ -95,7 +105,7 @@ class Emitter:
 
     def is_flow(self, node: Node) -> bool:
         """Whether a collection is written between brackets. An empty one that gained children is written as a block."""
-        if not isinstance(node, Mapping | Sequence):
+        if not isinstance(node, MappingNode | SequenceNode):
             return False
         return (node.flow and bool(node.children)) or not self.children(node)
 
@@ -106,7 +116,7 @@ class Emitter:
             return (json_text(node) if self._is_json else None) or flow_text(node) or "null"
         assert not isinstance(node, Alias)
         parts = ", ".join(self.flow_child(child) for child in self.children(node))
-        return f"{{{parts}}}" if isinstance(node, Mapping) else f"[{parts}]"
+        return f"{{{parts}}}" if isinstance(node, MappingNode) else f"[{parts}]"
 
     def flow_child(self, child: Child) -> str:
         """A child of a flow collection."""
@@ -126,7 +136,7 @@ class Emitter:
     def children(self, node: Collection) -> list[Child]:
         """The children after the edits, with the fields of merge keys written out in their place."""
         children = self._edited.children(node)
-        if not isinstance(node, Mapping) or not any(isinstance(c, Entry) and is_merge_key(c) for c in children):
+        if not isinstance(node, MappingNode) or not any(isinstance(c, Entry) and is_merge_key(c) for c in children):
             return children
         written: list[Child] = list(self._edited.inherited(node).values())
         result: list[Child] = []
@@ -185,10 +195,10 @@ class Emitter:
             inner = column + STEP
             block = self._block(node, inner)
             return f"{comment}\n{block}" if comment else f" {block[inner:]}"
-        depth = self._indents.mapping if isinstance(node, Mapping) else self._list_indent(node, entry)
+        depth = self._indents.mapping if isinstance(node, MappingNode) else self._list_indent(node, entry)
         return f"{comment}\n{self._block(node, column + depth)}"
 
-    def _list_indent(self, node: Sequence, entry: Entry | None) -> int:
+    def _list_indent(self, node: SequenceNode, entry: Entry | None) -> int:
         if self._indents.sequence is not None:
             return self._indents.sequence
         key = entry.key if entry is not None else None

@@ -9,7 +9,7 @@ from krm_merge.startup import pattern
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.plan import EditPlan
 from krm_merge.text.reading.layout import block_scalar_header, is_block_scalar, source_indent
-from krm_merge.text.reading.nodes import Child, Mapping, Scalar, Sequence, Source
+from krm_merge.text.reading.nodes import Child, MappingNode, Scalar, SequenceNode, Source
 from krm_merge.text.reading.scalar_text import needs_block
 
 _LEADING_BLANK_LINES = pattern(r"(?:[ \t]*\r?\n)+")
@@ -40,7 +40,7 @@ class Endings:
     def _last_scalar(self, child: Child) -> Scalar | None:
         """The scalar that ends a child, if its text does not end with a bracket."""
         node = self._emitter.resolved(self._plan.value(child))
-        while isinstance(node, Mapping | Sequence):
+        while isinstance(node, MappingNode | SequenceNode):
             if self._emitter.is_flow(node):
                 return None
             node = self._emitter.resolved(self._plan.value(self._emitter.children(node)[-1]))

@@ -9,7 +9,7 @@ from krm_merge.startup import pattern
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.plan import EditPlan
 from krm_merge.text.reading.layout import CannotEditError, source_of
-from krm_merge.text.reading.nodes import Child, Collection, Entry, Mapping, Node, Sequence, value_of
+from krm_merge.text.reading.nodes import Child, Collection, Entry, MappingNode, Node, SequenceNode, value_of
 from krm_merge.text.reading.scalar_text import in_quotes_of
 
 _SEPARATOR = pattern(r"\s*,\s*\Z")
@@ -66,7 +66,7 @@ class FlowWriter:
         return text[start : before.start] + piece
 
     def _value(self, before: Node, after: Node) -> str:
-        if after is before and isinstance(before, Mapping | Sequence):
+        if after is before and isinstance(before, MappingNode | SequenceNode):
             return self.text(before)
         if after is before and not self._plan.is_touched(before):
             return source_of(before).text[before.start : before.end]
@@ -85,7 +85,7 @@ def _opening(node: Collection) -> int:
 def _span(text: str, child: Child) -> tuple[int, int]:
     """Start and end of a child's text."""
     if not isinstance(child, Entry):
-        if isinstance(child, Mapping) and _opening(child) < 0:
+        if isinstance(child, MappingNode) and _opening(child) < 0:
             return child.start, _span(text, child.entries[-1])[1]
         return child.start, child.end
     key, value = child.key, child.value

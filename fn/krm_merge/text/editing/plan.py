@@ -9,9 +9,9 @@ from krm_merge.text.reading.nodes import (
     Child,
     Collection,
     Entry,
-    Mapping,
+    MappingNode,
     Node,
-    Sequence,
+    SequenceNode,
     is_merge_key,
     merged_mappings,
     value_of,
@@ -49,7 +49,7 @@ class EditPlan:
         """The comments that an edit gave the child."""
         return self._editor.comments(child)
 
-    def inherited(self, mapping: Mapping) -> dict[Canonical, Entry]:
+    def inherited(self, mapping: MappingNode) -> dict[Canonical, Entry]:
         """The fields that merge keys add."""
         return self._editor.inherited(mapping)
 
@@ -66,9 +66,9 @@ class EditPlan:
             if node.anchor is not None:
                 self._anchored[node.anchor] = node
             marked = False
-            if isinstance(node, Mapping):
+            if isinstance(node, MappingNode):
                 marked = self._keep_merge_keys(node)
-            if isinstance(node, Mapping | Sequence):
+            if isinstance(node, MappingNode | SequenceNode):
                 native = {id(child) for child in node.children}
                 for child in self.children(node):
                     if id(child) in native and self.value(child) is value_of(child):
@@ -86,7 +86,7 @@ class EditPlan:
     def _is_changed(self, node: Node) -> bool:
         return self._editor.is_touched(node) and self._editor.canonical(node) != node.canonical
 
-    def _keep_merge_keys(self, node: Mapping) -> bool:
+    def _keep_merge_keys(self, node: MappingNode) -> bool:
         """Decides on the merge keys of a mapping. True where they are not kept as they are."""
         editor = self._editor
         children = editor.children(node)
@@ -111,7 +111,7 @@ class EditPlan:
         """Whether a merge key can stay: it is unchanged, and the anchors that it names precede it."""
         if self._editor.value(merge) is not merge.value or self._editor.is_touched(merge.value):
             return False
-        named = merge.value.items if isinstance(merge.value, Sequence) else [merge.value]
+        named = merge.value.items if isinstance(merge.value, SequenceNode) else [merge.value]
         aliases = [node for node in named if isinstance(node, Alias)]
         return all(self._anchored.get(a.name) is a.target and not self._is_changed(a.target) for a in aliases)
 

@@ -20,10 +20,10 @@ from krm_merge.text.reading.nodes import (
     Child,
     Collection,
     Entry,
-    Mapping,
+    MappingNode,
     Node,
     Scalar,
-    Sequence,
+    SequenceNode,
     is_merge_key,
     value_of,
 )
@@ -59,7 +59,7 @@ def written_anew(text: str, editor: Editor) -> str:
     emitter = Emitter(editor, old)
     root = emitter.resolved(root)
     above = text[:start] if _ABOVE.match(text[:start].replace("\r\n", "\n")) else ""
-    if isinstance(root, Mapping | Sequence) and not emitter.is_flow(root):
+    if isinstance(root, MappingNode | SequenceNode) and not emitter.is_flow(root):
         if is_block(old):
             # The comments above the first child come with it.
             above = text[: _first_start(old)] if _first_start(old) < start else above
@@ -126,7 +126,7 @@ class _Reemitter:
             return self._new(after) if changed or self._is_changed_target(before) else data
         if isinstance(before, Scalar) or not self._editor.is_touched(before):
             return data
-        if isinstance(before, Sequence):
+        if isinstance(before, SequenceNode):
             self._change_sequence(before, data)
             return data
         if any(is_merge_key(entry) for entry in before.entries):
@@ -137,7 +137,7 @@ class _Reemitter:
     def _is_changed_target(self, node: Node) -> bool:
         return isinstance(node, Alias) and self._editor.canonical(node.target) != node.target.canonical
 
-    def _change_mapping(self, node: Mapping, data: Any) -> None:
+    def _change_mapping(self, node: MappingNode, data: Any) -> None:
         keys = dict(zip((id(entry) for entry in node.entries), list(data), strict=True))
         now = [child for child in self._editor.children(node) if isinstance(child, Entry)]
         staying = {id(entry) for entry in now}
@@ -156,7 +156,7 @@ class _Reemitter:
             data.move_to_end(key)
             self._comment(node, entry, data, key)
 
-    def _change_sequence(self, node: Sequence, data: Any) -> None:
+    def _change_sequence(self, node: SequenceNode, data: Any) -> None:
         old = {id(item): (index, data[index]) for index, item in enumerate(node.items)}
         comments = dict(data.ca.items)
         data.ca.items.clear()
@@ -205,7 +205,7 @@ class _Reemitter:
         assert not isinstance(node, Alias)
         children = emitter.children(node)
         value: Any
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             value = CommentedSeq(self._new(self._editor.value(child)) for child in children)
         else:
             entries = (child for child in children if isinstance(child, Entry))

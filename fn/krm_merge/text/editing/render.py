@@ -23,7 +23,7 @@ from krm_merge.text.reading.layout import (
     line_comment_span,
     source_of,
 )
-from krm_merge.text.reading.nodes import Child, Collection, Entry, Mapping, Node, Scalar, Sequence, value_of
+from krm_merge.text.reading.nodes import Child, Collection, Entry, MappingNode, Node, Scalar, SequenceNode, value_of
 from krm_merge.text.reading.scalar_text import in_quotes_of
 
 Splice = tuple[int, int, str]
@@ -58,7 +58,7 @@ def render(editor: Editor) -> Rendering:
     source = source_of(root)
     if not editor.is_touched(root):
         return Rendering(source.text, [])
-    if editor.value(root) is not root or not isinstance(root, Mapping | Sequence):
+    if editor.value(root) is not root or not isinstance(root, MappingNode | SequenceNode):
         raise CannotEditError("another root")
     if source.odd_breaks:
         raise CannotEditError("a text with line breaks that only YAML 1.1 knows")
@@ -114,7 +114,7 @@ class _Renderer:
             elif isinstance(value, Scalar):
                 inside = self._scalar(child, value, depth + 1)
             elif (
-                isinstance(value, Mapping | Sequence)
+                isinstance(value, MappingNode | SequenceNode)
                 and self._plan.value(child) is value
                 and not self._changes_form(value)
             ):
@@ -240,7 +240,7 @@ class _Renderer:
         before, after = value_of(child), self._plan.value(child)
         stays = after is before and not self._changes_form(before)
         splice: Splice | None = None
-        if stays and isinstance(before, Mapping | Sequence):
+        if stays and isinstance(before, MappingNode | SequenceNode):
             splice = self._inside(before, chunk)
         elif not stays and not is_block(before) and not is_block_scalar(before):
             text = in_quotes_of(before, self._emitter.resolved(after))
@@ -255,7 +255,7 @@ class _Renderer:
 
     def _changes_form(self, value: Node) -> bool:
         """Whether a value is written anew although no other was put in its place: an alias, or emptied, or filled."""
-        if isinstance(value, Mapping | Sequence):
+        if isinstance(value, MappingNode | SequenceNode):
             return bool(value.children) != bool(self._plan.children(value))
         return not isinstance(value, Scalar) and self._plan.is_touched(value)
 
@@ -320,7 +320,7 @@ class _Renderer:
         at_line_start = text[chunk.value_end - 1] == "\n"
         tail_start = chunk.value_end if at_line_start else min(self._source.line_end(chunk.value_end), chunk.end)
         kept = ""
-        if isinstance(before, Mapping | Sequence) and is_block(before):
+        if isinstance(before, MappingNode | SequenceNode) and is_block(before):
             places = self._places(before)
             tail_start = places[-1].end
             if after is before:
@@ -334,7 +334,7 @@ class _Renderer:
 
 def is_block_form(node: Node, emitter: Emitter) -> bool:
     """Whether a node will be written as lines of its own below a key."""
-    return isinstance(node, Mapping | Sequence) and not emitter.is_flow(node)
+    return isinstance(node, MappingNode | SequenceNode) and not emitter.is_flow(node)
 
 
 def _splice(text: str, start: int, end: int, splices: list[Splice]) -> str:

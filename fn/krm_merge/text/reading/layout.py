@@ -14,10 +14,10 @@ from krm_merge.text.reading.nodes import (
     Child,
     Collection,
     Entry,
-    Mapping,
+    MappingNode,
     Node,
     Scalar,
-    Sequence,
+    SequenceNode,
     Source,
     value_of,
 )
@@ -59,7 +59,7 @@ NO_COMMENTS = Comments()
 def is_block(node: Node) -> bool:
     """Whether the node is a block collection with children."""
     kind = type(node)
-    return (kind is Mapping or kind is Sequence) and not node.flow and bool(node.children)  # type: ignore[union-attr]
+    return (kind is MappingNode or kind is SequenceNode) and not node.flow and bool(node.children)  # type: ignore[union-attr]
 
 
 def is_block_scalar(node: Node) -> bool:
@@ -77,7 +77,7 @@ def source_of(node: Node) -> Source:
 def content_end(node: Node) -> int:
     """Index behind the last character of the node itself, without what trails it."""
     while True:
-        if isinstance(node, Mapping | Sequence) and is_block(node):
+        if isinstance(node, MappingNode | SequenceNode) and is_block(node):
             # The end mark of a block collection is the next token, wherever that is.
             node = value_of(node.children[-1])
         elif isinstance(node, Scalar) and is_block_scalar(node):
@@ -200,7 +200,7 @@ def _find_colon(source: Source, position: int) -> int:
     return position if text[position : position + 1] == ":" else -1
 
 
-def first_dash(sequence: Sequence) -> int:
+def first_dash(sequence: SequenceNode) -> int:
     """Index of the first dash of a block list. Raises CannotEdit."""
     return _find_dash(source_of(sequence), sequence.start)
 

@@ -104,7 +104,7 @@ class Entry:
         self.inherited = inherited
 
 
-class Mapping:
+class MappingNode:
     """A mapping. `entries` are those of the text (a merge key among them); `fields` are its resolved fields."""
 
     __slots__ = ("_canonical", "_fields", "anchor", "end", "entries", "flow", "source", "start", "tag")
@@ -171,7 +171,7 @@ class Mapping:
         return None if entry is None else resolved(entry.value)
 
 
-class Sequence:
+class SequenceNode:
     """A sequence."""
 
     __slots__ = ("_canonical", "anchor", "end", "flow", "items", "source", "start", "tag")
@@ -241,9 +241,9 @@ class Alias:
         return self.target.canonical
 
 
-Node: TypeAlias = "Scalar | Mapping | Sequence | Alias"
+Node: TypeAlias = "Scalar | MappingNode | SequenceNode | Alias"
 """A value in a text, with the place where it is written."""
-Collection: TypeAlias = "Mapping | Sequence"
+Collection: TypeAlias = "MappingNode | SequenceNode"
 Child: TypeAlias = "Entry | Node"
 
 
@@ -275,12 +275,12 @@ def is_merge_key(entry: Entry) -> bool:
     return not (key.tag or "").endswith(":str")
 
 
-def merged_mappings(value: Node) -> list[Mapping]:
+def merged_mappings(value: Node) -> list[MappingNode]:
     """The mappings that a merge key's value names, the strongest first."""
     # What is anchored, not a copy for each alias: along a chain of merge keys each would hold copies of all before it.
     value = _anchored(value)
-    parents = [_anchored(item) for item in value.items] if isinstance(value, Sequence) else [value]
-    return [parent for parent in parents if isinstance(parent, Mapping)]
+    parents = [_anchored(item) for item in value.items] if isinstance(value, SequenceNode) else [value]
+    return [parent for parent in parents if isinstance(parent, MappingNode)]
 
 
 def _anchored(node: Node) -> Node:
@@ -294,7 +294,7 @@ def copy(node: Node) -> Node:
         return Scalar(source, node.start, node.end, node.text, node.style, node.tag)
     if isinstance(node, Alias):
         return Alias(source, node.start, node.end, node.name, node.target)
-    if isinstance(node, Sequence):
-        return Sequence(source, node.start, node.end, node.flow, [copy(item) for item in node.items], node.tag)
+    if isinstance(node, SequenceNode):
+        return SequenceNode(source, node.start, node.end, node.flow, [copy(item) for item in node.items], node.tag)
     entries = [Entry(copy(e.key), copy(e.value)) for e in node.entries]
-    return Mapping(source, node.start, node.end, node.flow, entries, node.tag)
+    return MappingNode(source, node.start, node.end, node.flow, entries, node.tag)

@@ -13,10 +13,10 @@ from krm_merge.text.reading.nodes import (
     MERGE_KEY,
     Alias,
     Entry,
-    Mapping,
+    MappingNode,
     Node,
     Scalar,
-    Sequence,
+    SequenceNode,
     Source,
     TextError,
     is_merge_key,
@@ -152,9 +152,9 @@ class _Open:
 
     __slots__ = ("append", "deeper", "height", "is_mapping", "key", "node")
 
-    def __init__(self, node: Mapping | Sequence) -> None:
+    def __init__(self, node: MappingNode | SequenceNode) -> None:
         self.node = node
-        self.is_mapping = type(node) is Mapping
+        self.is_mapping = type(node) is MappingNode
         self.append: Callable[[Any], None] = node.children.append
         self.key: Node | None = None
         self.deeper = 0
@@ -200,12 +200,12 @@ class _Reading:
             self._anchors[event.anchor] = opened.node
         return opened
 
-    def end(self, event: ParserEvent) -> tuple[Mapping | Sequence, _Open | None]:
+    def end(self, event: ParserEvent) -> tuple[MappingNode | SequenceNode, _Open | None]:
         """Ends the innermost collection; gives it, and the one around it."""
         closed = self._open.pop()
         node = closed.node
         node.end = event.end_mark.index
-        if type(node) is Mapping:
+        if type(node) is MappingNode:
             _check_keys(node)
         if node.anchor is not None:
             self._closed[id(node)] = closed
@@ -278,10 +278,10 @@ def _documents(source: Source, max_depth: int) -> Iterator[Node]:
                 above.key = None
 
 
-def _collection(source: Source, event: ParserEvent) -> Mapping | Sequence:
+def _collection(source: Source, event: ParserEvent) -> MappingNode | SequenceNode:
     if event.tag is not None:
         _check_tag(event)
-    kind = Mapping if type(event) is MappingStartEvent else Sequence
+    kind = MappingNode if type(event) is MappingStartEvent else SequenceNode
     start, end = event.start_mark.index, event.end_mark.index
     return kind(source, start, end, bool(event.flow_style), [], event.tag, event.anchor)
 
@@ -295,7 +295,7 @@ def _target(event: ParserEvent, anchors: dict[str, Node], stack: list[_Open]) ->
     return target
 
 
-def _check_keys(mapping: Mapping) -> None:
+def _check_keys(mapping: MappingNode) -> None:
     """Raises TextError for a duplicate key; several merge keys are allowed."""
     fields = {entry.key.canonical: entry for entry in mapping.entries}
     if len(fields) == len(mapping.entries):
@@ -341,9 +341,9 @@ def _check_size(key: Node) -> None:
 def _below(nodes: list[Node]) -> Iterator[Node]:
     """The nodes of the next level, keys included."""
     for node in nodes:
-        if isinstance(node, Sequence):
+        if isinstance(node, SequenceNode):
             yield from node.items
-        elif isinstance(node, Mapping):
+        elif isinstance(node, MappingNode):
             for entry in node.entries:
                 yield entry.key
                 yield entry.value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from krm_merge.text.reading.nodes import MERGE_KEY, Alias, Entry, Mapping, Node, Scalar, Sequence
+from krm_merge.text.reading.nodes import MERGE_KEY, Alias, Entry, MappingNode, Node, Scalar, SequenceNode
 from krm_merge.text.reading.scalars import python_value, resolve, scalar_text
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
@@ -21,7 +21,7 @@ def to_value(node: Node | None) -> Value:
         return to_value(node.target)
     if isinstance(node, Scalar):
         return python_value(node.canonical)  # type: ignore[return-value]
-    if isinstance(node, Sequence):
+    if isinstance(node, SequenceNode):
         return [to_value(item) for item in node.items]
     return {key_text(entry.key): to_value(entry.value) for entry in node.fields.values()}
 
@@ -56,9 +56,9 @@ def key_text(key: Node) -> str:
 def from_value(value: Value) -> Node:
     """A node for a plain value. It has no source text; its style is chosen when it is written."""
     if isinstance(value, dict):
-        return Mapping(None, 0, 0, not value, [Entry(from_value(k), from_value(v)) for k, v in value.items()])
+        return MappingNode(None, 0, 0, not value, [Entry(from_value(k), from_value(v)) for k, v in value.items()])
     if isinstance(value, list):
-        return Sequence(None, 0, 0, not value, [from_value(item) for item in value])
+        return SequenceNode(None, 0, 0, not value, [from_value(item) for item in value])
     if isinstance(value, str):
         quoted = value == MERGE_KEY or resolve(value, "", None) != value
         return Scalar(None, 0, 0, value, '"' if quoted else "")

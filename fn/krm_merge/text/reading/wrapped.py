@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_merge.text.reading.layout import block_scalar_indent
-from krm_merge.text.reading.nodes import Mapping, Scalar, TextError
+from krm_merge.text.reading.nodes import MappingNode, Scalar, TextError
 from krm_merge.text.reading.reader import read
 
 _INDENT = "  "
@@ -27,5 +27,5 @@ def read_wrapped(lines: list[str]) -> Scalar | None:
         root = read(text)
     except TextError:
         return None
-    node = root.get("a") if isinstance(root, Mapping) and len(root.entries) == 1 else None
+    node = root.get("a") if isinstance(root, MappingNode) and len(root.entries) == 1 else None
     return node if isinstance(node, Scalar) and type(node.canonical) is str else None

@@ -1,0 +1,30 @@
+"""Layouts of files, as people make them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from vendored.versions import stream
+
+Layout = Callable[[str, str, str], str]
+LAYOUTS: dict[str, Layout] = {
+    "kind-name": lambda kind, name, app: f"{kind.lower()}-{name}.yaml",
+    "folders of apps": lambda kind, name, app: f"{app}/{kind.lower()}.yaml",
+    "files of apps": lambda kind, name, app: f"{app}.yml",
+    "files of kinds": lambda kind, name, app: f"kinds/{kind.lower()}s.yaml",
+    "one file": lambda kind, name, app: "all.yaml",
+    "without a system": lambda kind, name, app: f"{len(name) * len(kind) % 5}.yaml",
+}
+
+
+def laid_out(texts: list[str], layout: Layout) -> dict[str, str]:
+    """Documents in the files that a layout gives them."""
+    files: dict[str, list[str]] = {}
+    for text in texts:
+        kind, name = (re.search(rf"^{field}: (\S+)$", text, re.MULTILINE) for field in ("kind", "  name"))
+        assert kind
+        assert name
+        app = re.match(r"app-\d+", name[1])
+        files.setdefault(layout(kind[1], name[1], app[0] if app else "base"), []).append(text)
+    return {path: stream(*held) for path, held in files.items()}
