@@ -99,7 +99,8 @@ class Machine:
 
 def _copied(version: Path, target: Path) -> Path:
     """A copy of a version; a Kptfile has another name in this repository, so that kpt does not render it."""
-    shutil.copytree(version, target)
+    # Files with times of their own: git takes one of the same size and time for unchanged.
+    shutil.copytree(version, target, copy_function=shutil.copyfile)
     (target / "local.Kptfile").rename(target / "Kptfile")
     return target
 

@@ -62,7 +62,8 @@ def test_help_needs_no_extra() -> None:
 def test_a_command_says_what_to_install() -> None:
     done = called("update", "web", code="sys.modules['click'] = None")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "krm-merge update needs more than the function: pip install 'krm-merge[cli]'\n"
+    install = "install them with: pip install 'krm-merge[cli]'"
+    assert done.stderr == f"krm-merge update needs the command line tools; {install}\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
