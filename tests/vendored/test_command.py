@@ -210,3 +210,10 @@ def test_a_first_merge_is_settled_and_recorded(place: Path, monkeypatch: pytest.
 def test_a_package_is_not_recorded(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert call(["resolve", "deploy", "--record"]) == 2
     assert "--record and --version are for a merge; a package is updated to PKG@REF" in capfd.readouterr().err
+
+
+def test_a_vendorfile_is_named_after_its_directory(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "My Shop").mkdir()
+    monkeypatch.chdir(place / "My Shop")
+    assert call(["merge", "../v1.yaml", ".", "--in-place", "--record"]) == 0
+    assert yaml.safe_load(Path("Vendorfile").read_text())["metadata"]["name"] == "my-shop"
