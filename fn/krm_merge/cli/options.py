@@ -44,11 +44,12 @@ _WINS = "Who wins where both sides changed a value; with fail every conflict is 
 on_conflict = click.option(
     "--on-conflict", type=click.Choice(_WINNERS), default="upstream", show_default=True, help=f"{_WINS}."
 )
+_WITHOUT = "Without it, what the package's MergePolicy says, else upstream."
+on_conflict_or_policy = click.option("--on-conflict", type=click.Choice(_WINNERS), help=f"{_WINS}. {_WITHOUT}")
 on_conflict_or_markers = click.option(
     "--on-conflict",
     type=click.Choice([*_WINNERS, "markers"]),
-    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. "
-    "Without it, what the package's MergePolicy says, else upstream.",
+    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. {_WITHOUT}",
 )
 rules = click.option(
     "--rules",
