@@ -42,7 +42,7 @@ def test_only_the_first_signal_counts() -> None:
 
 def test_what_is_over_is_not_interrupted() -> None:
     with interrupts.as_exceptions():
-        interrupts.over()
+        interrupts.ignore_further()
         os.kill(os.getpid(), signal.SIGINT)
         with interrupts.held():
             os.kill(os.getpid(), signal.SIGTERM)

@@ -52,7 +52,7 @@ def _run(argv: list[str]) -> int:
             is_command = (argv and not argv[0].startswith("-")) or _COMPLETION in os.environ
             code = _command(argv) if is_command else _function(argv)
             sys.stdout.flush()
-            interrupts.over()
+            interrupts.ignore_further()
             return code
     except interrupts.Interrupted:
         print("interrupted; no file was changed", file=sys.stderr)

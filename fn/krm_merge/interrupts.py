@@ -56,7 +56,7 @@ def as_exceptions_to_the_end() -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
 
 
-def over() -> None:
+def ignore_further() -> None:
     """Ignores further signals: the command is done, and an interruption would only change what it reports."""
     _state.is_over = True
 

@@ -26,7 +26,7 @@ AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 @dataclass
 class GitRepository(FakeRepository):
-    """One whose branches are those of a bare git repository; open pull requests follow theirs."""
+    """A repository with the branches of a bare git repository, which open pull requests follow."""
 
     bare: Path = Path()
     listed: dict[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class GitRepository(FakeRepository):
 
 @dataclass
 class HostedWorld(World):
-    """Its pull requests are in the server, its repositories are those of an owner there."""
+    """Its pull requests are in the server, its repositories belong to an owner there."""
 
     server: FakeForge = field(default_factory=FakeGitHub)
     kind: str = "github"

@@ -38,7 +38,7 @@ def component(name: str, *depends_on: str, app: str = "app", nudges: Iterable[st
 
 @dataclass
 class Observations:
-    """What is observed; it grows step by step. Repositories are named as their first Component unless told."""
+    """Observations that grow step by step. By default a repository has the name of its first Component."""
 
     choices: PlanChoices = field(default_factory=PlanChoices)
     components: dict[str, Component] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class Observations:
         )
 
     def push(self, name: str, letter: str, number: int = 0) -> None:
-        """A push is built, of a merge where a number is told."""
+        """A push is built; with a number it is the push of a merge."""
         self.build(name, letter, number, "push")
 
     def merged(self, name: str, number: int, letter: str) -> None:

@@ -42,7 +42,7 @@ def branches_of(bare: Path) -> dict[str, str]:
 
 @dataclass
 class World:
-    """Everything below one directory; `package` holds the resources, `options` are those of plan.
+    """Everything below one directory; `package` holds the resources, `options` are passed to plan.
 
     `forge_options` are those of observe and apply.
     """

@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +25,8 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from e2e.hosts import Run, contents, git, run
+from e2e import in_process
+from e2e.hosts import Run, contents, git, installed_program, run
 
 PACKAGES = ROOT / "testdata" / "packages"
 NAMES = sorted(folder.name for folder in PACKAGES.iterdir())
@@ -129,14 +129,14 @@ def succeed(done: Run) -> Run:
 
 
 def krm_merge(cwd: Path, *arguments: str) -> Run:
-    return run(sys.executable, "-m", "krm_merge", *arguments, cwd=cwd)
+    return in_process.krm_merge(*arguments, cwd=cwd)
 
 
 def update(name: str, work: Path, commits: dict[str, str]) -> Updated:
     """Commits what local is, updates it to v2, commits that."""
     commit(work, "local")
     before = contents(work / name)
-    done = succeed(krm_merge(work, "update", f"{name}@v2"))
+    done = succeed(run(installed_program(), "update", f"{name}@v2", cwd=work))
     commit(work, "updated")
     return Updated(name, work / name, commits, before, done)
 

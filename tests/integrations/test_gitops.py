@@ -81,7 +81,7 @@ def test_a_pipeline_that_fails_prints_no_manifests(package: Path) -> None:
     done = run(GITOPS / "render.sh", "web", cwd=package.parent)
     assert done.returncode != 0
     assert done.stdout == ""
-    assert "patch is not a field of it" in done.stderr
+    assert "patches is missing" in done.stderr
 
 
 def test_the_plugin_runs_the_script_that_its_image_has() -> None:

@@ -421,6 +421,10 @@ class TestUncommitted:
         git(package, "mv", "a", "ab  c")
         assert uncommitted(package) == ["pkg/a", "pkg/ab  c"]
 
+    def test_a_single_file_is_looked_at_alone(self, package: Path) -> None:
+        write(package, {"a": "2\n", "b": "2\n"})
+        assert uncommitted(package / "a") == ["pkg/a"]
+
     def test_outside_of_a_repository_there_are_none(self, tmp_path: Path) -> None:
         assert uncommitted(write(tmp_path / "outside", {"a": "1\n"})) == []
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import yaml
+
 from vendored.versions import stream
 
 Layout = Callable[[str, str, str], str]
@@ -28,3 +30,9 @@ def laid_out(texts: list[str], layout: Layout) -> dict[str, str]:
         app = re.match(r"app-\d+", name[1])
         files.setdefault(layout(kind[1], name[1], app[0] if app else "base"), []).append(text)
     return {path: stream(*held) for path, held in files.items()}
+
+
+def objects(files: dict[str, str]) -> list[object]:
+    """The resources in files, in an order of their own."""
+    found = [value for text in files.values() for value in yaml.safe_load_all(text) if value is not None]
+    return sorted(found, key=lambda value: (value["kind"], value["metadata"]["name"]))

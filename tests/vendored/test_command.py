@@ -190,3 +190,30 @@ def test_the_same_version_twice_changes_nothing(place: Path, capfd: pytest.Captu
     assert call(["merge", "v2.yaml", "v2.yaml", "deploy", "--in-place"]) == 0
     assert snapshot(place) == before
     assert capfd.readouterr().err == "no file changes\n"
+
+
+def test_the_recap_names_the_command_that_settles_conflicts(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--record", "--version", "v2"]) == 0
+    said = "settle it with: krm-merge resolve --record --version v2 v1.yaml v2.yaml deploy\n"
+    assert capfd.readouterr().err.endswith(f"1 conflict: a.yaml (data.x)\n{said}")
+
+
+def test_a_first_merge_is_settled_and_recorded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    give(monkeypatch, "u\n")
+    assert call(["resolve", "--record", "--version", "v2", "v1.yaml", "v2.yaml", "deploy", "--terminal"]) == 0
+    assert (place / "deploy" / "a.yaml").read_text() == config_map("a", x="2")
+    assert "version: v2\n" in (place / "deploy" / "Vendorfile").read_text()
+
+
+def test_a_package_is_not_recorded(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(["resolve", "deploy", "--record"]) == 2
+    assert "--record and --version are for a merge; a package is updated to PKG@REF" in capfd.readouterr().err
+
+
+def test_a_vendorfile_is_named_after_its_directory(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "My Shop").mkdir()
+    monkeypatch.chdir(place / "My Shop")
+    assert call(["merge", "../v1.yaml", ".", "--in-place", "--record"]) == 0
+    assert yaml.safe_load(Path("Vendorfile").read_text())["metadata"]["name"] == "my-shop"

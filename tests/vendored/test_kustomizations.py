@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
+from generated.manifests import documents, release
+from vendored.layouts import LAYOUTS, laid_out, objects
 from vendored.versions import config_map, merged, stream
 
 SORTED = "# Ours.\nresources:\n- a.yaml # first\n- c.yaml\nnamespace: web\n"
@@ -74,3 +79,18 @@ def test_a_new_document_in_a_listed_file_changes_no_list() -> None:
     local = {"all.yaml": config_map("a"), "kustomization.yaml": "resources:\n- all.yaml\n"}
     done = merged(config_map("a"), stream(config_map("a"), config_map("b")), local)
     assert done.changed == ["all.yaml"]
+
+
+@pytest.mark.kubectl
+def test_kustomize_builds_a_base_before_and_after(tmp_path: Path) -> None:
+    before, after = release(1, 3), release(2, 3)
+    files = laid_out(documents(before), LAYOUTS["folders of apps"])
+    local = {**files, "kustomization.yaml": "resources:\n" + "".join(f"- {path}\n" for path in sorted(files))}
+    done = merged(before, after, local)
+    for held, expected in ((local, before), (done.files, after)):
+        folder = tmp_path / f"{len(held)}"
+        for path, text in held.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        built = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, check=True, text=True).stdout
+        assert objects({"": built}) == objects({"": expected})

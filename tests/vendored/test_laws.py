@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from generated.manifests import chart, documents, release
-from vendored.layouts import LAYOUTS, laid_out
+from vendored.layouts import LAYOUTS, laid_out, objects
 from vendored.versions import merged
 
 APPS = 2
-
-
-def objects(files: dict[str, str]) -> list[object]:
-    """The resources in files, in an order of their own."""
-    found = [value for text in files.values() for value in yaml.safe_load_all(text) if value is not None]
-    return sorted(found, key=lambda value: (value["kind"], value["metadata"]["name"]))
 
 
 VERSIONS = {"release": (release(1, APPS), release(2, APPS)), "chart": (chart(1, APPS), chart(2, APPS))}

@@ -138,10 +138,10 @@ def test_a_record_that_cannot_be_used_is_refused(files: dict[str, str | None], p
 def test_a_directory_is_not_recorded() -> None:
     manifests = vendored(given("old.yaml", V1), given("new", {"a.yaml": V1}), given("deploy", {"a.yaml": V1}))
     with pytest.raises(PackageError, match="UPSTREAM is a directory; delete the record to merge directories"):
-        manifests.recorded(ManifestSource())
+        manifests.recorded(ManifestSource(), "deploy")
 
 
 def test_one_local_file_is_not_recorded() -> None:
     manifests = vendored(given("old", {"a.yaml": V1}), given("new.yaml", V1), given("deploy.yaml", V1))
     with pytest.raises(PackageError, match=r"deploy\.yaml is one file; a Vendorfile is for manifests in a directory"):
-        manifests.recorded(ManifestSource())
+        manifests.recorded(ManifestSource(), "deploy")

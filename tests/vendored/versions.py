@@ -46,7 +46,7 @@ def merged(original: Texts | None, upstream: Texts, local: Texts, *, record: Man
     name = "deploy.yaml" if isinstance(local, str) else "deploy"
     manifests = vendored(before, given("new.yaml", upstream), given(name, local))
     done = manifests.merge(PackageMerger(Policy()))
-    changes = {**done.changes, **({} if record is None else manifests.recorded(record))}
+    changes = {**done.changes, **({} if record is None else manifests.recorded(record, "deploy"))}
     files = {path: file.data.decode() for path, file in Changed(manifests.local, changes).items()}
     return Outcome(files, sorted(changes), list(done.results))
 

@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
     with noted() as notes, interrupts.as_exceptions():
         try:
             app.main(arguments, prog_name="krm-merge", standalone_mode=False, color=color)
-            interrupts.over()
+            interrupts.ignore_further()
         except click.ClickException as error:
             shown = io.StringIO()
             error.show(shown)
@@ -118,7 +118,7 @@ def main(arguments: list[str]) -> int:
             click.echo(internal_error(error, _so_far(notes)), err=True)
             return FAILED
         finally:
-            interrupts.over()
+            interrupts.ignore_further()
     return 0
 
 

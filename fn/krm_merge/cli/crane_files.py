@@ -13,7 +13,7 @@ from krm_merge import interrupts
 from krm_merge.cli.documents import Documents
 from krm_merge.cli.show import opened_journal
 from krm_merge.functions.transform_resources.bookkeeping import patch_of
-from krm_merge.functions.transform_resources.new_resources import New
+from krm_merge.functions.transform_resources.new_resources import ProposedResource
 from krm_merge.functions.transform_resources.transforming import Transformer
 from krm_merge.krm.resource import Resource
 from krm_merge.packages.files.directory import PackageError, read_file, reason
@@ -45,7 +45,7 @@ class CraneFiles:
     kept: dict[str, bytes | None] = field(default_factory=dict)
     ignored: dict[str, bytes | None] = field(default_factory=dict)
 
-    def add_new(self, added: Mapping[str, Sequence[New]]) -> None:
+    def add_new(self, added: Mapping[str, Sequence[ProposedResource]]) -> None:
         """Adds new resources, by the files that they would have in place."""
         for path, new in added.items():
             texts = "---\n".join(written(one.tree) for one in new)

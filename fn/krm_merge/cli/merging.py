@@ -146,7 +146,7 @@ class MergeChoices:
                 )
                 merged.results.warning(message, path=f"rules[{number}]")
 
-    def tell_of_stale_choices(self, merged: Merged, decided: Iterable[PackageDecisions]) -> None:
+    def report_stale_choices(self, merged: Merged, decided: Iterable[PackageDecisions]) -> None:
         """Adds an info result for each resolution of the package that fitted nowhere (M5)."""
         parts = list(decided)
         if any(part.outcomes or part.files for part in parts):

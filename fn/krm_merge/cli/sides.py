@@ -59,7 +59,7 @@ class MergeSides:
         Raises PackageError and, where there can be none, UsageError.
         """
         if self.vendored is not None and (asked or self.vendored.record is not None):
-            return self.vendored.recorded(source)
+            return self.vendored.recorded(source, Path(self.names[-1]).resolve().name)
         if self.vendored is None and FILE in self.local and FILE not in self.upstream:
             raise PackageError(f"{self.names[-1]}/{FILE} {FOR_ONE_FILE}")
         if asked:

@@ -158,8 +158,12 @@ class GitRepositories:
 
 
 def uncommitted(package: Path) -> list[str]:
-    """The files of a package with changes that git has not committed; none where it is in no repository."""
-    status = ["-C", str(package), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", "."]
+    """The files of a package with changes that git has not committed; none where it is in no repository.
+
+    A single file is looked at alone.
+    """
+    folder, name = (package, ".") if package.is_dir() else (package.parent, package.name)
+    status = ["-C", str(folder), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", name]
     try:
         done = program.run(status)
     except GitError as error:

@@ -69,7 +69,7 @@ class _Reader:
     def records(self, decided: PackageDecisions) -> Iterator[DecisionRecord]:
         for outcome in decided.outcomes:
             file = join(decided.folder, outcome.member.place)
-            policy = self._policy.of(*(m.identity for m in _members(outcome).values()))
+            policy = self._policy.of(*(m.identity for m in outcome.members.values()))
             for decision in _decisions(outcome):
                 yield self._record(decision, outcome, file, policy)
         for of_file in decided.files:
@@ -179,19 +179,10 @@ def _three(outcome: ResourceOutcome) -> tuple[Member | None, Member | None, Memb
     return outcome.original, outcome.upstream, outcome.local
 
 
-def _members(outcome: ResourceOutcome) -> dict[SideName, Member]:
-    sides: Mapping[SideName, Member | None] = {
-        "original": outcome.original,
-        "upstream": outcome.upstream,
-        "local": outcome.local,
-    }
-    return {name: member for name, member in sides.items() if member is not None}
-
-
 def _sides(decision: Decision, outcome: ResourceOutcome) -> dict[SideName, Node | None]:
     """What each side has at the place of a decision, and what the result has."""
     if not decision.path and decision.nature == "resource":
-        members = _members(outcome)
+        members = outcome.members
         kept = {"added": outcome.upstream, "deleted": None}.get(outcome.fate, outcome.local)
         sides: dict[SideName, Node | None] = {
             name: members[name].root if name in members else None for name in ("original", "upstream", "local")

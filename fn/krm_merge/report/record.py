@@ -141,7 +141,9 @@ class MergeReport:
         for record in self.records:
             if record.status != "automatic" or record.rule in ("R1", "R3", "K4"):
                 said.setdefault(record.file, []).append(record.message)
-        return [result for result in self.results if result.get("severity") != "info" and not _is_said(result, said)]
+        return [
+            result for result in self.results if result.get("severity") != "info" and not _is_in_a_record(result, said)
+        ]
 
     @property
     def is_refused(self) -> bool:
@@ -167,7 +169,7 @@ class MergeReport:
         return value
 
 
-def _is_said(result: Mapping[str, Value], said: Mapping[str, Sequence[str]]) -> bool:
+def _is_in_a_record(result: Mapping[str, Value], said: Mapping[str, Sequence[str]]) -> bool:
     file, message = result.get("file"), str(result.get("message"))
     path = str(file.get("path")) if isinstance(file, dict) else ""
     return any(text in message for text in said.get(path, ()))

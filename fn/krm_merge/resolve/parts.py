@@ -9,7 +9,7 @@ from krm_merge.krm.identity import Identity
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
+from krm_merge.merge.decisions.member import PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.writing.carry_out import carry_out
@@ -38,7 +38,7 @@ class Part:
         """The names that it has on the three sides."""
         if not isinstance(self.first, ResourceOutcome):
             return {_NO_RESOURCE}
-        return {member.identity for member in _members(self.first).values()}
+        return {member.identity for member in self.first.members.values()}
 
     @property
     def closes_others(self) -> bool:
@@ -71,7 +71,7 @@ class Part:
     def contexts(self, record: DecisionRecord) -> Iterator[tuple[SideName, Context]]:
         """The lines around the place of a record: of each side that has it, and as merged. None of a Secret."""
         for outcome in self.decided.outcomes:
-            texts = {side: document_text(member.root) for side, member in _members(outcome).items()}
+            texts: dict[SideName, str] = {side: document_text(one.root) for side, one in outcome.members.items()}
             for side, text in (texts | {"result": _carried_out(outcome)[0]}).items():
                 found = contexts_of([record], lambda _, text=text: text.encode())  # type: ignore[misc]
                 if record.id in found:
@@ -93,15 +93,6 @@ def parts_of(decided: Sequence[PackageDecisions], policy: Policy) -> Iterator[Pa
 
 def _part(first: ResourceOutcome | FileDecision, decided: PackageDecisions, policy: Policy) -> Part:
     return Part(first, decided, records_of([decided], policy, left_open=True))
-
-
-def _members(outcome: ResourceOutcome) -> dict[SideName, Member]:
-    sides: dict[SideName, Member | None] = {
-        "original": outcome.original,
-        "upstream": outcome.upstream,
-        "local": outcome.local,
-    }
-    return {side: member for side, member in sides.items() if member is not None}
 
 
 def _carried_out(outcome: ResourceOutcome) -> tuple[str, Results]:

@@ -63,13 +63,16 @@ class VendoredManifests:
         """Whether this content of upstream is the one that was merged last."""
         return self.record is not None and self.content is not None and digest_of(self.content) == self.record.digest
 
-    def recorded(self, source: ManifestSource) -> Changes:
-        """The changes that record upstream as merged (R12). Raises PackageError where it is not one file."""
+    def recorded(self, source: ManifestSource, directory: str) -> Changes:
+        """The changes that record upstream as merged (R12); `directory` is the name of local's.
+
+        Raises PackageError where local or upstream is of another form.
+        """
         if self.is_file:
             raise PackageError(f"{self.name} is one file; a {FILE} is for manifests in a directory")
         if self.content is None:
             raise PackageError(f"{join(self.name, FILE)} {FOR_ONE_FILE}")
-        return recorded(self.record, self.local, self.content, source, basename(self.name.rstrip("/")))
+        return recorded(self.record, self.local, self.content, source, directory)
 
 
 def vendored(original: Given | None, upstream: Given, local: Given) -> VendoredManifests:

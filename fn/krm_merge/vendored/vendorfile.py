@@ -6,6 +6,7 @@ Neither has a suffix that kubectl, kustomize and GitOps controllers read: they n
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from posixpath import join
 from typing import Final
@@ -24,6 +25,7 @@ from krm_merge.vendored.models import Vendorfile
 FILE: Final = "Vendorfile"
 """Its path in the directory."""
 
+_NOT_OF_A_NAME: Final = re.compile(r"[^a-z0-9.-]+")
 _HEAD: Final = "# Where these manifests come from. `krm-merge merge UPSTREAM DIRECTORY --in-place` updates both.\n"
 
 
@@ -86,15 +88,17 @@ def read_record(local: Tree, name: str) -> VendorRecord | None:
     return VendorRecord(file, root, source, model.digest, model.original)
 
 
-def recorded(record: VendorRecord | None, local: Tree, upstream: bytes, source: ManifestSource, name: str) -> Changes:
-    """The changes that record a version of upstream as merged; `name` is that of a new Vendorfile's object.
+def recorded(
+    record: VendorRecord | None, local: Tree, upstream: bytes, source: ManifestSource, directory: str
+) -> Changes:
+    """The changes that record a version of upstream as merged. A new Vendorfile is named after the `directory`.
 
     What `source` does not say remains as recorded; a version remains as long as the content does.
     """
     digest = digest_of(upstream)
     if record is None:
         original = str(Vendorfile.model_fields["original"].default)
-        text = _new(name, source, digest, original)
+        text = _new(directory, source, digest, original)
     else:
         original = record.original
         text = _updated(record, source, digest)
@@ -114,7 +118,8 @@ def _updated(record: VendorRecord, source: ManifestSource, digest: str) -> str:
     return resource.text()
 
 
-def _new(name: str, source: ManifestSource, digest: str, original: str) -> str:
+def _new(directory: str, source: ManifestSource, digest: str, original: str) -> str:
+    name = _NOT_OF_A_NAME.sub("-", directory.lower()).strip("-.") or "manifests"
     value: Object = {
         "apiVersion": "fn.kpt.dev/v1alpha1",
         "kind": FILE,

@@ -244,7 +244,7 @@ def test_the_default_branch_is_that_of_the_repository(world: World) -> None:
 def test_commits_have_the_author_that_is_asked_for(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """C4: they are ours by that author, too, and those of people are not."""
+    """C4: our commits are recognised with that author, too, and commits of people are not ours."""
     monkeypatch.setenv("KRM_MERGE_AUTHOR", "Release Bot <bot@example.com>")
     world.go_on("parent", "child")
     log = ("--git-dir", world.url("child"), "log", "-1", "--format=%an %ae %cn %ce", "update/child")

@@ -92,7 +92,7 @@ class Example:
 
 
 def update(image: str) -> str:
-    """The subject of the commit that brings an image."""
+    """The subject of the commit that updates an image."""
     name, _, to = image.rpartition("/")[2].partition("@")
     return f"Update {name} to {to[:19]}"
 
@@ -259,7 +259,7 @@ def propose(world: World, name: str, branch: str, letter: str) -> None:
 
 
 def own(world: World, number: int = 1) -> tuple[bool, dict[str, str]]:
-    """Whether the bundle's pull request is a draft, and how what triggered it stands, as its description says."""
+    """Whether the bundle's pull request is a draft, and the states of its triggers in its description."""
     found = world.pull("bundle", number)
     return found.draft, dict(re.findall(r"^- org/(\S+)#1 \((\w+)\): ", found.body, re.MULTILINE))
 
@@ -329,7 +329,7 @@ def test_s2_three_groups(olm: World) -> None:
 
 
 def test_s2_the_branch_is_taken(olm: World, capsys: pytest.CaptureFixture[str]) -> None:
-    """I5, R26, R31: where a person has the branch in the bundle's repository, the planned one stands beside it."""
+    """I5, R26, R31: if a person has the branch in the bundle's repository, the planned one has the other spelling."""
     # Step 7.
     mine = olm.commit("bundle", "feature-1234", {"README.md": "mine\n"})
     assert olm.open("bundle", "feature-1234") == 1

@@ -161,7 +161,7 @@ def test_s7_closed_without_a_merge(parent: World) -> None:
 
 
 def test_s8_merged_before_what_triggered_it(parent: World) -> None:
-    """R34: it is told, and mended when the other is merged."""
+    """R34: it is reported, and corrected when the other is merged."""
     world = parent
     world.go_on("parent", "child")
     world.merge("child", 1)

@@ -142,7 +142,7 @@ def test_what_is_taken_back_is_brought_again(world: World, capsys: pytest.Captur
 
 
 def test_what_is_taken_back_is_brought_again_beside_others(world: World) -> None:
-    """R22: also where another pull request of the group goes on."""
+    """R22: also if another pull request of the group is still open."""
     numbers = {}
     for name, letter in (("op1", "4"), ("op2", "5")):
         world.commit(name, "feat", {"a": "b\n"})

@@ -83,7 +83,7 @@ def sharing(*child: str) -> Observations:
 
 
 def test_plans_tell_what_is_of_others() -> None:
-    """All that is known of the other one, also what this plan brings."""
+    """All known digests of the other Component, including those of this plan."""
     made = sharing("p", "q")
     for name, letter in (("p", "1"), ("q", "6")):
         made.open(name, "feat")

@@ -32,7 +32,7 @@ def entries(world: World, branch: str) -> dict[str, str]:
 
 
 def test_links_and_submodules_are_copied(world: World) -> None:
-    """C4: exactly the paths, whatever stands there; a file that became a link is no deletion."""
+    """C4: exactly the paths, whatever their type; a file that became a link is not a deletion."""
     clone = world.root / "mono"
     world.in_clone("mono", "checkout", "--quiet", "-b", "feat")
     (clone / "bundle/x").unlink()
@@ -90,7 +90,7 @@ def bundle(world: World) -> dict[str, str]:
 
 
 def test_what_is_copied_already_is_left_alone(world: World) -> None:
-    """C4: the digest stands beside what was copied, and the same commit is built again."""
+    """C4: the digest is kept beside the copied changes, and the same commit is built again."""
     world.commit("mono", "feat", {"ctrl/a": "1\n", "bundle/Dockerfile": dockerfile("0", label=2)})
     number = world.open("mono", "feat")
     world.build("ctrl", "mono", "1", number)

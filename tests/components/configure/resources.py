@@ -127,7 +127,7 @@ REPLACED = "components.krm-merge.dev/replaced"
 
 
 def expect(before: list[str], config: str = "") -> Answer:
-    """What configure makes of items, which it leaves at the second run; whatever it changes is told (C3)."""
+    """The items after configure; a second run changes nothing, and every change is reported (C3)."""
     answer = run(before, "configure", config)
     assert answer.exit_code == 0, answer.results
     assert run(answer.items, "configure", config).items == answer.items

@@ -153,7 +153,7 @@ def test_written(case: Case) -> None:
 
 
 def test_r6_the_last_edge_is_taken_out() -> None:
-    """R6: dependsOn goes, and with it whom the graph alone made to be nudged; what a person wrote declares an edge."""
+    """R6: without dependsOn the derived nudges are removed; a nudge that a person wrote declares an edge."""
     before = [OP1, OP2, BUNDLE, CATALOG]
     configured = expect(before, NUDGES).items
     assert "- catalog" in configured[0]
@@ -227,7 +227,7 @@ MODE = "from: op2\n      to: bundle # gated\n      mode: validated\n      gating
 
 
 def test_nudge_config() -> None:
-    """C1, C8: changed where it is, made where there is none."""
+    """C1, C8: an existing one is edited, a missing one is created."""
     config = "{emit: {nudgeConfig: true, buildNudgesRef: false, contexts: false}}"
     pair = "      to: bundle\n      mode: immediate\n"
     answer = expect([OP1, OP2, BUNDLE, NUDGE_CONFIG], config)

@@ -103,13 +103,13 @@ ADDED = re.compile(r"    (?:build.appstudio.openshift.io/build-nudge-files|compo
 
 
 def expression_alone(text: str) -> str:
-    """A definition without what build-service is told besides."""
+    """A definition without the settings of build-service."""
     return ADDED.sub("", text)
 
 
 @pytest.mark.parametrize(("components", "before", "config", "after", "loops"), TRIGGERS)
 def test_expressions(components: list[str], before: str, config: str, after: str, loops: bool) -> None:
-    """R12, R13, C11: as build-service writes it, guarded against loops; where one cannot be excluded, that is told."""
+    """R12, R13, C11: as build-service writes it, guarded against loops; a loop that cannot be excluded is reported."""
     kind = "pull-request" if "pull_request" in before else "push"
     items = [*components, pipeline("controller", f"'{before}'", kind)]
     answer = expect(items, config or "{}")
@@ -157,7 +157,7 @@ def test_build_nudge_files_of_people_are_guarded_and_come_back() -> None:
 
 
 def test_a_guard_is_taken_back() -> None:
-    """R12: a guard that is needed no more goes, and that is told."""
+    """R12: a guard that is not needed any more is removed and reported."""
     guarded = pipeline("controller", f"'{OWN} && {GUARD}'")
     answer = expect([MONO[0], guarded])
     assert answer.items[-1] == pipeline("controller", f"'{OWN}'")

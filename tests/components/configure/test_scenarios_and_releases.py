@@ -39,7 +39,7 @@ CONTEXTS = [
 
 @pytest.mark.parametrize(("contexts", "wanted", "told"), CONTEXTS)
 def test_repository_contexts(contexts: list[tuple[str, str]], wanted: str, told: bool) -> None:
-    """R13, I7: of several Components the directory that holds all, which is told; `.` needs no field."""
+    """R13, I7: for several Components the directory that contains all, which is reported; `.` needs no field."""
     components = [of_mono(name, context) for name, context in contexts]
     answer = expect([*components, REPOSITORY])
     assert answer.items[-1] == (REPOSITORY if wanted == "." else f"{REPOSITORY}  context: {wanted}\n")
@@ -139,7 +139,7 @@ def test_scenarios(before: list[str], after: str, remembered: list[str] | None) 
 
 
 def test_scenarios_that_would_test_nothing() -> None:
-    """R14, C3: without contexts a scenario tests everything; so it keeps group, and that is told."""
+    """R14, C3: without contexts a scenario tests everything; so it keeps group, and this is reported."""
     answer = expect([BUNDLE, OP1, OP2, scenario("component_op1")])
     (message,) = answer.messages("R14")
     assert "does not test op1, which others depend on; it tests groups, since without contexts it would" in message

@@ -179,7 +179,7 @@ def valid_edges(components: list[Component]) -> Edges:
 
 @given(graphs, st.randoms(use_true_random=False))
 def test_errors_are_circles(components: list[Component], random: Random) -> None:
-    """R3: an error is told exactly where the valid edges cannot be sorted; the order of the Components is all one."""
+    """R3: there is an error exactly if the valid edges cannot be sorted; the order of Components does not matter."""
     edges = valid_edges(components)
     below: dict[str, set[str]] = {}
     for dependant, dependency in edges:

@@ -64,7 +64,7 @@ WRITTEN: list[tuple[str, set[str], str]] = [
 
 
 def test_branch_where_slashes_separate_nothing() -> None:
-    """R26: what cannot be told again is not written."""
+    """R26: a group that could not be read from the branch again is not written to it."""
     assert branch_for("x", "bundle", (), ["@"]) == "x@bundle"
 
 

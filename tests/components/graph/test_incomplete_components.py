@@ -1,4 +1,4 @@
-"""Components that do not say where they are, or what their image is called: told before anything is planned."""
+"""Components without a repository or the name of an image: reported before anything is planned."""
 
 from __future__ import annotations
 

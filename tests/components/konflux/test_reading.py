@@ -118,7 +118,7 @@ def test_aliases(spec: dict[str, Any], annotation: str, names: tuple[str, ...]) 
 
 
 def test_component_without_anything() -> None:
-    """What is not told has a default, and a Component that is being deleted says so (C9)."""
+    """Missing fields have defaults; a Component that is being deleted is marked as such (C9)."""
     found = read_component({"metadata": {"name": "c", "deletionTimestamp": "2024-01-01T00:00:00Z"}})
     assert found == Component(ComponentKey("", "c"), "", deleted=True)
 
@@ -249,7 +249,7 @@ def test_outcomes(succeeded: str | None, outcome: str) -> None:
 
 
 def test_results() -> None:
-    """Results that are missing, and those of single architectures."""
+    """Missing results, and results of single architectures."""
     status = {"startTime": "2024-01-01T00:00:00Z", "conditions": [{"type": "Succeeded", "status": "True"}]}
     found = read(status=status)
     assert (found.outcome, found.image, found.digest, found.completed) == ("succeeded", "", "", "")
@@ -328,7 +328,7 @@ PULL: dict[str, Any] = {
 
 
 def test_pull_request() -> None:
-    """What was not observed is told apart from what is empty."""
+    """Unobserved fields are distinguished from empty ones."""
     found = read_pull_request(PULL)
     assert found.id == ("github.com/acme/op", 17)
     assert (found.state, found.draft, found.head, found.merge_commit) == ("merged", True, HEAD, MERGE)

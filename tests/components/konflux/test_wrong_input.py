@@ -1,4 +1,4 @@
-"""Resources that are not what they should be: told with file, field and remedy, never with a traceback."""
+"""Invalid resources: reported with file, field and remedy, never with a traceback."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_what_looks_odd_is_read(name: str, place: tuple[str | int, ...], value: 
     "value", ["sha256:111", f"sha256:{'A' * 64}", f"sha512:{'1' * 128}", "1" * 64, "nonsense"], ids=range(5)
 )
 def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
-    """R19: nobody can edit what a build told. That build brings nothing, and the others what they did."""
+    """R19: nobody can edit the results of a build. That build is ignored, and the others count as before."""
     place = ("status", "results", 1, "value")
     path = format_path(place)
     answer = run(listed(changed(GOOD["PipelineRun child-1"], place, value)), mode)
@@ -212,14 +212,14 @@ def test_a_build_that_tells_no_digest(value: str, mode: str) -> None:
 
 @pytest.mark.parametrize("status", ["False", "Unknown"])
 def test_a_build_that_gives_no_image_may_tell_anything(status: str) -> None:
-    """R19: it would bring nothing in any case, so nothing is told of its digest."""
+    """R19: it would not count in any case, so its digest is not reported."""
     build = changed(GOOD["PipelineRun child-1"], ("status", "results", 1, "value"), "unknown")
     answer = run(listed(changed(build, ("status", "conditions", 0, "status"), status)), "validate")
     assert [one for one in answer.results if one["severity"] != "info"] == []
 
 
 def test_all_errors_at_once() -> None:
-    """Of all resources, and all of each; below a field that is no map nothing more is told."""
+    """Of all resources, and all problems of each; below a field that is not a map nothing more is reported."""
     component = changed(changed(GOOD["Component parent"], (*SPEC, "application"), 1), (*SPEC, "source"), "x")
     pull_request = changed(changed(GOOD["PullRequest parent-7"], ("status", "draft"), "x"), (*SPEC, "number"), None)
     answer = run(listed(component, pull_request), "validate")

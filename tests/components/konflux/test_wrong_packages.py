@@ -39,7 +39,7 @@ def test_one_component_twice(mode: str) -> None:
 
 
 def test_a_pull_request_may_be_observed_twice() -> None:
-    """A late observation of another state is none that is wrong."""
+    """A late observation of another state is not an error."""
     later = changed(GOOD["PullRequest parent-7"], ("status", "state"), "closed")
     answer = run([*listed(), yaml.safe_dump(changed(later, ("metadata", "name"), "later"))], "plan")
     assert answer.exit_code == 0
@@ -98,7 +98,7 @@ ADMITTED: list[tuple[Object, bool]] = [
 
 @pytest.mark.parametrize(("whose", "counts"), ADMITTED)
 def test_admissions_of_others(whose: Object, counts: bool) -> None:
-    """Names are those of the applications that an admission is for, not of whatever else has the Component's name."""
+    """The names apply to the applications of the admission, not to every Component of that name."""
     admission = changed(
         GOOD["ReleasePlanAdmission admission"],
         SPEC,
@@ -187,7 +187,7 @@ def test_removed_is_in_what_configure_wrote() -> None:
 
 
 def test_removed_in_a_config_map() -> None:
-    """The field is one of `data`, and the file of the functionConfig is told."""
+    """The field is one of `data`, and the result names the file of the functionConfig."""
     config = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -225,7 +225,7 @@ CONFIGS = [
 
 @pytest.mark.parametrize(("config", "path", "says"), CONFIGS)
 def test_function_config(config: str, path: str, says: str) -> None:
-    """What is expected, in words of YAML; of a field that there is none, which there are."""
+    """The expected type, in YAML's terms; for an unknown field, the known ones."""
     items = listed()
     answer = run(items, "plan", config)
     assert (answer.exit_code, answer.items) == (1, items)

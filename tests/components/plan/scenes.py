@@ -1,4 +1,7 @@
-"""Components in the constellations that plans are tested on."""
+"""Components in the constellations that plans are tested on.
+
+A letter or digit is an image: the digest `sha256:` with that character 64 times. `parent#1` is a pull request.
+"""
 
 from __future__ import annotations
 

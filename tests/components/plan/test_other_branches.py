@@ -69,7 +69,7 @@ def test_a_pull_request_that_was_planned_for_before() -> None:
 
 
 def test_a_pull_request_that_gets_another_target() -> None:
-    """R20: where it goes is observed; what was built before still says where it went then."""
+    """R20: the target is observed; earlier builds name the earlier target."""
     made = parent()
     made.open("parent", "fix")
     made.build("parent", "1", 1)
@@ -102,7 +102,7 @@ def test_a_merge_elsewhere_that_gets_to_the_branch() -> None:
 
 @pytest.mark.parametrize("known", ["", "as a target", "in a list"])
 def test_a_tag_may_be_taken_for_a_branch(known: str) -> None:
-    """C3: nothing tells them apart, so what to do is told, but not where it is known to be a branch."""
+    """C3: nothing distinguishes a tag from a branch, so the remedy is reported, unless it is known to be a branch."""
     made = parent()
     made.components["parent"] = replace(made.components["parent"], branch="v1.0")
     made.push("parent", "1")

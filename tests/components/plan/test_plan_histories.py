@@ -41,7 +41,7 @@ def test_a_pull_request_is_of_what_it_was_built_as() -> None:
 
 
 def test_other_components_of_the_repository_bring_nothing() -> None:
-    """R32: a merge is none of those that were not built from it."""
+    """R32: builds of other pushes do not count as the build of a merge."""
     made = two_in_one_repository()
     made.open("op", "f", ["a/x"])
     made.build("a", "1", 1)

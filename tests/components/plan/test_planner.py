@@ -1,4 +1,8 @@
-"""Plans for the specification's scenarios, step by step: what is observed in, pull requests and findings out."""
+"""Plans for the specification's scenarios, step by step: what is observed in, pull requests and findings out.
+
+A plan is a line: its branch, draft or ready, `component=digest`, the actions in brackets, and what it waits for. A
+digest is one letter. S1, R19, I10 are the scenarios, requirements and readings of docs/components.md.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +81,7 @@ def test_s2_operator_in_many_repositories() -> None:
 
 
 def test_s2_different_branches() -> None:
-    """R32: as many pull requests as groups; each brings what is its own."""
+    """R32: as many pull requests as groups; each has the digests of its group."""
     made = operator("op1", "op2", "op3")
     for at, name in enumerate(("op1", "op2", "op3"), 1):
         made.open(name, f"f{at}/{name}")
@@ -89,7 +93,7 @@ def test_s2_different_branches() -> None:
 
 @pytest.mark.parametrize("observed", [True, False], ids=["a branch", "a pull request"])
 def test_s2_the_branch_is_in_the_way(observed: bool) -> None:
-    """I5, R26: the other spelling, which is told, and is the same group."""
+    """I5, R26: the other spelling is reported, and is in the same group."""
     made = operator("op1")
     if observed:
         made.open("bundle", "unrelated", branches=["main", "feature-1234"])
@@ -151,7 +155,7 @@ def test_s4_groups_without_edges() -> None:
 
 
 def test_s4_groups_end_with_the_application() -> None:
-    """R4, R10: an edge to another Application's Component brings nothing."""
+    """R4, R10: an edge to another Application's Component has no effect."""
     made = Observations()
     made.component("parent", app="other")
     made.component("child", "parent")
@@ -229,7 +233,7 @@ def test_s7_closed() -> None:
 
 
 def test_s7_one_of_two_is_closed() -> None:
-    """R30: its digest goes back to the promoted one."""
+    """R30: its digest is reset to the promoted one."""
     made = operator("op1", "op2")
     for name, letter in (("op1", "1"), ("op2", "2")):
         made.open(name, "f")
@@ -265,7 +269,7 @@ def early() -> Observations:
 
 
 def test_s8_merged_first() -> None:
-    """R34: it is told; what is merged later is brought anew, and is no draft."""
+    """R34: it is reported; a later merge gets a new pull request, which is not a draft."""
     made = early()
     _, (told,) = made.plan()
     assert "child#1 was merged out of order, before parent#1: main now names images of pull requests" in told.message
@@ -296,7 +300,7 @@ def test_s8_and_the_other_goes_on() -> None:
 
 
 def test_s9_edges_taken_out() -> None:
-    """R6: what is open is told, not closed."""
+    """R6: an open pull request is reported, not closed."""
     made = started()
     made.component("child", at="c")
     assert made.step() == ([], "R6")

@@ -17,7 +17,7 @@ from krm_merge.components.plan.model import PlanChoices
 
 @pytest.mark.parametrize("outcome", ["failed", "running"])
 def test_r19_only_success_counts(outcome: str) -> None:
-    """R19, C3: nothing is planned, and it is told why."""
+    """R19, C3: nothing is planned, and the reason is reported."""
     made = parent()
     made.open("parent", "up")
     made.build("parent", "1", 1, outcome=outcome)  # type: ignore[arg-type]
@@ -25,7 +25,7 @@ def test_r19_only_success_counts(outcome: str) -> None:
 
 
 def test_r19_without_a_digest() -> None:
-    """R19: a build that tells no image brings none."""
+    """R19: a build that names no image triggers nothing."""
     made = parent()
     made.open("parent", "up")
     made.build("parent", "", 1)
@@ -65,7 +65,7 @@ def test_r21_what_it_carries() -> None:
 
 
 def test_r21_what_is_done_is_not_repeated() -> None:
-    """R21, R30: of groups that were merged before anything was opened, the newest brings the digest."""
+    """R21, R30: of groups that were merged before anything was opened, the newest has the digest."""
     made = parent()
     for number, letter in ((1, "1"), (2, "2")):
         made.open("parent", f"f{number}")
@@ -254,7 +254,7 @@ def test_i13_a_quoted_block_plans_nothing() -> None:
 
 
 def test_r32_groups_do_not_mix() -> None:
-    """R32: what one group brings is not told by another."""
+    """R32: a pull request of one group does not name the triggers of another."""
     made = operator("op1", "op2")
     for name, branch in (("op1", "x"), ("op2", "x"), ("op1", "y"), ("op2", "y")):
         number = made.open(name, branch)
@@ -286,7 +286,7 @@ def test_r33_others_are_left_alone() -> None:
 
 
 def test_r34_closed_by_hand() -> None:
-    """R34: it stays closed, which is told; reopened it goes on."""
+    """R34: it is kept closed and reported; when it is reopened, it is updated again."""
     made = started()
     made.close("child", 1)
     made.build("parent", "2", 1)

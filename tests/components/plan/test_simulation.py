@@ -1,4 +1,4 @@
-"""What the specification's services make of builds: tests, candidates, releases, and where results are told."""
+"""The effects of builds by the specification: tests, candidates, releases, and the pull requests that get results."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ PARENT = [component("parent"), component("child", "parent", at="c")]
 
 
 def test_s1_a_group_is_tested_as_a_whole() -> None:
-    """R14, R24, R25: the parent alone is not tested; with the child's build it is, and both pull requests are told."""
+    """R14, R24, R25: the parent alone is not tested; with the child's build both are, and both get the result."""
     pulls = [pull_request("parent", 1, "update"), pull_request("child", 2, "update/child")]
     alone = play(PARENT, [build("parent", "1", 1, 1)], pulls[:1])
     assert [(one.type, one.tests, one.reports) for one in alone.snapshots] == [("component", (), ("o/parent#1",))]
@@ -199,7 +199,7 @@ def test_s5_only_the_end_of_a_chain_is_tested() -> None:
 
 
 def test_i14_a_group_of_dependencies_is_not_tested() -> None:
-    """R14, I14: they make a snapshot, which is told to be untested as long as nothing is built that depends on them."""
+    """R14, I14: their snapshot is reported as untested as long as nothing is built that depends on them."""
     components = [component("a"), component("b"), component("bundle", "a", "b", at="c")]
     pulls = [pull_request("a", 1, "f/x"), pull_request("b", 2, "f/y")]
     builds = [build("a", "1", 1, 1), build("b", "2", 2, 2)]

@@ -1,4 +1,4 @@
-"""C10: along an edge with `mode: validated` a digest goes when the tests of its build have passed."""
+"""C10: along an edge with `mode: validated` a digest is passed on when the tests of its build have passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MergePackage from bytes to bytes: where the sides come from, where the items stand, what is told."""
+"""MergePackage from bytes to bytes: the source of each side, the places of items, the results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def kptfile(body: Value, name: str = "pkg", **annotations: str) -> Value:
 
 
 class Plain(yaml.SafeDumper):
-    """Writes a value that stands in two places twice."""
+    """Writes a value that is in two places twice."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -37,7 +37,7 @@ def op(kind: str, path: str, value: Any = None, **more: Any) -> Value:
 
 
 def patches(name: str, *ops: Value, **fields: Any) -> Value:
-    """A plugin without code; `fields` are those of its only patch."""
+    """A plugin without code; `fields` are the fields of its only patch."""
     return {"name": name, "patches": [{"ops": list(ops), **fields}]}
 
 

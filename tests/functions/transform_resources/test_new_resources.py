@@ -76,7 +76,7 @@ def test_new_resources_take_free_places(points: Points) -> None:
 
 
 def test_new_resources_in_a_subpackage_of_a_render(points: Points) -> None:
-    """Items of a subpackage may have the same path; places are told from the root."""
+    """Items of a subpackage may have the same path; places are relative to the root."""
     package = f"    internal.config.kubernetes.io/package-path: /pkg{{}}\n    {PATH}"
     root, sub = (OTHER.replace(f"    {PATH}", package.format(folder)) for folder in ("", "/sub"))
     sub = sub.replace("name: other", "name: below")
@@ -88,7 +88,7 @@ def test_new_resources_in_a_subpackage_of_a_render(points: Points) -> None:
 
 
 def test_a_new_resource_that_would_change_at_the_next_run(points: Points) -> None:
-    """T8: plugins see it only then, so it is told now."""
+    """T8: plugins see it only in the next run, so it is reported in this one."""
     label = points.add("label", lambda r, _: {"patches": [op("add", "/metadata/labels/team", "a")]})
     done = transformed([DEPLOYMENT], adds(points, "a", created()), label)
     (told,) = done.events("not-idempotent")
@@ -165,7 +165,7 @@ def test_what_a_whiteout_leaves_behind(points: Points) -> None:
 def test_a_whiteout_makes_room_for_what_replaces_it(
     monkeypatch: pytest.MonkeyPatch, points: Points, action: str
 ) -> None:
-    """The new resource may have the names of the old one; what the package has besides stands."""
+    """The new resource may have the names of the old one; other existing resources are kept."""
     monkeypatch.setattr(parallel, "WORTH_IT", 2)
     new = (created("old", data={"n": "1"}), created("other", data={"n": "1"}))
     answer = Response(is_whiteout=True, new_resources=new)

@@ -131,14 +131,14 @@ WRONG_ANSWERS: list[tuple[Callable[[], Any], str]] = [
 ]
 WRONG_VALUES = [
     # a value, what is said of it
-    (("a", "b"), f"holds a tuple; {JSON_KNOWS}"),
-    ({"a": [{"b", "c"}]}, f"holds a set; {JSON_KNOWS}"),
-    (date(2020, 1, 1), f"holds a date; {JSON_KNOWS}"),
-    (OrderedDict(a=1), f"holds a OrderedDict; {JSON_KNOWS}"),
+    (("a", "b"), f"has a value of type tuple; {JSON_KNOWS}"),
+    ({"a": [{"b", "c"}]}, f"has a value of type set; {JSON_KNOWS}"),
+    (date(2020, 1, 1), f"has a value of type date; {JSON_KNOWS}"),
+    (OrderedDict(a=1), f"has a value of type OrderedDict; {JSON_KNOWS}"),
     ({1: 2}, "has a key that is not text"),
     ({"\ud800": 2}, "has a key that is not text"),
     (["\ud800"], "has a lone surrogate"),
-    (float("nan"), "holds nan, which JSON does not have"),
+    (float("nan"), "has nan, which JSON does not have"),
     (nested(150), "is nested deeper than 126 levels"),
 ]
 
@@ -221,12 +221,12 @@ WRONG_OPERATIONS = [
     (op("replace", "/spec/none", 1), "/spec/none"),
     (op("move", "/spec/a", **{"from": "/spec/none"}), "/spec/none"),
     (op("add", "/spec/replicas/x", 1), "/spec/replicas"),
-    (op("add", "/spec/template/spec/containers/7", {}), "has 2 elements; 7 is no place among them"),
+    (op("add", "/spec/template/spec/containers/7", {}), "has 2 elements; 7 is not a place among them"),
     (
         op("replace", f"/spec/template/spec/containers/{'1' * 5000}", {}),
         "there is no /spec/template/spec/containers/111",
     ),
-    (op("add", f"/spec/template/spec/containers/{'1' * 5000}", {}), "1 is no place among them"),
+    (op("add", f"/spec/template/spec/containers/{'1' * 5000}", {}), "1 is not a place among them"),
     (op("remove", ""), "the whole object cannot be removed"),
 ]
 

@@ -87,7 +87,7 @@ def test_a_whiteout_may_be_refused() -> None:
 
 @pytest.mark.parametrize("priorities", [[], ["a"], ["b"]])
 def test_any_whiteout_wins(points: Points, priorities: list[str]) -> None:
-    """T5: whatever the priorities are; what others wanted is told."""
+    """T5: whatever the priorities are; the changes that others proposed are reported."""
     whiteout = points.add("b", Response(is_whiteout=True, reason="old"))
     third = points.add("c", {"isWhiteOut": True, "patches": [op("remove", "/spec")]})
     done = transformed([DEPLOYMENT], sets("a", 5), whiteout, third, priorities=priorities)
@@ -142,7 +142,7 @@ def test_an_ignored_change(severity: str) -> None:
 
 
 def test_a_conflict_may_be_an_error() -> None:
-    """All of them are told, and no byte changes."""
+    """All of them are reported, and no byte changes."""
     plugins = [sets("a", 5), sets("b", 6), sets("a", "x", "/spec/type", "Service"), sets("c", "y", "/spec/type", ".*")]
     done = Done([DEPLOYMENT, SERVICE], config_of(*plugins[:2], conflicts={"onConflict": "error"}))
     assert done.exit_code == 1
@@ -211,7 +211,7 @@ WISHES = [
 @pytest.mark.parametrize("severity", ["warning", "error"])
 @pytest.mark.parametrize("whiteout", [False, True])
 def test_values_of_secrets_are_not_told(points: Points, wish: Value, severity: str, whiteout: bool) -> None:
-    """T5: neither what was there, nor what stands, nor what was wanted."""
+    """T5: neither the old value, nor the new one, nor the proposed one."""
     strong = [op("replace", "/data/password", "c3Ryb25n"), op("replace", "/data/list/0", "c3Ryb25n")]
     plugins = [
         points.add("s", {"patches": strong, "isWhiteOut": whiteout}),

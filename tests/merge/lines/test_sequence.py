@@ -1,4 +1,7 @@
-"""Rule L3 (and V6, by lines): the laws on random sequences, the containment rule, conflicts."""
+"""Rule L3 (and V6, by lines): the laws on random sequences, the containment rule, conflicts.
+
+Each letter is an element; a word is a sequence. `u` comes from upstream, `l` from local.
+"""
 
 from __future__ import annotations
 

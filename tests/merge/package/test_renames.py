@@ -1,4 +1,9 @@
-"""Rule R1: files that moved as a whole, resources that were renamed, and names that stand in several files."""
+"""Rule R1: files that moved as a whole, resources that were renamed, and names that stand in several files.
+
+Resources are words: `f:Kind/name=x` is in the file f with the content x, `~name` has a generateName, `space@name` a
+namespace. What is expected names each resource by its places in original, upstream and local: `0-2` is first, missing,
+third.
+"""
 
 from __future__ import annotations
 

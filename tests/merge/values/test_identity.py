@@ -1,4 +1,9 @@
-"""Rules F1-F4 and F6: which functions are the same on the three sides."""
+"""Rules F1-F4 and F6: which functions are the same on the three sides.
+
+Functions are words: `a:v1` is an image, `n=a:v1` one with the name n, `!ls` an exec, `a/?x:1` has a configMap. What is
+expected names each match by its places in original, upstream and local: `0-1` is first, missing, second; `~` follows
+where the registry moved.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rule L4: the order of keyed lists and sets, on random triples and the examples of the rules."""
+"""Rule L4: the order of keyed lists and sets, on random triples and the examples of the rules.
+
+Each letter is an element; a word is a list in its order.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from random import Random
 
 import pytest
 
+from effort import scaled
 from krm_merge.merge.values.order import Order, merge_order
 
-TRIPLES = 20_000
+TRIPLES = scaled(20_000)
 
 
 def random_side(rng: Random, original: list[str], new: str, shared: str) -> list[str]:

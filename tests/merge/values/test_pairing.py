@@ -1,4 +1,7 @@
-"""Rule L3: which elements of lists without keys are one."""
+"""Rule L3: which elements of lists without keys are one.
+
+What is expected names each element by its places in original, upstream and local: `0-2` is first, missing, third.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plugins that want the same of every resource, and what comes of them."""
+"""Plugins that want the same of every resource, and what comes of them.
+
+An operation is a text: its kind and path, then a value in JSON or where it comes from: `add /x/- 1`, `move /b /a`.
+"""
 
 from __future__ import annotations
 

@@ -236,7 +236,7 @@ def test_what_a_plugin_undoes_itself_leaves_no_trace() -> None:
 
 
 def test_what_is_ignored_has_its_field_by_keys() -> None:
-    """T5: the path names the element, with what was there and what stands there now."""
+    """T5: the path names the element, with its old value and its new one."""
     start: Data = {"spec": {"containers": [WEB, {"name": "log", "image": "log:1"}]}}
     image = "/spec/containers/[name=log]/image"
     settlement = run(

@@ -330,7 +330,7 @@ def test_a_plugin_is_kept_or_lost_whole(rng: random.Random) -> None:
 
 @given(rng=RANDOMS)
 def test_a_unit_is_kept_or_lost_whole(rng: random.Random) -> None:
-    """T4: no operation of a patch with a test stands where another of it is ignored."""
+    """T4: no operation of a patch with a test is applied if another one of the patch is ignored."""
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     settlement = run(start, plugins)
@@ -365,7 +365,7 @@ def test_plugins_of_other_fields_do_not_meet(rng: random.Random, keep: Keep) -> 
 @pytest.mark.parametrize("detect", ["effect", "path"])
 @given(rng=RANDOMS, keep=KEEPS)
 def test_every_operation_is_recorded_once(detect: Detect, rng: random.Random, keep: Keep) -> None:
-    """It stands, agrees or is ignored. By effects a test is none of it: it changes nothing."""
+    """It is applied, agrees or is ignored. By effects a test counts as none of these: it changes nothing."""
     start = some_object(rng)
     plugins = some_plugins(rng, start)
     outcome = Runner(plugins, {"q": 0}, detect=detect, keep=keep).run(start, keys_of)
@@ -384,7 +384,7 @@ def test_every_operation_is_recorded_once(detect: Detect, rng: random.Random, ke
 
 @given(rng=RANDOMS)
 def test_a_plugin_that_wants_the_same_agrees(rng: random.Random) -> None:
-    """T2: what two plugins want alike stands once, and changes nothing more."""
+    """T2: an equal change of two plugins is applied once."""
     start = some_object(rng)
     first = some_plugin(rng, "p", start)
     second = Says("q", first.operations, first.patches)

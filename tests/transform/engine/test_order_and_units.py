@@ -105,7 +105,7 @@ def test_a_plugin_never_conflicts_with_itself(detect: Detect, start: Any, operat
 
 
 def test_two_plugins_of_one_name_are_two() -> None:
-    """T11: that a plugin never conflicts with itself goes by declaration, not by name."""
+    """T11: a declared plugin never conflicts with itself; two plugins of one name may conflict."""
     settlement = run({"x": 1}, wants("p", "replace /x 2"), wants("p", "replace /x 3"), first="p")
     assert settlement.value == {"x": 2}
     assert [(named(one.operation), one.winner, one.reason) for one in settlement.ignored] == [
@@ -147,7 +147,7 @@ def test_what_a_plugin_loses_with_an_operation(keep: Keep, guard: list[str], res
 
 
 def test_a_unit_is_what_builds_on_each_other() -> None:
-    """What one plugin moves and then changes falls with the move, what has nothing to do with it stands."""
+    """A change of what the plugin moved is lost with the move; its other changes are kept."""
     start = {"a": {"n": 1}, "other": 1}
     loser = wants("b", "move /b /a", "replace /other 2", "replace /b/n 2", "copy /c /b/n")
     settlement = run(start, wants("a", "replace /a/n 9"), loser)
@@ -158,7 +158,7 @@ def test_a_unit_is_what_builds_on_each_other() -> None:
 
 
 def test_an_operation_falls_with_what_it_builds_on() -> None:
-    """Where operations are lost one by one, that which has nothing left to stand on goes too, and says so."""
+    """With operations lost one by one, an operation without its parent is lost, too, and reported."""
     start = {"a": {"n": 1}, "other": 1}
     loser = wants("b", "move /b /a", "replace /other 2", "replace /b/n 2")
     settlement = run(start, wants("a", "replace /a/n 9"), loser, keep="operation")
@@ -232,7 +232,7 @@ def test_what_is_no_loss_does_not_fall_with_a_whiteout(detect: Detect) -> None:
 @DETECTS
 @pytest.mark.parametrize("first", ["a", "b"])
 def test_agreement_is_recorded(detect: Detect, first: str) -> None:
-    """T2: one stands, the other agrees."""
+    """T2: one is applied, the other agrees."""
     plugins = [wants("a", "replace /x 2"), wants("b", "replace /x 2")]
     settlement = run({"x": 1}, *plugins, first=first, detect=detect)
     other = "b" if first == "a" else "a"
@@ -294,8 +294,8 @@ def test_lenient_as_crane(start: Data, operation: str, result: Data, count: int)
     [
         ("replace /m/x 1", "there is no /m/x"),
         ("add /m/n/x 1", "/m/n is neither a map nor a list"),
-        ("add /m/l/5 1", "/m/l has 1 elements; 5 is no place among them"),
-        ("add /m/l/x 1", "/m/l has 1 elements; x is no place among them"),
+        ("add /m/l/5 1", "/m/l has 1 elements; 5 is not a place among them"),
+        ("add /m/l/x 1", "/m/l has 1 elements; x is not a place among them"),
         ("copy /m/o /m/x", "there is no /m/x"),
         ("move /m/l/0 /m/l", "move /m/l/0 from /m/l: a value cannot move into itself"),
         ("test /m/n 2", "test /m/n found another value"),
@@ -306,7 +306,7 @@ def test_lenient_as_crane(start: Data, operation: str, result: Data, count: int)
 )
 @DETECTS
 def test_what_cannot_be_carried_out(operation: str, problem: str, detect: Detect) -> None:
-    """Strict otherwise; the failure names the plugin, nothing of any plugin stands."""
+    """Strict otherwise; the failure names the plugin, and no change of any plugin is kept."""
     plugins = [wants("good", "add /y 1"), wants("bad", "add /z 1", operation)]
     outcome = Runner(plugins, detect=detect).run({"m": {"n": 1, "l": [1]}})
     assert [(one.plugin, one.problem) for one in outcome.failures] == [("bad", problem)]

@@ -110,7 +110,7 @@ def test_a_child_in_a_session_of_its_own_is_killed(ending: str, programs: Progra
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us adopt orphans")
 @pytest.mark.parametrize("before", [0, 1])
 def test_orphans_are_adopted_only_while_a_plugin_runs(before: int, programs: Programs) -> None:
-    """Those of other programs are none of ours; a caller that adopts them goes on with that."""
+    """Orphans of other programs are left alone; a caller that adopts them still does."""
     library, found = ctypes.CDLL(None), ctypes.c_int()
     library.prctl(36, before, 0, 0, 0)
     plugin = programs.shell(DONE)
@@ -210,7 +210,7 @@ def test_children_that_end_with_their_plugin_are_none_left(programs: Programs) -
             ["""echo '{"patches": [{"op": "remove", "path": "/x"}, {"op": "add", "path": "/x"}]}'"""],
             "patches[1] of the response: add without value",
         ),
-        (["""echo '{"newResources": [1]}'"""], "newResources[0] of the response is no map"),
+        (["""echo '{"newResources": [1]}'"""], "newResources[0] of the response is not a map"),
     ],
 )
 def test_what_a_program_does_wrong_is_told(lines: list[str], problem: str, programs: Programs) -> None:

@@ -96,7 +96,7 @@ class Wrong:
     ],
 )
 def test_a_served_plugin_that_answers_with_no_json(told: Any, value: Any, request_: Data, error: str) -> None:
-    """The caller is told, in both protocols, and by lines the next request comes."""
+    """The caller gets the error in both protocols, and by lines the next request follows."""
     fault = {"type": "PluginRunError", "message": "the plugin failed", "error": error}
     request = json.dumps(request_).encode()
     stdout, stderr = io.BytesIO(), io.BytesIO()
@@ -117,7 +117,7 @@ def test_a_served_plugin_that_answers_with_no_json(told: Any, value: Any, reques
     ],
 )
 def test_an_error_that_is_an_answer(answer: str, problem: str, programs: Programs) -> None:
-    """The conversation goes on."""
+    """The process answers further requests."""
     plugin = lines_of(programs, f"{EACH} echo '{answer}'; done")
     assert [str(refused(plugin)), str(refused(plugin))] == [problem, problem]
     assert programs.starts == 1

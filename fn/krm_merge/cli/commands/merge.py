@@ -14,7 +14,7 @@ from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options, output, record, source, version
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, summary
-from krm_merge.cli.sides import STDIN, STDOUT, MergeSides, destination, read_sides
+from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
 from krm_merge.cli.terminal.recap import recap
 from krm_merge.cli.terminal.stages import counted_files, stages
 from krm_merge.merge.decisions.member import PackageDecisions
@@ -73,7 +73,7 @@ def command(
             outcome = choices.merge(sides.merge, sides.local)
         merged, changes = outcome.merged, outcome.changes
         choices.warn_of_idle_rules(merged)
-        choices.tell_of_stale_choices(merged, [merged.decided])
+        choices.report_stale_choices(merged, [merged.decided])
         refused = bool(merged.results.errors)
 
         @cache
@@ -107,19 +107,19 @@ def command(
                 say(f"recorded {version or 'this version'} in {(target or local) / FILE}")
     show_conflicts_left(outcome.marked, outcome.binary)
     if options.form == "text" and not options.quiet and not outcome.are_left:
-        _show_conflicts(places, sides, merged.decided, options, is_written=in_place and bool(changes))
+        recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
+        arguments = [*options.of_resolve(), *recording, *map(str, places)]
+        _show_conflicts(places, arguments, merged.decided, is_written=in_place and bool(changes))
     if refused or outcome.are_left:
         sys.exit(1)
 
 
 def _show_conflicts(
-    places: Sequence[Path], sides: MergeSides, decided: PackageDecisions, options: MergeOptions, *, is_written: bool
+    places: Sequence[Path], arguments: Sequence[str], decided: PackageDecisions, *, is_written: bool
 ) -> None:
     """Says what conflicts there were, and how to settle them."""
-    arguments = [*options.of_resolve(), *map(str, places)]
     in_git = is_written and bool(uncommitted(places[-1]))
     lines = list(recap([decided], arguments, is_written=is_written, in_git=in_git))
-    # resolve takes three versions, none of them on stdin.
-    can_resolve = len(places) == 3 and STDIN not in places and sides.vendored is None
-    for text in lines if can_resolve else lines[:1]:
+    # resolve reads answers on stdin.
+    for text in lines[:1] if STDIN in places else lines:
         say(text)

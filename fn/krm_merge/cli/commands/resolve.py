@@ -39,6 +39,7 @@ from krm_merge.vendored.vendorfile import ManifestSource
 @no_browser_option
 @options.rules
 @options.function_identity
+@options.record
 @options.version
 @click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
 def command(
@@ -47,6 +48,7 @@ def command(
     no_browser: bool,
     rules_file: Path | None,
     function_identity: str,
+    record: bool,
     version: str,
     allow_dirty: bool,
 ) -> None:
@@ -64,9 +66,9 @@ def command(
         raise click.UsageError("stdin is for answers here; name files")
     choices = MergeChoices.of(None, function_identity, rules_file)
     if len(places) in (2, 3):
-        opened = _merge_of(tuple(map(Path, places)), choices, ManifestSource(version=version))
-    elif len(places) < 2 and version:
-        raise click.UsageError("--version is for the Vendorfile of a merge; a package is updated to PKG@REF")
+        opened = _merge_of(tuple(map(Path, places)), choices, ManifestSource(version=version), record=record)
+    elif len(places) < 2 and (record or version):
+        raise click.UsageError("--record and --version are for a merge; a package is updated to PKG@REF")
     elif len(places) < 2:
         opened = _update_of(places[0] if places else ".", choices, allow_dirty)
     else:
@@ -107,12 +109,14 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
 
 
 @contextmanager
-def _merge_of(places: tuple[Path, ...], choices: MergeChoices, source: ManifestSource) -> Iterator[Host[ChoiceStep]]:
+def _merge_of(
+    places: tuple[Path, ...], choices: MergeChoices, source: ManifestSource, *, record: bool
+) -> Iterator[Host[ChoiceStep]]:
     """The session about versions in directories or files; the result is written to the last one."""
     local = places[-1]
     with destination(local, None, in_place=True) as write_changes:
         sides = read_sides(places)
-        kept_record = sides.records(source, asked=False)
+        kept_record = sides.records(source, asked=record)
         choices = choices.obeying(sides.local)
 
         def merge(policy: Policy) -> Merge:

@@ -41,7 +41,7 @@ class _Package:
         value |= {"behind": self.is_behind, "dirty": [*self.dirty], "conflicts": [*self.conflicts]}
         return value | {"problem": self.problem} if self.problem else value
 
-    def said(self) -> str:
+    def summary(self) -> str:
         """One line."""
         parts = [f"{self.ref or 'no upstream'}{f' ({self.commit[:7]})' if self.commit else ''}"]
         if self.is_behind:
@@ -72,7 +72,7 @@ def command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
         click.echo(json.dumps({"packages": [package.to_value() for package in packages]}, indent=2))
     else:
         for package in packages:
-            click.echo(package.said())
+            click.echo(package.summary())
         if not packages:
             click.echo("no packages: no directory has a Kptfile")
     if any(package.conflicts for package in packages):

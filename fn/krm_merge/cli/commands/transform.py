@@ -30,7 +30,7 @@ from krm_merge.functions.transform_resources.config import (
 )
 from krm_merge.functions.transform_resources.function import check_targets, report_failures, report_idle
 from krm_merge.functions.transform_resources.new_resources import (
-    New,
+    ProposedResource,
     existing_in,
     report_added,
     report_existing,
@@ -331,14 +331,14 @@ def _running(run: Transformation, documents: dict[str, Documents], results: Resu
 
 def _new(
     transformed: TransformSummary, run: Transformation, documents: dict[str, Documents], results: Results
-) -> dict[str, list[New]]:
+) -> dict[str, list[ProposedResource]]:
     """New resources to add, by the file that kpt would give them, beside the resource that they were made for."""
     strongest = (
         strongest_of(transformed.created, run.runner, run.choices.on_conflict, results) if transformed.created else []
     )
     items = [item for one in documents.values() for item in one.resources] if strongest else []
     existing = existing_in(items, {new.identity.kind for new in strongest}, transformed.whited_out)
-    added: dict[str, list[New]] = {}
+    added: dict[str, list[ProposedResource]] = {}
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:
             report_existing(new, item, results)
@@ -358,7 +358,7 @@ def _resources_after(directory: Path, documents: dict[str, Documents], changes: 
     return [resource for one in after.values() for resource in one.resources]
 
 
-def _changes(edited: dict[str, bytes], added: dict[str, list[New]], tree: Tree) -> Changes:
+def _changes(edited: dict[str, bytes], added: dict[str, list[ProposedResource]], tree: Tree) -> Changes:
     """The changes of the files; one whose resources are all dropped is removed."""
     changes: dict[str, File | None] = {
         path: File(data, tree[path].mode) if data.strip() else None

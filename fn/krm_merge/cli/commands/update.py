@@ -65,7 +65,7 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
             outcome = choices.merge(merged, local)
         done = replace(outcome.merged, changes=dict(outcome.changes))
         choices.warn_of_idle_rules(done)
-        choices.tell_of_stale_choices(done, done.decided)
+        choices.report_stale_choices(done, done.decided)
 
         @cache
         def report() -> MergeReport:

@@ -13,7 +13,7 @@ _STEPS_ON = frozenset((("open", "waiting"), ("open", "done"), ("waiting", "done"
 
 
 def actions(made: Plan, carried: DescribedState | None) -> Iterator[Action]:
-    """The actions that bring the pull request to the plan. Marking it ready starts builds; no comment does (I18)."""
+    """The actions that update the pull request to the plan. Marking it ready starts builds, without a comment (I18)."""
     own = made.own
     if own is None:
         yield "create"

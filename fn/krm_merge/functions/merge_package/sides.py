@@ -110,7 +110,7 @@ class PackageSides:
 
 
 def read_sides(resource_list: ResourceList, settings: MergeSettings) -> PackageSides | None:
-    """Reads the Kptfiles of all three sides; tagged items are taken out of the list.
+    """Reads the Kptfiles of all three sides; tagged items are removed from the list.
 
     Reports every error to the results; with errors, including those of the settings, returns None.
     """

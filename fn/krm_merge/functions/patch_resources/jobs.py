@@ -156,7 +156,7 @@ def _jobs(resource_list: ResourceList, entry: _Entry, label: str, sources: set[i
         if given is not None and len(patches) > 1:
             # P10: with a target, each patch would apply to all selected resources, whatever object it names.
             raise PatchError(
-                f"target is for one patch, and this text holds {len(patches)}; make each an entry of its own, or leave "
+                f"target is for one patch, and this text holds {len(patches)}; make each a separate entry, or leave "
                 "target out where the patches name their objects"
             )
         for name, patch in labelled(patches, label):

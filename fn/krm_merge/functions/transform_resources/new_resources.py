@@ -21,7 +21,7 @@ from krm_merge.transform.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
-class New:
+class ProposedResource:
     """A new resource with its tree."""
 
     created: Created
@@ -70,15 +70,17 @@ def add_new(
     runner.close()
 
 
-def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results) -> list[New]:
+def strongest_of(
+    created: Iterable[Created], runner: Runner, on_conflict: Severity, results: Results
+) -> list[ProposedResource]:
     """The new resources, each once. Where plugins differ, the strongest wins, and the others are reported."""
     unlisted = max(runner.priorities.values(), default=0) + 1
-    found: dict[Identity, New] = {}
+    found: dict[Identity, ProposedResource] = {}
     # T11: names may repeat, declarations do not.
     for one in sorted(created, key=lambda one: (runner.priorities.get(one.plugin, unlisted), one.declared)):
         tree = from_value(one.resource)
         assert isinstance(tree, MappingNode)
-        new = New(one, tree)
+        new = ProposedResource(one, tree)
         winner = found.setdefault(new.identity, new)
         if not equal(winner.created.resource, one.resource):
             tags = {"event": "ignored", "plugin": one.plugin, "winner": winner.plugin}
@@ -87,7 +89,7 @@ def strongest_of(created: Iterable[Created], runner: Runner, on_conflict: Severi
     return list(found.values())
 
 
-def report_added(new: New, path: str, runner: Runner, results: Results) -> None:
+def report_added(new: ProposedResource, path: str, runner: Runner, results: Results) -> None:
     """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
     tags = {"event": "created", "plugin": new.plugin}
     message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
@@ -98,7 +100,7 @@ def report_added(new: New, path: str, runner: Runner, results: Results) -> None:
         results.warning(message, resource=new.ref, file=path, rule="T8", tags=tags)
 
 
-def report_existing(new: New, item: Resource, results: Results) -> None:
+def report_existing(new: ProposedResource, item: Resource, results: Results) -> None:
     """Reports a resource that the package already has with other contents."""
     value = item.value
     assert isinstance(value, dict)

@@ -22,6 +22,7 @@ UPSTREAM_IDENTIFIER = "internal.kpt.dev/upstream-identifier"
 Decide: TypeAlias = Callable[[MappingNode], list[Decision]]
 """Merges original and upstream with a local document, by fields."""
 
+InputSide: TypeAlias = Literal["original", "upstream", "local"]
 Fate: TypeAlias = Literal["merged", "added", "deleted", "kept"]
 
 
@@ -84,9 +85,19 @@ class ResourceOutcome:
         return member
 
     @property
-    def roots(self) -> list[MappingNode]:
+    def members(self) -> dict[InputSide, Member]:
         """The resource on the sides that have it."""
-        return [member.root for member in (self.original, self.upstream, self.local) if member is not None]
+        sides: tuple[tuple[InputSide, Member | None], ...] = (
+            ("original", self.original),
+            ("upstream", self.upstream),
+            ("local", self.local),
+        )
+        return {side: member for side, member in sides if member is not None}
+
+    @property
+    def roots(self) -> list[MappingNode]:
+        """The trees of the resource on the sides that have it."""
+        return [member.root for member in self.members.values()]
 
 
 @frozen

@@ -36,13 +36,13 @@ class Rule:
 
     def __eq__(self, other: object) -> bool:
         """Whether they say the same, wherever they are written."""
-        return isinstance(other, Rule) and self._said() == other._said()
+        return isinstance(other, Rule) and self._fields() == other._fields()
 
     def __hash__(self) -> int:
         """By what it says."""
-        return hash(self._said())
+        return hash(self._fields())
 
-    def _said(self) -> tuple[object, ...]:
+    def _fields(self) -> tuple[object, ...]:
         return self.group, self.kind, self.namespace, self.name, self.path, self.on_conflict, self.on_delete
 
     def selects(self, identity: Identity) -> bool:

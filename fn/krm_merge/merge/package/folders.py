@@ -42,7 +42,7 @@ class Folders:
         if outcome is not None and not outcome.decisions:
             outcome.decisions.append(left_alone(outcome, self._policy))
 
-    def emptied(self, inhabited: Iterable[str]) -> list[ResourceOutcome]:
+    def with_surviving_kptfiles(self, inhabited: Iterable[str]) -> list[ResourceOutcome]:
         """The outcomes, but no subpackage loses its Kptfile while resources remain in it.
 
         `inhabited` are the places of what local still has after the merge; they are looked at only when it matters.

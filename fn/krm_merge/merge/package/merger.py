@@ -69,7 +69,7 @@ class PackageOutcomes:
 
     def outcomes(self, inhabited: Iterable[str]) -> list[ResourceOutcome]:
         """All outcomes; `inhabited` are the places of what local still has after the merge."""
-        return self.folders.emptied(inhabited) + self.resources
+        return self.folders.with_surviving_kptfiles(inhabited) + self.resources
 
 
 @frozen

@@ -60,13 +60,13 @@ def merge_trees(
     closed = {path for path in as_text if folders.closed(path) is not None}
     for path in closed:
         folders.report(path)
-    outcomes = folders.emptied(_inhabited(sides, resources)) + resources
+    outcomes = folders.with_surviving_kptfiles(_inhabited(sides, resources)) + resources
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
     changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
-    _tell_of_doubles(resources, results)
+    _report_duplicates(resources, results)
     files: list[FileDecision] = []
     for path in sorted(as_text - closed - tangled):
         of_file = _merge_text(path, sides, merge, changes, results)
@@ -110,7 +110,7 @@ def _is_text(path: str, side: PackageVersion) -> bool:
     return path in side.tree and (not side.reads(path) or path in side.unreadable)
 
 
-def _tell_of_doubles(resources: list[ResourceOutcome], results: Results) -> None:
+def _report_duplicates(resources: list[ResourceOutcome], results: Results) -> None:
     """Warns of resources that are added although local keeps those that upstream moved to another package."""
     kept = {
         o.local.identity: o.local.place

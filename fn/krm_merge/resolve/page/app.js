@@ -8,7 +8,9 @@ import { alike, conflicts, load, state, update } from "./state.js";
 import { countAgain, drawTree } from "./tree.js";
 
 const FILLED_AT_ONCE = 8;
-const DRAWN_AT_ONCE = 200;
+const DRAWN_AT_ONCE = 50;
+// A part that is far away costs the browser nothing, however many cards are in it.
+const CARDS_IN_PART = 50;
 
 /** @type {Map<string, Card>} */
 const cards = new Map();
@@ -22,10 +24,26 @@ const near = new IntersectionObserver(
   (entries) => {
     for (const entry of entries) {
       const card = entry.isIntersecting ? cardAt(entry.target) : undefined;
-      if (card && !card.isFilled) card.fill();
+      if (!card) continue;
+      near.unobserve(entry.target);
+      if (!card.isFilled) card.fill();
     }
   },
   { rootMargin: "600px" },
+);
+// Cards are looked at one by one in the parts that are near.
+const nearParts = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting && !target.classList.contains("near")) continue;
+      target.classList.toggle("near", isIntersecting);
+      for (const element of target.querySelectorAll("article")) {
+        if (!isIntersecting || cardAt(element)?.isFilled) near.unobserve(element);
+        else near.observe(element);
+      }
+    }
+  },
+  { rootMargin: "1200px" },
 );
 
 // ---- drawing -------------------------------------------------------------------------------------------------------
@@ -34,6 +52,7 @@ function drawAll() {
   const main = byId("cards");
   cards.clear();
   near.disconnect();
+  nearParts.disconnect();
   main.replaceChildren();
   pending = conflicts();
   if (!pending.length) main.append(make("p", { class: "empty" }, "No conflicts: nothing was changed on both sides in different ways."));
@@ -51,17 +70,22 @@ function drawAll() {
  */
 function drawSome(most) {
   const main = byId("cards");
+  let part = main.lastElementChild;
   for (const one of pending.splice(0, most)) {
-    let section = main.lastElementChild;
+    if (!(part instanceof HTMLElement) || cards.size % CARDS_IN_PART === 0) {
+      part = make("div", { class: "part" });
+      main.append(part);
+      nearParts.observe(part);
+    }
+    let section = part.lastElementChild;
     if (!(section instanceof HTMLElement) || section.dataset.file !== one.file) {
       section = make("section", { "aria-label": one.file, "data-file": one.file }, make("h2", {}, make("code", {}, one.file)));
-      main.append(section);
+      part.append(section);
     }
     const card = new Card(one.id, choose, setApart);
     cards.set(one.id, card);
     section.append(card.element);
     if (cards.size <= FILLED_AT_ONCE) card.fill();
-    else near.observe(card.element);
   }
 }
 

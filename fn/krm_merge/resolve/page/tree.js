@@ -8,6 +8,8 @@ import { conflicts, resourceOf, state } from "./state.js";
 /** @typedef {{ first: string, open: Set<string>, pill: HTMLElement }} Row */
 
 const MOST_FILES_WITH_RESOURCES = 300;
+// A part that is far away costs the browser nothing.
+const FILES_IN_PART = 50;
 
 /** @type {Map<string, Row>} rows by file, and by file and resource */
 let rows = new Map();
@@ -26,14 +28,16 @@ export function drawTree() {
       if (one.status === "open") row.open.add(one.id);
     }
   }
-  const list = make("ul", {});
+  const list = make("div", { role: "list" });
+  let count = 0;
   for (const [file, names] of files) {
-    const item = make("li", {}, link(file, file, ""));
+    const item = make("div", { role: "listitem" }, link(file, file, ""));
     const named = [...names].filter((name) => name && name !== file);
     if (named.length && files.size <= MOST_FILES_WITH_RESOURCES) {
       item.append(make("ul", {}, ...named.map((name) => make("li", {}, link(`${file}\n${name}`, name, "sub")))));
     }
-    list.append(item);
+    if (count++ % FILES_IN_PART === 0) list.append(make("div", { class: "part" }));
+    list.lastElementChild?.append(item);
   }
   for (const row of rows.values()) drawCount(row);
   const automatic = state.order.length - conflicts().length;

@@ -105,7 +105,7 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
     at_end = token == "-" or token == str(len(holder))
     index = len(holder) if at_end else index_of(token, holder)
     if index is None:
-        raise OperationError(f"{pointer_text(path[:-1])} has {len(holder)} elements; {token} is no place among them")
+        raise OperationError(f"{pointer_text(path[:-1])} has {len(holder)} elements; {token} is not a place among them")
     known = tuple(tracked.elements(location)) if not rest and holder else ()
     name = _name(value, tracked.keys_at(location))
     # Adding a duplicate depends on the existing element staying unchanged.

@@ -81,7 +81,7 @@ class Settlement:
 
 
 class RefusedOperationsError(KrmMergeError):
-    """Operations of a plugin that cannot be carried out on the resource."""
+    """Operations of a plugin that cannot be applied to the resource."""
 
     def __init__(self, plugin: str, problem: str) -> None:
         """`plugin` is the cause."""
@@ -219,7 +219,7 @@ class _Settling:
                 compatible |= dict.fromkeys(unit, settled)
             else:
                 self._lose(proposal.plugin, rank, effects, clash, number)
-        # T2: a plugin never conflicts with itself; its operations are carried out together, in their order.
+        # T2: a plugin never conflicts with itself; its operations are applied together, in their order.
         accepted = [
             _Accepted(proposal.plugin, rank, steps[at].effect)
             for at in sorted(compatible)

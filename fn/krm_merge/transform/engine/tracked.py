@@ -143,7 +143,7 @@ class Tracked:
 
     def _put(self, location: Location, now: Value | Absent, value: Value) -> list[Operation]:
         if location and not self._holds(location):
-            raise OperationError(f"there is nothing to hold {pointer_text(self.pointer(location))}")
+            raise OperationError(f"{pointer_text(self.pointer(location))} has no parent")
         self.value = self._with(self.value, (), location, value)
         self._forget(location)
         return [Operation("add" if now is ABSENT else "replace", self.pointer(location), value=copied(value))]

@@ -145,7 +145,7 @@ def _node_ports_asked_for(service: Object) -> tuple[set[str], set[int]]:
     try:
         applied = json.loads(text)
     except ValueError:
-        raise PluginError(f"the annotation {_LAST_APPLIED} is no JSON") from None
+        raise PluginError(f"the annotation {_LAST_APPLIED} is not JSON") from None
     for port in list_at(applied, "spec", "ports"):
         if number := _number(value_at(port, "nodePort")):
             name = value_at(port, "name")

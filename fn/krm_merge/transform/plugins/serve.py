@@ -87,7 +87,7 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
     if not isinstance(value, dict):
         raise PluginFaultError("PluginInvalidInputError", "the request is not a Kubernetes object")
     try:
-        answer = plugin.run(*_resource(value)).to_value() if value else _told(plugin)
+        answer = plugin.run(*_resource(value)).to_value() if value else _metadata_value(plugin)
         return json.dumps(answer, ensure_ascii=False).encode()
     except PluginFaultError:
         raise
@@ -96,7 +96,7 @@ def _answer(plugin: Plugin, request: bytes) -> bytes:
         raise PluginFaultError("PluginRunError", "the plugin failed", str(error)) from error
 
 
-def _told(plugin: Plugin) -> Object:
+def _metadata_value(plugin: Plugin) -> Object:
     """The metadata."""
     metadata = metadata_of(plugin)
     return Metadata(metadata.name, metadata.version, metadata.fields, ("crane/v1", "jsonl/v1")).to_value()
@@ -112,6 +112,6 @@ def _resource(value: Object) -> tuple[Object, dict[str, str]]:
     options: dict[str, str] = {}
     for name, text in extras.items() if isinstance(extras, dict) else ():
         if not isinstance(text, str):
-            raise PluginFaultError("PluginInvalidIOError", f"the option {name} is no text")
+            raise PluginFaultError("PluginInvalidIOError", f"the option {name} is not a text")
         options[name] = text
     return value, options

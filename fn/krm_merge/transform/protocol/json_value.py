@@ -16,11 +16,11 @@ _TYPES: Final = frozenset((dict, list, str, int, float, bool, type(None)))
 def flaw_of_value(value: object, depth: int = 0) -> str:
     """Why a value cannot be written, or ''. `depth` maps and lists surround it."""
     if type(value) not in _TYPES:
-        return f"holds a {type(value).__name__}; JSON has dict, list, str, int, float, bool and None"
+        return f"has a value of type {type(value).__name__}; JSON has dict, list, str, int, float, bool and None"
     if isinstance(value, str):
         return "" if is_text(value) else "has a lone surrogate"
     if isinstance(value, float):
-        return "" if math.isfinite(value) else f"holds {value}, which JSON does not have"
+        return "" if math.isfinite(value) else f"has {value}, which JSON does not have"
     if not isinstance(value, dict | list):
         return ""
     if depth >= DEPTH_LIMIT:

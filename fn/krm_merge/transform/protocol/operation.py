@@ -22,7 +22,7 @@ _BAD_ESCAPE = re.compile(r"~(?![01])")
 
 
 class OperationError(KrmMergeError, ValueError):
-    """An invalid operation, or one that cannot be carried out."""
+    """An invalid operation, or one that cannot be applied."""
 
 
 @dataclass(frozen=True, slots=True)

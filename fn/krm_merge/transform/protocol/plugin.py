@@ -36,7 +36,7 @@ class PluginError(KrmMergeError):
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Operations that are carried out in order (RFC 6902). A patch with a `test` is one unit (T4).
+    """Operations that are applied in order (RFC 6902). A patch with a `test` is one unit (T4).
 
     `skips` says that the patch is skipped if a test fails; otherwise that is an error.
     """
@@ -105,7 +105,7 @@ class Response:
         resources = []
         for at, resource in enumerate(created or ()):
             if not isinstance(resource, dict):
-                raise PluginError(f"newResources[{at}] of the response is no map")
+                raise PluginError(f"newResources[{at}] of the response is not a map")
             resources.append(resource)
         return cls(cls.of(*operations).patches, bool(whiteout), new_resources=tuple(resources))
 

@@ -1,0 +1,28 @@
+"""Collections that are empty, become empty, or no longer are."""
+
+from __future__ import annotations
+
+import pytest
+
+from text.edits import Edit
+
+
+@pytest.mark.parametrize("text", ["a: {b: { }, c: 1}\n", "a: {b: [ ], c: 1}\n"])
+def test_an_empty_one_that_was_filled_and_emptied_again_is_as_it_was(text: str) -> None:
+    edit = Edit(text)
+    key = "x" if "{ }" in text else None
+    edit.add("a", "b", key=key, value="new")
+    holder = edit.collection("a", "b")
+    edit.editor.remove(holder, edit.editor.children(holder)[0])
+    edit.set("a", "c", to=2)
+    assert edit.text() == text.replace("c: 1", "c: 2")
+
+
+def test_one_that_becomes_empty_is_written_between_brackets() -> None:
+    edit = Edit("a:\n  b: 1 # one\nc:\n- d\n").remove("a", "b").remove("c", 0)
+    assert edit.text() == "a: {}\nc: []\n"
+
+
+def test_an_empty_one_is_filled_in_its_own_style() -> None:
+    assert Edit("a: {b: {}}\n").add("a", "b", key="x", value=1).text() == "a: {b: {x: 1}}\n"
+    assert Edit("a: {}\n").add("a", key="x", value=1).text() == "a:\n  x: 1\n"
