@@ -204,6 +204,18 @@ def test_json_is_asked_for_by_the_same_option_everywhere() -> None:
     ] == []
 
 
+# They differ in what can be chosen. `policy prune --upstream` and `fleet init --upstream` both say where upstream is.
+WITH_OTHER_CHOICES = {"--on-conflict", "--format", "--type", "--upstream"}
+
+
+def test_an_option_has_one_form_everywhere() -> None:
+    forms: dict[str, set[tuple[object, ...]]] = {}
+    for _, option in every_option():
+        form = (type(option.type), option.is_flag, option.multiple, option.metavar, *option.opts)
+        forms.setdefault(max(option.opts, key=len), set()).add(form)
+    assert {name for name, found in forms.items() if len(found) > 1} <= WITH_OTHER_CHOICES
+
+
 def test_who_wins_a_conflict_is_asked_for_in_the_same_words_everywhere() -> None:
     words = {
         frozenset(option.type.choices)

@@ -84,6 +84,6 @@ def test_addresses_come_from_stdin_too(world: World) -> None:
 
 def test_the_repositories_of_an_owner(world: World) -> None:
     world.repositories(2)
-    world.planned("--forge", str(world.place), "--owner", "forge")
+    world.planned("--host", str(world.place), "--owner", "forge")
     assert world.fleet("run", "campaign").returncode == 0
     assert world.states() == {"clean": 2}

@@ -167,11 +167,11 @@ def test_an_expired_token_names_its_remedy_and_is_not_tried_for_all(
 
 
 def test_the_changes_of_an_hour_are_used_up(fleet: HostedFleet) -> None:
-    done = fleet.publish("--per-hour", "2")
+    done = fleet.publish("--changes-per-hour", "2")
     assert done.returncode == 0, done.stderr
     assert "the rest waits: 127.0.0.1 has had all that it takes until" in done.stdout
     assert fleet.world.states() == {"open": 2, "clean": 1}
-    assert fleet.publish("--per-hour", "2").returncode == 0
+    assert fleet.publish("--changes-per-hour", "2").returncode == 0
     assert fleet.world.states() == {"open": 3}
 
 

@@ -21,30 +21,33 @@ from krm_merge.git.signing import signing_settings
 from krm_merge.git.store import Person
 from krm_merge.packages.git import cache_directory
 
+forge_kinds = click.option(
+    "--forge",
+    "forges",
+    multiple=True,
+    metavar="[HOST=]KIND",
+    help="What a host runs: github, gitlab or forgejo (Gitea, too); without HOST, all that are not known by their "
+    "names. `local` records pull requests beside bare repositories on this machine, as it is for paths.",
+)
+forge_apis = click.option(
+    "--api",
+    "apis",
+    multiple=True,
+    metavar="HOST=URL",
+    help="The API of a host, where it is not at the usual place, as https://HOST/gitlab/api/v4.",
+)
+pace = click.option(
+    "--pace",
+    type=click.FloatRange(min=0),
+    default=Pace().seconds_between_changes,
+    show_default=True,
+    metavar="SECONDS",
+    help="The least time between two changing requests to a host.",
+)
 _OPTIONS = (
-    click.option(
-        "--forge",
-        "forges",
-        multiple=True,
-        metavar="[HOST=]KIND",
-        help="What a host runs: github, gitlab or forgejo (Gitea, too); without HOST, all that are not known by their "
-        "names. `local` records pull requests beside bare repositories on this machine, as it is for paths.",
-    ),
-    click.option(
-        "--api",
-        "apis",
-        multiple=True,
-        metavar="HOST=URL",
-        help="The API of a host, where it is not at the usual place, as https://HOST/gitlab/api/v4.",
-    ),
-    click.option(
-        "--pace",
-        type=click.FloatRange(min=0),
-        default=Pace().seconds_between_changes,
-        show_default=True,
-        metavar="SECONDS",
-        help="The least time between two changing requests to a host.",
-    ),
+    forge_kinds,
+    forge_apis,
+    pace,
     click.option(
         "--changes-per-hour",
         type=click.IntRange(min=1),

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import click
 
+from krm_merge.cli.forges import options as forge_options
 from krm_merge.cli.options import gathered
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, CampaignTarget, CampaignUpstream
 from krm_merge.fleet.campaign.discovery import split_upstream, targets_in, working_tree_of
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.campaign.models import MergeCampaign
-from krm_merge.forges.addresses import host_of
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.hosted.pace import Pace
 from krm_merge.forges.local_forge import LocalForge
@@ -34,11 +34,11 @@ class TargetSource:
 
     packages: tuple[str, ...]
     repositories: str | None
-    forge: str | None
+    host: str | None
     owner: str | None
     topic: str
-    forge_kind: str | None
-    api: str | None
+    forges: tuple[str, ...]
+    apis: tuple[str, ...]
 
 
 @click.command("init")
@@ -56,11 +56,11 @@ class TargetSource:
 @click.option(
     "--repositories", metavar="FILE|-", help="A file with an address of a repository on each line; - is stdin."
 )
-@click.option("--forge", metavar="URL", help="The forge whose repositories of one owner are the targets.")
+@click.option("--host", metavar="URL", help="The forge whose repositories of one owner are the targets.")
 @click.option("--owner", metavar="NAME", help="The organisation, group or user; of a local forge, the directory.")
 @click.option("--topic", metavar="NAME", default="", help="Only repositories that carry this topic.")
-@click.option("--forge-kind", type=click.Choice(["github", "gitlab", "forgejo"]), help="What the forge runs.")
-@click.option("--api", metavar="URL", help="The API of the forge, where it is not at the usual place.")
+@forge_options.forge_kinds
+@forge_options.forge_apis
 @gathered(TargetSource)
 def init(
     directory: Path, more_packages: tuple[str, ...], upstream: str, ref: str, version: str, options: TargetSource
@@ -71,18 +71,18 @@ def init(
     """
     if more_packages and not options.packages:
         raise click.UsageError(f"unexpected argument {more_packages[0]}; directories of packages come with --packages")
-    if [bool(options.packages), options.repositories is not None, options.forge is not None].count(True) != 1:
-        raise click.UsageError("say where the packages are: with --packages, --repositories or --forge")
-    if (options.forge is None) != (options.owner is None):
-        raise click.UsageError("--forge URL and --owner NAME come together")
+    if [bool(options.packages), options.repositories is not None, options.host is not None].count(True) != 1:
+        raise click.UsageError("say where the packages are: with --packages, --repositories or --host")
+    if (options.host is None) != (options.owner is None):
+        raise click.UsageError("--host URL and --owner NAME come together")
     place = CampaignDirectory(directory)
     source = split_upstream(upstream, ref, GitRepositories())
     selection: dict[str, object] = {"from": version} if version else {}
     if options.repositories is not None:
         targets = _listed(options.repositories)
-    elif options.forge is not None and options.owner is not None:
-        targets = _owned(options.forge, options.owner, options.topic, options.forge_kind, options.api)
-        selection |= {"forge": options.forge, "owner": options.owner} | (
+    elif options.host is not None and options.owner is not None:
+        targets = _owned(options.host, options.owner, options.topic, options.forges, options.apis)
+        selection |= {"forge": options.host, "owner": options.owner} | (
             {"topic": options.topic} if options.topic else {}
         )
     else:
@@ -118,14 +118,12 @@ def _listed(source: str) -> list[CampaignTarget]:
     return [CampaignTarget(os.path.abspath(name) if os.path.isdir(name) else name, True) for name in names]
 
 
-def _owned(forge: str, owner: str, topic: str, kind: str | None, api: str | None) -> list[CampaignTarget]:
-    if is_local(forge):
-        place = os.path.join(forge.removeprefix("file://"), owner)
+def _owned(host: str, owner: str, topic: str, forges: tuple[str, ...], apis: tuple[str, ...]) -> list[CampaignTarget]:
+    if is_local(host):
+        place = os.path.join(host.removeprefix("file://"), owner)
         return [CampaignTarget(address, True) for address in LocalForge().repositories(os.path.abspath(place), topic)]
-    host = host_of(forge)
-    kinds = (f"{host}={kind}",) if kind else ()
-    settings = ForgeSettings.parsed(kinds, (f"{host}={api}",) if api else (), Pace())
-    addresses = Forges(settings).of(forge.rstrip("/") + "/-/-").repositories(owner, topic)
+    settings = ForgeSettings.parsed(forges, apis, Pace())
+    addresses = Forges(settings).of(host.rstrip("/") + "/-/-").repositories(owner, topic)
     return [CampaignTarget(address, True) for address in addresses]
 
 

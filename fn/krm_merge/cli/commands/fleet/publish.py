@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.commands.fleet.run import DIRECTORY
+from krm_merge.cli.forges import options as forge_options
 from krm_merge.cli.options import gathered
 from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.campaign import CampaignTarget
@@ -29,7 +30,7 @@ class PublishOptions:
 
     dry_run: bool
     max_open: int | None
-    per_hour: int | None
+    changes_per_hour: int | None
     pace: float
     draft_conflicts: bool
     forges: tuple[str, ...]
@@ -44,20 +45,15 @@ class PublishOptions:
 @click.option("--wave", metavar="NAME", help="Publish this wave, whatever became of those before it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be published, change nothing.")
 @click.option("--max-open", type=click.IntRange(min=1), help="How many pull requests are open at most.")
-@click.option("--per-hour", type=click.IntRange(min=1), help="Changing calls an hour to one host; by default 400.")
 @click.option(
-    "--pace",
-    type=click.FloatRange(min=0),
-    default=Pace().seconds_between_changes,
-    show_default=True,
-    metavar="SECONDS",
-    help="The least time between two changing calls to one host.",
+    "--changes-per-hour",
+    type=click.IntRange(min=1),
+    help="How many changing requests a host gets in an hour; by default the campaign's perHour, or 400.",
 )
+@forge_options.pace
 @click.option("--draft-conflicts", is_flag=True, help="Open drafts for conflicts that are open, with the report.")
-@click.option(
-    "--forge", "forges", metavar="HOST=KIND", multiple=True, help="The kind of a host: github, gitlab, forgejo, local."
-)
-@click.option("--api", "apis", metavar="HOST=URL", multiple=True, help="The API of a host, where it is elsewhere.")
+@forge_options.forge_kinds
+@forge_options.forge_apis
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
 @click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
 @click.option(
@@ -83,7 +79,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     with place.locked(), Ledger.opened(place.ledger) as ledger:
         ledger.follow(campaign.targets)
         settings = ForgeSettings.parsed(
-            options.forges, options.apis, Pace(options.pace, options.per_hour or publishing.per_hour)
+            options.forges, options.apis, Pace(options.pace, options.changes_per_hour or publishing.per_hour)
         )
         requests = (
             None
