@@ -196,6 +196,18 @@ def image() -> str:
         client.close()
 
 
+@pytest.fixture(scope="session")
+def bases() -> dict[str, str]:
+    """The build arguments BASE and BUILD_BASE of the image under test; none for the Dockerfile's own base."""
+    import docker
+
+    client = docker.from_env()
+    try:
+        return base_images(client)
+    finally:
+        client.close()
+
+
 def build_image(client: Any, tag: str) -> str:
     """Build the repository's Dockerfile under `tag`, or skip the test where its base image cannot be had."""
     import docker
