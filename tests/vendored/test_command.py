@@ -217,3 +217,40 @@ def test_a_vendorfile_is_named_after_its_directory(place: Path, monkeypatch: pyt
     monkeypatch.chdir(place / "My Shop")
     assert call(["merge", "../v1.yaml", ".", "--in-place", "--record"]) == 0
     assert yaml.safe_load(Path("Vendorfile").read_text())["metadata"]["name"] == "my-shop"
+
+
+def test_a_file_is_compared_with_a_directory_in_any_layout(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(
+        place,
+        {"deploy/README.md": "ours", "deploy/kustomization.yaml": "resources: []\n", "deploy/d.yaml": config_map("d")},
+    )
+    assert call(["diff", "v1.yaml", "deploy"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "a.yaml",
+        "  ConfigMap a",
+        "    data.own: added",
+        "      + 1",
+        "d.yaml",
+        "  ConfigMap d",
+        "    added, as upstream has it",
+    ]
+    assert call(["diff", "deploy", "v1.yaml"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "a.yaml",
+        "  ConfigMap a",
+        "    data.own: removed",
+        "      - 1",
+        "d.yaml",
+        "  ConfigMap d",
+        "    deleted, as upstream deleted it",
+    ]
+
+
+def test_what_cannot_be_compared_is_named(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(place, {"text.yaml": "hello", "deploy/again.yaml": config_map("a")})
+    for file, problem in (
+        ("text.yaml", "text.yaml:1: the document is not"),
+        ("v1.yaml", "ConfigMap a is in deploy/a.yaml:1"),
+    ):
+        assert call(["diff", file, "deploy"]) == 3
+        assert problem in capfd.readouterr().err
