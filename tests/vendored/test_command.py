@@ -98,6 +98,18 @@ def test_conflicts_are_left_between_markers_in_the_file_of_local(place: Path) ->
     assert "<<<<<<< ours\n  x: 3\n=======\n  x: 2\n>>>>>>> theirs\n" in text
 
 
+def test_open_conflicts_are_settled_before_the_next_version(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record"]) == 0
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    assert call(["merge", "v2.yaml", "deploy", "--in-place", "--on-conflict", "markers"]) == 1
+    before = snapshot(place)
+    capfd.readouterr()
+    assert call(["merge", "v1.yaml", "deploy", "--in-place"]) == 1
+    said = "deploy/a.yaml:6: an earlier merge left conflict markers; settle that conflict first"
+    assert said in capfd.readouterr().err
+    assert snapshot(place) == before
+
+
 def test_the_report_names_the_recorded_original(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record", "--quiet"]) == 0
     capfd.readouterr()

@@ -14,5 +14,5 @@ def laid_out_alike(file: File, name: str, directory: Tree, directory_name: str) 
     """
     version = ManifestVersion(name, resources_of_file(name, file.data))
     layout = aligned(version, version, directory, directory_name, is_file=False)
-    paths = {found.member.place for found in resources_of_tree(directory)}
+    paths = {found.member.place for found in resources_of_tree(directory).resources}
     return layout.original, {path: directory[path] for path in directory if path in paths or is_kptfile(path)}
