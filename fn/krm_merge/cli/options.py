@@ -116,6 +116,11 @@ class MergeOptions:
     form: str
     reports: tuple[Path, ...]
 
+    @property
+    def says_who_wins(self) -> bool:
+        """Whether somebody asked for a side to win, so that there is nothing left to settle."""
+        return self.on_conflict in ("upstream", "local")
+
     def of_resolve(self) -> list[str]:
         """Those of the options that `resolve` needs to see the same conflicts."""
         options = [] if self.rules_file is None else ["--rules", str(self.rules_file)]

@@ -100,7 +100,8 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
             arguments = [*options.of_resolve(), f"{place}@{ref}" if ref else str(place)]
             # What is not committed yet is all ours, unless something else was there before.
             in_git = is_written and not allow_dirty and can_be_stashed(place)
-            for text in recap(done.decided, arguments, is_written=is_written, in_git=in_git):
+            lines = list(recap(done.decided, arguments, is_written=is_written, in_git=in_git))
+            for text in lines[:1] if options.says_who_wins else lines:
                 say(text)
     if done.results.errors or outcome.are_left:
         sys.exit(1)
