@@ -7,6 +7,7 @@ import pytest
 from krm_merge import MergedPackage, merge_packages
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.merge.values.lists import MOST_NESTED
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.merge.trees import merge_trees
 
@@ -202,3 +203,24 @@ def test_both_values_are_between_markers_where_they_are_asked_for() -> None:
     done = merge_trees(original, upstream, local, PackageMerger(Policy(marks=True)))
     (conflict,) = [result for result in done.results if result.severity == "warning"]
     assert "both are between conflict markers" in conflict.message
+
+
+def test_a_function_that_both_added_in_two_versions_is_a_conflict_of_its_version() -> None:
+    head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
+    sides = [head, *(f"{head}pipeline:\n  mutators:\n  - image: r/a:{version}\n    name: a\n" for version in "12")]
+    original, upstream, local = ({"Kptfile": text.encode()} for text in sides)
+    merged = merge_packages(original, upstream, local, function_identity="document")
+    assert [record.rule for record in merged.records] == ["V4"]
+    assert b"image: r/a:1\n" in merged.files["Kptfile"]
+
+
+def test_lists_without_keys_are_paired_to_a_depth_only() -> None:
+    """Below it both sides' changes are one conflict of the whole list."""
+
+    def widget(first: str, second: str) -> dict[str, bytes]:
+        inner = f"{'[' * (MOST_NESTED + 1)}{first}, {second}{', z]' * (MOST_NESTED + 1)}"
+        return {"w.yaml": f"apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {inner}\n".encode()}
+
+    merged = merge_packages(widget("a", "b"), widget("u", "b"), widget("a", "l"))
+    assert [(record.rule, record.status) for record in merged.records] == [("L3", "settled")]
+    assert merged.files == widget("u", "b")

@@ -355,3 +355,8 @@ def test_what_does_not_change_in_a_merge_key_stays_one() -> None:
     assert out == MERGED.replace("name: one #", 'name: "1" #')
     out = changed(MERGED, put("one", "more", to=1))
     assert out == MERGED.replace("# first\n", "# first\n  more: 1\n")
+
+
+def test_elements_without_the_keys_of_others_are_known_by_their_place() -> None:
+    text = changed("list:\n- a # first\n- name: x # second\n", lambda old: {"list": ["b", *old["list"][1:]]}, ("name",))
+    assert "name: x # second\n" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from krm_merge.text.reading.nodes import Entry
 from text.edits import Edit
 
 
@@ -26,3 +27,10 @@ def test_one_that_becomes_empty_is_written_between_brackets() -> None:
 def test_an_empty_one_is_filled_in_its_own_style() -> None:
     assert Edit("a: {b: {}}\n").add("a", "b", key="x", value=1).text() == "a: {b: {x: 1}}\n"
     assert Edit("a: {}\n").add("a", key="x", value=1).text() == "a:\n  x: 1\n"
+
+
+def test_a_binary_text_of_several_lines_is_written_on_one_in_a_flow_mapping() -> None:
+    edit = Edit("a: !!binary |\n  aGVs\n  bG8=\nb: {c: 1}\n")
+    _, child = edit.child("a")
+    assert isinstance(child, Entry)
+    assert edit.add("b", key="d", value=child.value).text().endswith('b: {c: 1, d: !!binary "aGVsbG8="}\n')

@@ -282,13 +282,13 @@ class TestResourcesTwice:
         (["merge", "a", "b", "c", "-o", "d", "--in-place"], ["give -o or --in-place, not both"]),
         (["merge", "-", "-", "c"], ["only one file can be -"]),
         (["merge", "a", "b", "-", "--in-place"], ["only one file can be -"]),
-        (["merge", "a", "b"], ["Missing argument 'LOCAL'"]),
-        (["merge", "a", "b", "c", "d"], ["unexpected extra argument"]),
+        (["merge", "a"], ["give ORIGINAL UPSTREAM LOCAL"]),
+        (["merge", "a", "b", "c", "d"], ["give ORIGINAL UPSTREAM LOCAL"]),
         (["merge", "a", "b", "c", "--on-conflict=x"], ["'x' is not one of 'upstream', 'local', 'fail'"]),
         (["update", "--nonsense"], ["--nonsense"]),
         (["update", "--strategy=nonsense"], ["'nonsense' is not one of 'resource-merge'"]),
         (["update", "a", "b"], ["unexpected extra argument"]),
-        (["nonsense"], ["there is no command nonsense; known are merge, update"]),
+        (["nonsense"], ["No such command 'nonsense'"]),
     ],
 )
 def test_wrong_usage_is_told_with_exit_code_2(

@@ -88,9 +88,6 @@ class TestMerge:
     @pytest.mark.parametrize(
         ("arguments", "phrases"),
         [
-            (["{o}", "{u}", "{l}/a.yaml"], ["is a file and", "give three files or three directories"]),
-            (["{o}/a.yaml", "{u}", "{l}", "--in-place"], ["is a file and", "give three files or three directories"]),
-            (["{o}", "-", "{l}"], ["- is a file and", "give three files or three directories"]),
             (["{o}", "{u}", "{l}/none"], ["/none: there is no such file or directory"]),
             (["{o}/none", "{u}", "{l}", "--in-place"], ["/none: there is no such file or directory"]),
             (["{o}/a.yaml", "{u}/none.yaml", "{l}/a.yaml"], ["/none.yaml: there is no such file or directory"]),
