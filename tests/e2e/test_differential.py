@@ -343,6 +343,9 @@ packages (`tests/e2e/test_differential.py`, with kpt 1.0.0-beta.56) and fails on
 krm-merge runs with `--function-identity document`, as kpt recognises functions; with its default, `smart`, what F6 and
 F7 say comes on top. The numbers are those of the [rules](rules.md).
 
+`krm-merge compare PKG@REF` finds these differences in a package of yours, with the kpt that you have
+([command line](command-line.md#krm-merge-compare)).
+
 Values and the order of lists are compared, not comments and layout, which krm-merge keeps and kpt writes anew in part.
 """
 
