@@ -101,6 +101,7 @@ def test_a_kill_between_pushed_and_opened(fleet: HostedFleet, done: bool) -> Non
     fleet.server.faults.append(Fault(broken="hang", method="POST", done=done))
     process = fleet.started()
     while fleet.server.faults:
+        assert process.poll() is None
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
