@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from components.hosted_world import OWNER, GitRepository
-from e2e.hosts import git, installed_program
+from e2e.hosts import git, installed_program, run
 from fleet.world import World
 from forges.fake_forge import TOKEN, FakeForge, Pull
 
@@ -44,9 +44,13 @@ class HostedFleet:
             server.repositories[f"acme/{place.stem}"] = GitRepository(bare=place)
         (world.place / "repositories.txt").write_text("".join(f"{OWNER}{place.name}\n" for place in fleet.places))
         world.planned("--repositories", "repositories.txt")
-        done = world.fleet("run", "campaign")
+        done = fleet.run()
         assert done.returncode == 0, done.stdout + done.stderr
         return fleet
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        """Merges. In a process of its own: servers of forks keep the environment of the test that started them."""
+        return run(installed_program(), "fleet", "run", "campaign", cwd=self.world.place)
 
     @property
     def options(self) -> list[str]:

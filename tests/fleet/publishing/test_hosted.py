@@ -63,7 +63,7 @@ def test_without_the_ledger_open_ones_are_found(fleet: HostedFleet) -> None:
     fleet.publish()
     asked = fleet.changes()
     (fleet.world.place / "campaign/ledger.db").unlink()
-    fleet.world.fleet("run", "campaign")
+    fleet.run()
     assert fleet.publish().returncode == 0
     assert fleet.changes() == asked
     assert fleet.world.states() == {"open": COUNT}
@@ -101,6 +101,7 @@ def test_a_kill_between_pushed_and_opened(fleet: HostedFleet, done: bool) -> Non
     fleet.server.faults.append(Fault(broken="hang", method="POST", done=done))
     process = fleet.started()
     while fleet.server.faults:
+        assert process.poll() is None
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -122,7 +123,7 @@ def test_what_is_merged_again_is_brought_up_to_date(fleet: HostedFleet) -> None:
     (work / "README.md").write_text("more\n")
     git(work, "commit", "--quiet", "--all", "--message=more")
     git(work, "push", "--quiet", str(fleet.places[0]), "main")
-    fleet.world.fleet("run", "campaign")
+    fleet.run()
     assert fleet.publish().stdout.startswith("open ")
     assert fleet.head() not in ("", before)
     assert [len(fleet.pulls(number)) for number in range(COUNT)] == [1] * COUNT
@@ -140,7 +141,7 @@ def test_a_commit_of_a_person_on_our_branch_is_kept(fleet: HostedFleet) -> None:
     (work / "README.md").write_text("more\n")
     git(work, "commit", "--quiet", "--all", "--message=more")
     git(work, "push", "--quiet", str(fleet.places[0]), "main")
-    fleet.world.fleet("run", "campaign")
+    fleet.run()
     asked = fleet.changes()
     done = fleet.publish()
     assert done.returncode == 1

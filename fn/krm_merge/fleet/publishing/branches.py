@@ -54,11 +54,13 @@ class Branches:
         return commit
 
     def _push(self, store: GitStore, base: str, commit: str, seen: str, pushed: str) -> None:
-        if seen:
-            check_ours(store, seen, pushed, self.campaign)
+        is_done = False
+        if seen not in ("", pushed):
+            check_ours(store, seen, self.campaign)
+            is_done = is_signed_copy(store, seen, commit)
         if self.is_dry_run:
             return
-        if not seen or not is_signed_copy(store, seen, commit):
+        if not is_done:
             store.push(signed(store, base, commit, self.signing), self.campaign.publishing.branch, seen)
         store.remove()
 
@@ -77,10 +79,8 @@ class Branches:
         return store
 
 
-def check_ours(store: GitStore, head: str, pushed: str, campaign: Campaign) -> None:
-    """Refuses to overwrite a commit that somebody else made. Raises NotPublishedError."""
-    if head == pushed:
-        return
+def check_ours(store: GitStore, head: str, campaign: Campaign) -> None:
+    """Refuses to overwrite a commit that somebody else made; fetches it. Raises NotPublishedError."""
     branch = campaign.publishing.branch
     try:
         store.fetch_more(f"{HEADS}{branch}")

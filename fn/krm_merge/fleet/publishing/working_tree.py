@@ -68,8 +68,8 @@ class TreePublisher:
         seen = heads_of(store.address, f"{HEADS}{branch}").get(f"{HEADS}{branch}", "")
         if seen == commit:
             return
-        if seen:
-            check_ours(store, seen, pushed, self.campaign)
+        if seen not in ("", pushed):
+            check_ours(store, seen, self.campaign)
             if is_signed_copy(store, seen, commit):
                 return
         if not self.is_dry_run:
