@@ -37,6 +37,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI els
 os.environ["GIT_TEMPLATE_DIR"] = ""
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many more as there are processors: a third of their time, tests wait for what they started."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors * 3 // 2
+
+
 @functools.cache
 def missing_kpt() -> str | None:
     """Why tests marked `kpt` cannot run here; None where they can."""
@@ -185,6 +192,18 @@ def image() -> str:
                 cannot_build(f"the image {given} of KRM_MERGE_IMAGE does not exist; build it: make image IMAGE={given}")
             return given
         return build_image(client, "localhost/krm-merge:test")
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="session")
+def bases() -> dict[str, str]:
+    """The build arguments BASE and BUILD_BASE of the image under test; none for the Dockerfile's own base."""
+    import docker
+
+    client = docker.from_env()
+    try:
+        return base_images(client)
     finally:
         client.close()
 

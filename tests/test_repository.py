@@ -113,7 +113,7 @@ def commands(name: str) -> list[str]:
     return (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
 
 
-WITH_COMMANDS = ["Dockerfile", *(f".github/workflows/{name}.yml" for name in ("ci", "release"))]
+WITH_COMMANDS = ["Dockerfile", "action.yml", *(f".github/workflows/{name}.yml" for name in ("ci", "release"))]
 
 
 @pytest.mark.parametrize("file", WITH_COMMANDS)

@@ -56,19 +56,25 @@ FILES = ("deployment.yaml", "service.yaml")
 
 
 def main(directory: Path) -> None:
+    """Starts a browser and makes the pictures with it."""
+    browser_path = os.environ.get("KRM_MERGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        make_pictures(browser, directory)
+        browser.close()
+
+
+def make_pictures(browser: Browser, directory: Path) -> None:
     """Writes resolve-light.png and resolve-dark.png."""
     directory.mkdir(parents=True, exist_ok=True)
-    browser_path = os.environ.get("KRM_MERGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with TemporaryDirectory() as place, sync_playwright() as playwright:
+    with TemporaryDirectory() as place:
         for side, texts in SIDES.items():
             (Path(place) / side).mkdir()
             for file, text in zip(FILES, texts, strict=True):
                 (Path(place) / side / file).write_text(text)
-        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         with served(Path(place)) as address:
             for scheme in ("light", "dark"):
                 take(browser, address, scheme, directory / f"resolve-{scheme}.png")
-        browser.close()
 
 
 @contextmanager

@@ -331,7 +331,7 @@ def test_refused_conflicts_leave_the_package(plain: Updated, tmp_path: Path) -> 
     folder = checkout(plain, "HEAD~1", tmp_path)
     done = krm_merge(folder.parent, "update", f"{plain.name}@v2", "--on-conflict=fail")
     assert done.returncode == 1
-    assert done.stderr.endswith("refused; nothing was changed\n")
+    assert "refused; nothing was changed\n" in done.stderr
     assert contents(folder) == plain.before
     assert git(folder, "status", "--porcelain") == ""
 

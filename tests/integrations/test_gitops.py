@@ -98,6 +98,44 @@ def test_the_plugin_runs_the_script_that_its_image_has() -> None:
     assert {"/var/run/argocd", "/tmp"} <= {mount["mountPath"] for mount in container["volumeMounts"]}
 
 
+@pytest.mark.kpt
+def test_the_sidecar_renders_as_the_user_of_argo_cd(image: str, bases: dict[str, str], package: Path) -> None:
+    import docker
+
+    kpt = package.parent / "kpt"
+    kpt.mkdir()
+    found = shutil.which("kpt")
+    assert found is not None
+    shutil.copy(found, kpt / "kpt")
+    (kpt / "Dockerfile").write_text("FROM scratch\nCOPY kpt /usr/local/bin/kpt\n", encoding="utf-8")
+    client = docker.from_env()
+    try:
+        client.images.build(path=str(kpt), tag="localhost/kpt:test", rm=True)
+        client.images.build(
+            path=str(GITOPS),
+            dockerfile="argo-cd/Dockerfile",
+            tag="localhost/kpt-with-krm-merge:test",
+            # Where packages come through a mirror, only the base of builds knows it.
+            buildargs={"KPT": "localhost/kpt:test", "KRM_MERGE": image}
+            | ({"BASE": bases["BUILD_BASE"]} if bases else {}),
+            rm=True,
+        )
+        for file in [package, *package.rglob("*")]:
+            file.chmod(0o755)
+        printed = client.containers.run(
+            "localhost/kpt-with-krm-merge:test",
+            ["/opt/krm-merge/render.sh", "."],
+            entrypoint=[],
+            network_disabled=True,
+            working_dir="/package",
+            volumes={str(package): {"bind": "/package", "mode": "ro"}},
+            remove=True,
+        )
+    finally:
+        client.close()
+    assert printed.decode() == (GITOPS / "rendered" / "web.yaml").read_text(encoding="utf-8")
+
+
 def test_what_is_synchronised_is_what_is_rendered() -> None:
     (root_sync,) = documents(GITOPS / "config-sync" / "root-sync.yaml")
     source, kustomization = documents(GITOPS / "flux" / "web.yaml")

@@ -378,6 +378,8 @@ SECRET = f"{HEAD.replace('ConfigMap', 'Secret')}stringData: {{a: hunter}}\n"
 @pytest.mark.parametrize(
     ("texts", "lost", "words"),
     [
+        ((ONE, ONE.replace("a: b", "a: b, new: 1"), ONE), "new: 1", "Leave it out"),
+        ((ONE, ONE.replace("a: b", "a: b, new: {x: 1}"), ONE), "new: ", "Leave it out"),
         ((CONTAINERS, CONTAINERS + SIDECAR, CONTAINERS), "name: log", "Leave it out"),
         ((CONTAINERS + SIDECAR, CONTAINERS, CONTAINERS + SIDECAR), "name: log", "Keep yours"),
         ((ONE, TWO, ONE), "name: d", "Leave it out"),
@@ -385,7 +387,16 @@ SECRET = f"{HEAD.replace('ConfigMap', 'Secret')}stringData: {{a: hunter}}\n"
         (("", SECRET, ""), "hunter", "Leave it out"),
         ((SECRET, "", SECRET), "hunter", "Keep yours"),
     ],
-    ids=["element added", "element removed", "resource added", "resource removed", "secret added", "secret removed"],
+    ids=[
+        "field added",
+        "mapping added",
+        "element added",
+        "element removed",
+        "resource added",
+        "resource removed",
+        "secret added",
+        "secret removed",
+    ],
 )
 def test_what_upstream_alone_added_or_removed_can_be_overruled(
     texts: tuple[str, str, str], lost: str, words: str
@@ -393,7 +404,7 @@ def test_what_upstream_alone_added_or_removed_can_be_overruled(
     original, upstream, local = ({"c.yaml": text.encode()} if text else {} for text in texts)
     session = session_of(original, upstream, local)
     (record,) = (one for one in session.records if one.choices)
-    assert (record.status, record.choices, session.open) == ("automatic", ("upstream", "local"), [])
+    assert (record.status, record.choices[:2], session.open) == ("automatic", ("upstream", "local"), [])
     assert choice_words(record, "local", OF_PACKAGES) == words
     before = written(session)
     session.choose([record.id], "local")

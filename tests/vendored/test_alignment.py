@@ -74,6 +74,25 @@ def test_files_that_hold_no_resources_are_left_alone() -> None:
     assert done.warnings == []
 
 
+def test_what_cannot_be_read_is_left_alone_and_reported() -> None:
+    broken = "text\n" + config_map("a", x="1")
+    local = {"a.yaml": stream(config_map("c"), broken), "b.yaml": config_map("b", x="1")}
+    done = merged(
+        stream(config_map("a", x="1"), config_map("b", x="1"), config_map("c")),
+        stream(config_map("a", x="1"), config_map("b", x="2"), config_map("c", x="2")),
+        local,
+    )
+    assert done.files == {"a.yaml": stream(config_map("c", x="2"), broken), "b.yaml": config_map("b", x="2")}
+    assert done.warnings[-1].startswith("deploy/a.yaml: line 7, column 11: not valid YAML")
+    assert done.warnings[-1].endswith("; what is broken in there stays as it is")
+
+
+def test_a_directory_of_upstream_that_cannot_be_read_is_refused() -> None:
+    upstream = {"a.yaml": config_map("a"), "b.yaml": "b: [\n"}
+    with pytest.raises(PackageError, match=r"^new\.yaml/b\.yaml: line 2, column 1: not valid YAML"):
+        merged(config_map("a"), upstream, {"a.yaml": config_map("a")})
+
+
 def test_resources_of_local_alone_are_left_alone() -> None:
     own = stream(config_map("mine"), config_map("mine"))
     done = merged(config_map("a"), config_map("a", x="1"), {"a.yaml": config_map("a"), "own.yaml": own})

@@ -98,6 +98,18 @@ def test_conflicts_are_left_between_markers_in_the_file_of_local(place: Path) ->
     assert "<<<<<<< ours\n  x: 3\n=======\n  x: 2\n>>>>>>> theirs\n" in text
 
 
+def test_open_conflicts_are_settled_before_the_next_version(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record"]) == 0
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    assert call(["merge", "v2.yaml", "deploy", "--in-place", "--on-conflict", "markers"]) == 1
+    before = snapshot(place)
+    capfd.readouterr()
+    assert call(["merge", "v1.yaml", "deploy", "--in-place"]) == 1
+    said = "deploy/a.yaml:6: an earlier merge left conflict markers; settle that conflict first"
+    assert said in capfd.readouterr().err
+    assert snapshot(place) == before
+
+
 def test_the_report_names_the_recorded_original(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert call(["merge", "v1.yaml", "v1.yaml", "deploy", "--in-place", "--record", "--quiet"]) == 0
     capfd.readouterr()
@@ -217,3 +229,40 @@ def test_a_vendorfile_is_named_after_its_directory(place: Path, monkeypatch: pyt
     monkeypatch.chdir(place / "My Shop")
     assert call(["merge", "../v1.yaml", ".", "--in-place", "--record"]) == 0
     assert yaml.safe_load(Path("Vendorfile").read_text())["metadata"]["name"] == "my-shop"
+
+
+def test_a_file_is_compared_with_a_directory_in_any_layout(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(
+        place,
+        {"deploy/README.md": "ours", "deploy/kustomization.yaml": "resources: []\n", "deploy/d.yaml": config_map("d")},
+    )
+    assert call(["diff", "v1.yaml", "deploy"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "a.yaml",
+        "  ConfigMap a",
+        "    data.own: added",
+        "      + 1",
+        "d.yaml",
+        "  ConfigMap d",
+        "    added, as upstream has it",
+    ]
+    assert call(["diff", "deploy", "v1.yaml"]) == 0
+    assert capfd.readouterr().out.splitlines() == [
+        "a.yaml",
+        "  ConfigMap a",
+        "    data.own: removed",
+        "      - 1",
+        "d.yaml",
+        "  ConfigMap d",
+        "    deleted, as upstream deleted it",
+    ]
+
+
+def test_what_cannot_be_compared_is_named(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(place, {"text.yaml": "hello", "deploy/again.yaml": config_map("a")})
+    for file, problem in (
+        ("text.yaml", "text.yaml:1: the document is not"),
+        ("v1.yaml", "ConfigMap a is in deploy/a.yaml:1"),
+    ):
+        assert call(["diff", file, "deploy"]) == 3
+        assert problem in capfd.readouterr().err

@@ -44,11 +44,12 @@ _WINS = "Who wins where both sides changed a value; with fail every conflict is 
 on_conflict = click.option(
     "--on-conflict", type=click.Choice(_WINNERS), default="upstream", show_default=True, help=f"{_WINS}."
 )
+_WITHOUT = "Without it, what the package's MergePolicy says, else upstream."
+on_conflict_or_policy = click.option("--on-conflict", type=click.Choice(_WINNERS), help=f"{_WINS}. {_WITHOUT}")
 on_conflict_or_markers = click.option(
     "--on-conflict",
     type=click.Choice([*_WINNERS, "markers"]),
-    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. "
-    "Without it, what the package's MergePolicy says, else upstream.",
+    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. {_WITHOUT}",
 )
 rules = click.option(
     "--rules",
@@ -114,6 +115,11 @@ class MergeOptions:
     quiet: bool
     form: str
     reports: tuple[Path, ...]
+
+    @property
+    def says_who_wins(self) -> bool:
+        """Whether somebody asked for a side to win, so that there is nothing left to settle."""
+        return self.on_conflict in ("upstream", "local")
 
     def of_resolve(self) -> list[str]:
         """Those of the options that `resolve` needs to see the same conflicts."""

@@ -38,12 +38,12 @@ def named(record: DecisionRecord) -> str:
 def _overrulable(record: DecisionRecord) -> DecisionRecord:
     """What was merged without a conflict, with what can be chosen instead.
 
-    That is a value that a side changed, an element or a resource that upstream added or removed. A Kptfile is not among
-    them: with it the whole package inside comes or goes.
+    That is a value that a side changed, a field, an element or a resource that upstream added or removed. A Kptfile is
+    not among them: with it the whole package inside comes or goes.
     """
     if record.status != "automatic":
         return record
-    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text") and "original" in record.values
+    is_value = record.rule in _OF_VALUES and record.nature in ("value", "text") and not record.is_redacted
     is_element = record.rule in _OF_EXISTENCE and record.nature == "element" and not record.is_redacted
     is_resource = record.rule == "R2" and record.resource is not None and record.resource.kind != KPTFILE
     if is_element or is_resource:

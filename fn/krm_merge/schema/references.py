@@ -173,8 +173,10 @@ def _names_in_rules(value: Object, own: str) -> Iterator[Reference]:
         resources, names = rule.get("resources"), rule.get("resourceNames")
         for resource in resources if isinstance(resources, list) else ():
             kind = _RESOURCES.get(resource) if isinstance(resource, str) else None
-            for at, name in enumerate(names if kind is not None and isinstance(names, list) else ()):
-                if kind is not None and isinstance(name, str):
+            if kind is None or not isinstance(names, list):
+                continue
+            for at, name in enumerate(names):
+                if isinstance(name, str):
                     yield Reference((*path, "resourceNames", at), kind.group, kind.kind, own, name)
 
 

@@ -30,11 +30,16 @@ class ManifestVersion:
 
 
 class Aligned(NamedTuple):
-    """Original and upstream in the layout of local; `is_foreign` says that local has other resources only."""
+    """Original and upstream in the layout of local.
+
+    `is_foreign` says that local has other resources only; `unread` has the problems of local's files that are no YAML,
+    if resources of the original are missing that may be in there.
+    """
 
     original: Tree
     upstream: Tree
     is_foreign: bool
+    unread: dict[str, str]
 
 
 def aligned(original: ManifestVersion, upstream: ManifestVersion, local: Tree, name: str, *, is_file: bool) -> Aligned:
@@ -42,7 +47,8 @@ def aligned(original: ManifestVersion, upstream: ManifestVersion, local: Tree, n
 
     `is_file` says that local is one file, and stays one. Raises PackageError where a version has one resource twice.
     """
-    ours = ManifestVersion(name, resources_of_tree(local))
+    found, unreadable = resources_of_tree(local)
+    ours = ManifestVersion(name, found)
     _refuse_doubles(original, upstream, ours)
     before, theirs = in_local_namespaces(original.resources, upstream.resources, ours.resources)
     rows = _matched(before, theirs, ours.resources)
@@ -50,7 +56,8 @@ def aligned(original: ManifestVersion, upstream: ManifestVersion, local: Tree, n
     is_foreign = bool(ours.resources) and not any(row.local and row.is_vendored for row in rows)
     kptfiles = {path: file for path, file in local.items() if is_kptfile(path)}
     trees = [layout.files(side) for side in (before, theirs)]
-    return Aligned({**kptfiles, **trees[0]}, {**kptfiles, **trees[1]}, is_foreign)
+    unread = unreadable if any(row.original and not row.local for row in rows) else {}
+    return Aligned({**kptfiles, **trees[0]}, {**kptfiles, **trees[1]}, is_foreign, unread)
 
 
 # ---- which is which --------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from krm_merge.krm.identity import flaw_of, generate_name_of, identity_of
 from krm_merge.krm.result import ResourceRef
@@ -71,17 +72,33 @@ def resources_of_file(name: str, data: bytes) -> list[FoundResource]:
     return found
 
 
-def resources_of_tree(tree: Tree) -> list[FoundResource]:
+class ResourcesOfTree(NamedTuple):
+    """The resources in the files of a directory; `unreadable` has the problem of each file that is no YAML, by path."""
+
+    resources: list[FoundResource]
+    unreadable: dict[str, str]
+
+
+def resources_of_tree(tree: Tree) -> ResourcesOfTree:
     """The resources with names in the files of a directory; what is none is left out, Kptfiles too."""
     version = PackageVersion("", tree)
-    found = []
+    resources: list[FoundResource] = []
+    unreadable: dict[str, str] = {}
     for path, file in tree.items():
         if is_kptfile(path) or file.mode == "link" or not version.reads(path):
             continue
+        found: list[FoundResource] = []
         for index, line, document in _documents(path, file.data):
-            with suppress(UnicodeDecodeError, TextError, PackageError):
-                found += list(_named(path, index, line, document))
-    return found
+            try:
+                with suppress(PackageError):
+                    found += list(_named(path, index, line, document))
+            except UnicodeDecodeError:
+                unreadable[path] = "not UTF-8"
+            except TextError:
+                unreadable[path] = _syntax_error(document, line)
+        if path not in unreadable:
+            resources += found
+    return ResourcesOfTree(resources, unreadable)
 
 
 def listed(problems: Sequence[str]) -> str:

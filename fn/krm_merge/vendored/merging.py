@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from posixpath import basename, join
 from typing import Final
 
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.directory import PackageError, RefusedError
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources, is_json
+from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
 from krm_merge.packages.merge.trees import MergedTree, merge_trees
 from krm_merge.startup import replace
 from krm_merge.vendored.alignment import ManifestVersion, aligned
-from krm_merge.vendored.documents import resources_of_file, resources_of_tree
+from krm_merge.vendored.documents import listed, resources_of_file, resources_of_tree
 from krm_merge.vendored.kustomizations import list_files
 from krm_merge.vendored.vendorfile import FILE, ManifestSource, VendorRecord, digest_of, read_record, recorded
 
@@ -94,6 +96,7 @@ def vendored(original: Given | None, upstream: Given, local: Given) -> VendoredM
         remedy = "give /dev/null as ORIGINAL if there was no version before"
         raise PackageError(f"{original.name} holds no resources; {remedy}")
     layout = aligned(*versions, files, local.name, is_file=is_file)
+    _refuse_open_conflicts(local.name, {path: files[path] for path in layout.unread})
     hints = []
     if layout.is_foreign:
         hints.append(
@@ -102,6 +105,8 @@ def vendored(original: Given | None, upstream: Given, local: Given) -> VendoredM
     if record is not None and isinstance(original.content, File) and digest_of(original.content.data) != record.digest:
         of_version = f" of {record.source.version}" if record.source.version else ""
         hints.append(f"{original.name} is not the original{of_version} that {record.file} records")
+    if layout.unread:
+        hints.append(f"{_listed(local.name, layout.unread)}; what is broken in there stays as it is")
     content = upstream.content.data if isinstance(upstream.content, File) else None
     return VendoredManifests(
         layout.original, layout.upstream, files, local.name, is_file, content, record, tuple(hints)
@@ -111,16 +116,30 @@ def vendored(original: Given | None, upstream: Given, local: Given) -> VendoredM
 def _recorded_original(record: VendorRecord | None, local: Tree, name: str) -> Given:
     if record is not None:
         return Given(join(name, record.original), record.original_in(local))
-    if resources_of_tree(local):
+    if resources_of_tree(local).resources:
         problem = f"{name} has no {FILE} that says which version of upstream it comes from"
         raise PackageError(f"{problem}; give that version, too: ORIGINAL UPSTREAM LOCAL")
     return Given("nothing", File(b""), may_be_empty=True)
 
 
+def _refuse_open_conflicts(name: str, unread: Tree) -> None:
+    """Refuses to go on where an earlier merge left markers: what changed now would be lost for these resources."""
+    if found := lines_of_conflicts(unread):
+        places = ", ".join(f"{join(name, path)}:{line}" for path, line in found.items())
+        raise RefusedError(f"{places}: an earlier merge left conflict markers; settle that conflict first")
+
+
 def _version(given: Given) -> ManifestVersion:
     if isinstance(given.content, File):
         return ManifestVersion(given.name, resources_of_file(given.name, given.content.data))
-    return ManifestVersion(given.name, resources_of_tree(given.content))
+    found = resources_of_tree(given.content)
+    if found.unreadable:
+        raise PackageError(_listed(given.name, found.unreadable))
+    return ManifestVersion(given.name, found.resources)
+
+
+def _listed(name: str, unreadable: Mapping[str, str]) -> str:
+    return listed([f"{join(name, path)}: {problem}" for path, problem in unreadable.items()])
 
 
 def _path_of_file(name: str) -> str:

@@ -229,6 +229,12 @@ def test_a_conflict_that_the_package_has_its_own_way_in_is_a_loss_with_kpt(tmp_p
     assert replicas["values"] == {"original": 1, "upstream": 2, "local": 5, "kpt": 2, "krm-merge": 5}
 
 
+@pytest.mark.parametrize("policy", ["local", "fail"])
+def test_the_policy_of_the_command_is_the_one_that_is_compared(tmp_path: Path, policy: str) -> None:
+    found = conflicting(tmp_path).document("--on-conflict", policy)["differences"]
+    assert {one["path"]: one["finding"] for one in found}["spec.replicas"] == "local-change-lost"
+
+
 def test_nothing_differs_where_the_sides_changed_different_fields(tmp_path: Path) -> None:
     made = scene(
         tmp_path,
@@ -329,5 +335,5 @@ def test_what_cannot_be_compared_is_an_error_in_both_forms(tmp_path: Path, packa
     write(mine, {"dirty/c.yaml": config_map("c")})
     assert said in made.compare(package=package, code=code).stderr
     document = json.loads(made.compare("--format", "json", package=package, code=code).stdout)
-    jsonschema.validate(document, SCHEMA)
-    assert said in document["problem"]
+    (result,) = document["results"]
+    assert (result["severity"], said in result["message"]) == ("error", True)

@@ -44,6 +44,18 @@ def test_prints_the_schema_that_the_docs_have(kind: str) -> None:
     assert schema == json.loads((ROOT / "docs" / "schemas" / KINDS[kind].file).read_text(encoding="utf-8"))
 
 
+def test_every_kind_of_ours_has_a_schema() -> None:
+    """Kinds are named by models, and by constants in modules of what has none."""
+    sources = [file.read_text(encoding="utf-8") for file in (ROOT / "fn" / "krm_merge").rglob("*.py")]
+    named = {kind for text in sources for kind in re.findall(r'^    kind: Literal\["(\w+)"\]$', text, re.MULTILINE)}
+    named |= {
+        kind for text in sources for kind in re.findall(r'^(?:KIND|PULL_REQUEST): Final = "(\w+)"$', text, re.MULTILINE)
+    }
+    assert named == set(KINDS)
+    page = (ROOT / "docs" / "integrations" / "editors.md").read_text(encoding="utf-8")
+    assert [kind for kind in KINDS if f"`{kind}`" not in page or f"schemas/{KINDS[kind].file}" not in page] == []
+
+
 def test_without_a_kind_lists_all() -> None:
     done = run()
     assert done.exit_code == 0
@@ -163,8 +175,9 @@ def test_examples_name_their_schema_and_keep_to_it(file: Path) -> None:
     assert kind is not None
     schema = (file.parent / line[1]).resolve()
     assert schema == ROOT / "docs" / "schemas" / KINDS[kind[1]].file
-    errors = Draft202012Validator(json.loads(schema.read_text(encoding="utf-8"))).iter_errors(yaml.safe_load(text))
-    assert [error.message for error in errors] == []
+    validator = Draft202012Validator(json.loads(schema.read_text(encoding="utf-8")))
+    found = [error.message for document in yaml.safe_load_all(text) for error in validator.iter_errors(document)]
+    assert found == []
 
 
 def test_there_are_examples_of_most_kinds() -> None:

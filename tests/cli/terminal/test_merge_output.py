@@ -108,6 +108,12 @@ def test_where_nothing_is_written_the_package_can_be_resolved_as_it_is(package: 
     assert stderr[-1] == "settle it with: krm-merge resolve web@v2"
 
 
+@pytest.mark.parametrize("winner", ["upstream", "local"])
+def test_whoever_says_who_wins_is_not_asked_again(package: Path, winner: str) -> None:
+    _, stderr = run(package, "update", "web@v2", "--on-conflict", winner)
+    assert stderr[-1] == "1 conflict: c.yaml (data.value)"
+
+
 def test_quiet_says_neither_recap_nor_what_next(package: Path) -> None:
     _, stderr = run(package, "update", "web@v2", "--quiet")
     assert [text.split(": ")[0] for text in stderr] == ["warning c.yaml"]

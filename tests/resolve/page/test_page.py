@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from tools.make_pictures import make_pictures
 
 from checkout import ROOT
 from krm_merge.resolve.kept import Kept, PolicySteps
@@ -307,10 +306,9 @@ def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> N
         expect(count(page)).to_have_text("All 3000 settled", timeout=60_000)
 
 
-def test_the_pictures_of_the_readme_can_be_made(tmp_path: Path) -> None:
-    program = ROOT / "tools" / "make_pictures.py"
-    subprocess.run([sys.executable, program, tmp_path], check=True)
-    readme = (program.parent.parent / "README.md").read_text(encoding="utf-8")
+def test_the_pictures_of_the_readme_can_be_made(browser: Browser, tmp_path: Path) -> None:
+    make_pictures(browser, tmp_path)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     made = sorted(file.name for file in tmp_path.iterdir())
     assert made == ["resolve-dark.png", "resolve-light.png"]
     assert all(f"docs/pictures/{name}" in readme for name in made)

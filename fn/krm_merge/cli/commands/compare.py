@@ -15,8 +15,7 @@ from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.show import COLORS, counted
 from krm_merge.cli.terminal.layout import fitted, width_of
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
-from krm_merge.errors import KrmMergeError
-from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.packages.files.directory import Directory, RefusedError
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changed, File, Tree
@@ -39,6 +38,7 @@ from krm_merge.startup import replace
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
 @click.option("--allow-dirty", is_flag=True, help="Compare a package with changes that are not committed.")
+@options.on_conflict_or_policy
 @options.rules
 @options.function_identity
 @options.form
@@ -47,6 +47,7 @@ def command(
     package: str,
     strategy: str | None,
     allow_dirty: bool,
+    on_conflict: OnConflict | None,
     rules_file: Path | None,
     function_identity: str,
     form: str,
@@ -59,20 +60,15 @@ def command(
     decide alike, and that only krm-merge reports. The program kpt must be on the PATH.
     """
     place, ref = named_package(package)
-    try:
-        refuse_missing(place)
-        choices = MergeChoices.of(None, function_identity, rules_file)
-        if not allow_dirty:
-            refuse_uncommitted(place)
-        if Journal(place).directory.exists():
-            raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
-        comparison = _compared(place, ref, strategy, choices, form)
-        for file in reports:
-            write_file(file, File(rendered(comparison, file.suffix).encode()))
-    except KrmMergeError as error:
-        if form == "json":
-            click.echo(as_json(Comparison(str(place), problem=str(error))), nl=False)
-        raise
+    refuse_missing(place)
+    choices = MergeChoices.of(on_conflict, function_identity, rules_file)
+    if not allow_dirty:
+        refuse_uncommitted(place)
+    if Journal(place).directory.exists():
+        raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
+    comparison = _compared(place, ref, strategy, choices, form)
+    for file in reports:
+        write_file(file, File(rendered(comparison, file.suffix).encode()))
     if form == "json":
         click.echo(as_json(comparison), nl=False)
         return

@@ -18,15 +18,17 @@ from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.forms.terminal import changed_lines
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import Files, MergeReport, RecordedSide
+from krm_merge.vendored.comparing import laid_out_alike
 
 _STDIN = Path("-")
 _OF_GIT = (7, 9)
 """Numbers of git's arguments to an external diff: path, old file, hex, mode, new file, hex, mode; more for a rename."""
 
 
-_HELP = """Say what differs from A to B, two directories or two files: fields, elements and resources, not lines.
+_HELP = """Say what differs from A to B, directories or files: fields, elements and resources, not lines.
 
-Reordered fields, quotes and indentation are not differences; moves and renames are followed.
+Reordered fields, quotes and indentation are not differences; moves and renames are followed. Manifests in one file are
+compared with the resources in the files of a directory, wherever these are.
 
 \b
 For git:  git difftool -x 'krm-merge diff'
@@ -45,7 +47,7 @@ def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple
     if len(places) in _OF_GIT:
         name, places = str(places[0]), (places[1], places[4])
     if len(places) != 2:
-        raise click.UsageError("give two directories or two files")
+        raise click.UsageError("give two versions, each a directory or a file")
     with errors_as_json(form, str(places[1])):
         before, after = _read(places[0], places[1], name)
         report = _report(before, after, places, name)
@@ -77,9 +79,16 @@ def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:
     if len(directories) == 2:
         return Directory(first), Directory(second)
     if directories:
-        raise PackageError(f"{directories[0]} is a directory and the other one a file; give two of a kind")
-    files = [File(sys.stdin.buffer.read()) if place == _STDIN else read_file(place) for place in (first, second)]
+        (directory,) = directories
+        place = second if directory is first else first
+        file, laid_out = laid_out_alike(_file(place), str(place), Directory(directory), str(directory))
+        return (laid_out, file) if directory is first else (file, laid_out)
+    files = [_file(first), _file(second)]
     named = name or next((place.name for place in (second, first) if place.is_file()), second.name)
     path = path_of(Path(named).name, files[1] if files[1].data else files[0])
     before, after = ({path: file} if file.data else {} for file in files)
     return before, after
+
+
+def _file(place: Path) -> File:
+    return File(sys.stdin.buffer.read()) if place == _STDIN else read_file(place)

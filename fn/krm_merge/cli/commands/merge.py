@@ -15,10 +15,9 @@ from krm_merge.cli.options import MergeOptions, merge_options, output, record, s
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, summary
 from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
-from krm_merge.cli.terminal.recap import recap
+from krm_merge.cli.terminal.recap import can_be_stashed, recap
 from krm_merge.cli.terminal.stages import counted_files, stages
 from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.packages.git import uncommitted
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
@@ -109,17 +108,17 @@ def command(
     if options.form == "text" and not options.quiet and not outcome.are_left:
         recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
         arguments = [*options.of_resolve(), *recording, *map(str, places)]
-        _show_conflicts(places, arguments, merged.decided, is_written=in_place and bool(changes))
+        settles = STDIN not in places and not options.says_who_wins  # resolve reads answers on stdin
+        _show_conflicts(arguments, local, merged.decided, is_written=in_place and bool(changes), settles=settles)
     if refused or outcome.are_left:
         sys.exit(1)
 
 
 def _show_conflicts(
-    places: Sequence[Path], arguments: Sequence[str], decided: PackageDecisions, *, is_written: bool
+    arguments: Sequence[str], local: Path, decided: PackageDecisions, *, is_written: bool, settles: bool
 ) -> None:
     """Says what conflicts there were, and how to settle them."""
-    in_git = is_written and bool(uncommitted(places[-1]))
+    in_git = is_written and can_be_stashed(local)
     lines = list(recap([decided], arguments, is_written=is_written, in_git=in_git))
-    # resolve reads answers on stdin.
-    for text in lines[:1] if STDIN in places else lines:
+    for text in lines if settles else lines[:1]:
         say(text)

@@ -14,7 +14,7 @@ from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
 from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, summary
-from krm_merge.cli.terminal.recap import recap, what_next
+from krm_merge.cli.terminal.recap import can_be_stashed, recap, what_next
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import Directory, RefusedError
@@ -99,8 +99,9 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
         if not outcome.are_left:
             arguments = [*options.of_resolve(), f"{place}@{ref}" if ref else str(place)]
             # What is not committed yet is all ours, unless something else was there before.
-            in_git = is_written and not allow_dirty and bool(uncommitted(place))
-            for text in recap(done.decided, arguments, is_written=is_written, in_git=in_git):
+            in_git = is_written and not allow_dirty and can_be_stashed(place)
+            lines = list(recap(done.decided, arguments, is_written=is_written, in_git=in_git))
+            for text in lines[:1] if options.says_who_wins else lines:
                 say(text)
     if done.results.errors or outcome.are_left:
         sys.exit(1)

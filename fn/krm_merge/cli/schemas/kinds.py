@@ -115,6 +115,18 @@ KINDS = {
             "merge-targets.json",
             "fleet.campaign.models:MergeTargets",
         ),
+        SchemaKind(
+            "PullRequest",
+            "pull request that was observed",
+            "pull-request.json",
+            "components.plan.records.schemas:pull_request",
+        ),
+        SchemaKind(
+            "PullRequestPlan",
+            "planned pull request",
+            "pull-request-plan.json",
+            "components.plan.records.schemas:pull_request_plan",
+        ),
         SchemaKind("Kptfile", "package of kpt", "kptfile.json", "packages.kptfile_model:Kptfile"),
         SchemaKind(
             "MergeReport",

@@ -10,7 +10,9 @@ from shlex import quote
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.decisions.member import PackageDecisions
+from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Tree
+from krm_merge.packages.git import uncommitted
 
 _MOST_FILES = 5
 
@@ -40,6 +42,15 @@ def recap(
         package = arguments[-1].rpartition("@")[0] or arguments[-1]
         # What is stashed is the merge alone: resolve makes it again.
         yield f"settle {them} yourself with: git stash -u -- {quote(package)} && {command}"
+
+
+def can_be_stashed(place: Path) -> bool:
+    """Whether git has the package as it was before the merge was written."""
+    try:
+        return place.is_dir() and bool(uncommitted(place))
+    except PackageError:
+        # Merging directories needs no git.
+        return False
 
 
 def what_next(place: Path, merged: Tree, decided: Iterable[PackageDecisions]) -> str:

@@ -11,6 +11,7 @@ from krm_merge.fleet.merging.git_store import HEADS, GitStore, NewCommit, heads_
 from krm_merge.fleet.merging.job import Job, Settings
 from krm_merge.fleet.merging.merge import Merging
 from krm_merge.fleet.merging.repository import RepositoryMerger, store_of
+from krm_merge.fleet.publishing.signing import is_signed_copy, signed
 from krm_merge.git.program import GitError
 
 
@@ -25,6 +26,8 @@ class Branches:
     campaign: Campaign
     settings: Settings
     is_dry_run: bool = False
+    signing: tuple[str, ...] = ()
+    """The settings of git that sign commits, none for no signature."""
 
     def push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
         """Makes the branch what was merged, and gives its commit. Raises NotPublishedError and GitError."""
@@ -32,11 +35,7 @@ class Branches:
         if seen == entry.made:
             return seen
         store = self._store(target, entry)
-        if seen:
-            check_ours(store, seen, entry.pushed, self.campaign)
-        if not self.is_dry_run:
-            store.push(entry.made, self.campaign.publishing.branch, seen)
-            store.remove()
+        self._push(store, entry.base, entry.made, seen, entry.pushed)
         return entry.made
 
     def push_empty(self, target: CampaignTarget, entry: LedgerEntry, message: str) -> str:
@@ -49,12 +48,19 @@ class Branches:
         base = store.fetch(f"{HEADS}{target.branch}" if target.branch else "HEAD")
         commit = store.commit(base, [NewCommit(message, {})], self.campaign.publishing.author, self.settings.date)
         seen = self._head(target)
-        if seen not in ("", commit):
-            check_ours(store, seen, entry.pushed, self.campaign)
-        if seen != commit and not self.is_dry_run:
-            store.push(commit, self.campaign.publishing.branch, seen)
+        if seen != commit:
+            self._push(store, base, commit, seen, entry.pushed)
         store.remove()
         return commit
+
+    def _push(self, store: GitStore, base: str, commit: str, seen: str, pushed: str) -> None:
+        if seen:
+            check_ours(store, seen, pushed, self.campaign)
+        if self.is_dry_run:
+            return
+        if not seen or not is_signed_copy(store, seen, commit):
+            store.push(signed(store, base, commit, self.signing), self.campaign.publishing.branch, seen)
+        store.remove()
 
     def _head(self, target: CampaignTarget) -> str:
         branch = f"{HEADS}{self.campaign.publishing.branch}"

@@ -55,6 +55,7 @@ class Publisher:
     draft_conflicts: bool = False
     is_dry_run: bool = False
     max_open: int | None = None
+    signing: tuple[str, ...] = ()
     obstacle: str = ""
     _open: int = 0
     _hosts: Hosts = field(default_factory=Hosts)
@@ -62,7 +63,7 @@ class Publisher:
 
     def __post_init__(self) -> None:
         """Prepares for branches."""
-        self._branches = Branches(self.campaign, self.settings, self.is_dry_run)
+        self._branches = Branches(self.campaign, self.settings, self.is_dry_run, self.signing)
 
     def events(self) -> Iterator[Published]:
         """Looks what became of pull requests, then publishes what is due. Raises KrmMergeError."""
@@ -160,7 +161,7 @@ class Publisher:
     def _of_tree(self, wanted: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         if not wanted:
             return
-        tree = TreePublisher(self.campaign, self.settings.date, self.is_dry_run)
+        tree = TreePublisher(self.campaign, self.settings.date, self.is_dry_run, self.signing)
         try:
             commit, done, changed = tree.committed(wanted)
             for name in changed:

@@ -13,6 +13,7 @@ from krm_merge.fleet.ledger import LedgerEntry
 from krm_merge.fleet.merging.content import digest_of
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, heads_of
 from krm_merge.fleet.publishing.branches import NotPublishedError, check_ours
+from krm_merge.fleet.publishing.signing import is_signed_copy, signed
 from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
 from krm_merge.packages.committed import CommittedFiles
@@ -27,6 +28,8 @@ class TreePublisher:
     campaign: Campaign
     date: str
     is_dry_run: bool = False
+    signing: tuple[str, ...] = ()
+    """The settings of git that sign commits, none for no signature."""
 
     @property
     def _tree(self) -> Path:
@@ -67,8 +70,10 @@ class TreePublisher:
             return
         if seen:
             check_ours(store, seen, pushed, self.campaign)
+            if is_signed_copy(store, seen, commit):
+                return
         if not self.is_dry_run:
-            store.push(commit, branch, seen)
+            store.push(signed(store, self._git("rev-parse", "HEAD"), commit, self.signing), branch, seen)
 
     def move_to(self, commit: str, targets: Sequence[str]) -> None:
         """Makes the commit the current branch's, and pushes that where it has a remote. Raises GitError."""
@@ -76,6 +81,7 @@ class TreePublisher:
             return
         base = self._git("rev-parse", "HEAD")
         if commit != base:
+            commit = signed(self._store(), base, commit, self.signing)
             self._git("update-ref", "-m", f"krm-merge fleet: {self.campaign.name}", "HEAD", commit, base)
             names = "".join(f"{target}\0" for target in targets).encode()
             add = ["-C", str(self._tree), "--literal-pathspecs", "add", "--all", "--pathspec-from-file=-"]

@@ -64,10 +64,10 @@ class TreeMerge:
             # Something below is local's alone (K1, R6): a null is read as the lack of a mapping.
             sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in sides.nodes))
         present = sides.present
+        if present and (chosen := self._chosen(path, sides)) is not None:
+            return chosen
         if (sides.original is None and len(present) < 2) or not present:
             return Verdict(present[0] if present else None, side="local" if sides.local is not None else "upstream")
-        if (chosen := self._chosen(path, sides)) is not None:
-            return chosen
         if all(isinstance(node, MappingNode) for node in present):
             return self._mapping(path, sides)
         if all(isinstance(node, SequenceNode) for node in present):

@@ -79,7 +79,6 @@ class Comparison:
     differences: Sequence[Difference] = ()
     files: Files = NO_FILES
     refusal: str = ""
-    problem: str = ""
 
     @property
     def counts(self) -> Counter[FindingName]:
@@ -90,8 +89,6 @@ class Comparison:
         """The document."""
         value: dict[str, Value] = {"apiVersion": API_VERSION, "kind": KIND, "package": self.package}
         value["sides"] = {name: side.to_value() for name, side in self.sides.items()}
-        if self.problem:
-            return value | {"problem": self.problem}
         if self.refusal:
             value["refusal"] = self.refusal
         files = self.files

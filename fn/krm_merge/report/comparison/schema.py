@@ -20,13 +20,12 @@ def schema() -> Schema:
             "kind": {"const": KIND},
             "package": {**_TEXT, "description": "The package as it was named."},
             "sides": sides_schema(),
-            "problem": {**_TEXT, "description": "Why there is no comparison."},
             "refusal": {**_TEXT, "description": "The message of kpt where it stops with an error."},
             "files": files_schema(),
             "counts": closed("How many differences there are of each finding.", counts, required=[]),
             "differences": {"type": "array", "items": _difference()},
         },
-        required=["apiVersion", "kind", "package", "sides"],
+        required=["apiVersion", "kind", "package", "sides", "files", "counts", "differences"],
     )
 
 

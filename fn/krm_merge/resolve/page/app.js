@@ -215,13 +215,14 @@ async function busy(work, refused = notice) {
 function choose(card, choice, value) {
   const { forAll, always } = card;
   const ids = forAll ? alike(card.record) : [card.id];
+  // Before the answer: somebody may have moved on until then.
+  if (cards.has(card.id)) point(card);
   void busy(
     async () => {
       performance.mark("choose");
       const body = { revision: state.revision, ids, choice, ...(value === undefined ? {} : { value }), ...(always ? { always } : {}) };
       const answer = await ask("/api/choose", body);
       card.forAll = card.always = false;
-      if (cards.has(card.id)) point(card);
       take(answer, card.id);
       requestAnimationFrame(() => setTimeout(() => performance.measure("choice", "choose")));
     },
@@ -267,7 +268,8 @@ function save() {
   void busy(async () => {
     const { files } = await ask("/api/save", { revision: state.revision });
     const noun = files.length === 1 ? "1 file was written." : `${files.length} files were written.`;
-    end("Saved", files.length ? noun : "No file had to change.", files);
+    const next = state.packages.size ? " Run the campaign again: it merges the packages that this is about." : "";
+    end("Saved", files.length ? `${noun}${next}` : "No file had to change.", files);
     await ask("/api/close", {});
   });
 }

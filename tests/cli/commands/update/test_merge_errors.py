@@ -123,7 +123,7 @@ class TestMerge:
         done = krm_merge("merge", *sides, "--in-place", "--on-conflict=fail")
         assert done.returncode == 1
         assert done.stderr.startswith("error ")
-        assert done.stderr.splitlines()[-1] == "refused; nothing was written"
+        assert "refused; nothing was written" in done.stderr.splitlines()
         untouched(sides[2], before)
         target = sides[0].parent / "target"
         assert krm_merge("merge", *sides, "-o", target, "--on-conflict=fail").returncode == 1

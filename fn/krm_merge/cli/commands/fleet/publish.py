@@ -21,6 +21,7 @@ from krm_merge.fleet.publishing.requests import PullRequests
 from krm_merge.fleet.running.run import settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
 from krm_merge.forges.hosted.pace import Pace
+from krm_merge.git.signing import signing_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ class PublishOptions:
     apis: tuple[str, ...]
     push_only: bool
     direct: bool
+    sign: bool
 
 
 @click.command("publish")
@@ -54,6 +56,11 @@ class PublishOptions:
 @forge_options.forge_apis
 @click.option("--push-only", is_flag=True, help="Push branches, open no pull requests.")
 @click.option("--direct", is_flag=True, help="Of a working tree: commit to its current branch, and push that.")
+@click.option(
+    "--sign",
+    is_flag=True,
+    help="Sign the commits with user.signingKey of git; without it, where git's commit.gpgSign says so.",
+)
 @gathered(PublishOptions)
 def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     """Publish what the campaign in DIR has merged: push branches and open pull requests, wave by wave.
@@ -90,6 +97,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
             draft_conflicts=options.draft_conflicts,
             is_dry_run=options.dry_run,
             max_open=options.max_open or publishing.max_open,
+            signing=signing_settings(forced=options.sign),
         )
         counts: Counter[str] = Counter()
         for event in publisher.events():

@@ -1,0 +1,170 @@
+"""The schemas of our own resources about components: of PullRequest, and of PullRequestPlan."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, get_args
+
+from krm_merge.components.konflux.reading import OWN_VERSION
+from krm_merge.components.plan.model import Action, TriggerState
+from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
+from krm_merge.forges.interface import PullRequestState
+
+FieldSchema: TypeAlias = dict[str, Any]
+
+
+def _text(description: str, **more: Any) -> FieldSchema:
+    return {"description": description, "type": "string", **more}
+
+
+def _flag(description: str) -> FieldSchema:
+    return {"description": description, "type": "boolean"}
+
+
+def _number(description: str) -> FieldSchema:
+    return {"description": description, "type": "integer", "minimum": 1}
+
+
+def _texts(description: str, **more: Any) -> FieldSchema:
+    return {"description": description, "type": "array", "items": {"type": "string", **more}}
+
+
+def _fields(description: str, required: tuple[str, ...] = (), /, **properties: FieldSchema) -> FieldSchema:
+    needed = {"required": list(required)} if required else {}
+    return {"description": description, "type": "object", **needed, "properties": properties}
+
+
+def _listed(description: str, required: tuple[str, ...] = (), /, **properties: FieldSchema) -> FieldSchema:
+    items = _fields("", required, **properties)
+    del items["description"]
+    return {"description": description, "type": "array", "items": items}
+
+
+PULL_REQUEST_FIELDS: FieldSchema = {
+    "spec": _fields(
+        "What it is for.",
+        ("repository", "number", "sourceBranch", "targetBranch"),
+        repository=_text("URL of the repository that it is for.", minLength=1),
+        number=_number("Its number."),
+        sourceBranch=_text("The branch with its commits.", minLength=1),
+        targetBranch=_text("The branch that it is to be merged into.", minLength=1),
+        title=_text("Its title."),
+        description=_text("Its description; a block in it tells that it was planned."),
+    ),
+    "status": _fields(
+        "How it is.",
+        state=_text("Open, closed without a merge, or merged.", enum=list(get_args(PullRequestState)), default="open"),
+        draft=_flag("Whether it is a draft."),
+        headSHA=_text("The commit of its branch."),
+        mergeSHA=_text("The commit of its merge."),
+        mergedAt=_text("When it was merged, in UTC (RFC 3339)."),
+        author=_text("Who opened it."),
+        changedFiles=_texts("The paths that it changes, both of a renamed file."),
+        userCommits=_flag("Whether people added commits to a branch that was planned."),
+        branches=_texts("All branches of the repository."),
+    ),
+}
+PLAN_FIELDS: FieldSchema = {
+    "spec": _fields(
+        "What the pull request shall be.",
+        (
+            "repository",
+            "sourceBranch",
+            "components",
+            "group",
+            "state",
+            "draft",
+            "title",
+            "description",
+        ),
+        repository=_text("URL of the dependants' repository.", minLength=1),
+        number=_number("The pull request, where it is open."),
+        sourceBranch=_text("The branch that carries the digests.", minLength=1),
+        targetBranch=_text("The branch that it is for; without it the default branch.", minLength=1),
+        application=_text("The Application of the dependants."),
+        components=_listed(
+            "The dependants: one, or several that share a branch.",
+            ("name",),
+            name=_text("The dependant."),
+            context=_text("Its directory in the repository."),
+        ),
+        group=_text("The group of pull requests."),
+        state=_text("What it shall be.", enum=["open", "closed"]),
+        reason=_text("Why it shall be closed."),
+        draft=_flag("Whether it shall be a draft."),
+        triggers=_listed(
+            "What brought it about.",
+            ("component", "state"),
+            component=_text("The dependency."),
+            pullRequest=_text("Its pull request, owner/name#number; of a push there is none."),
+            state=_text(
+                "Open, merged and waiting for the build of the merge, merged and built, or closed unmerged.",
+                enum=list(get_args(TriggerState)),
+            ),
+            headSHA=_text("The commit of its branch."),
+            digest=_text("The digest that it brings."),
+        ),
+        waitingFor=_listed(
+            "What keeps it a draft.",
+            ("component", "until"),
+            component=_text("The dependency."),
+            pullRequest=_text("Its pull request."),
+            until=_text("Its merge, the build of that, or tests of it.", enum=["merged", "mergeBuild", "validated"]),
+        ),
+        commits=_listed(
+            "What its branch holds, from below.",
+            ("kind",),
+            kind=_text("A copy of changes, or another digest.", enum=["synthetic", "digest"]),
+            pullRequest=_text("Of a copy: whose changes."),
+            headSHA=_text("Of a copy: the commit that has them."),
+            targetBranch=_text("Of a copy: the branch that they are changes of."),
+            paths=_texts("Of a copy: the paths."),
+            component=_text("Of a digest: the dependency."),
+            repositories=_texts("Of a digest: the names of its image."),
+            **{"from": _texts("Of a digest: those that may be replaced.")},
+            to=_text("Of a digest: the new one."),
+            manifests=_texts("Of a digest: those of its images for single architectures, which files should not name."),
+            tags=_texts("Of a digest: tags that only this dependency has, of several whose images have one name."),
+            otherDigests=_texts("Of a digest: those of other Components whose images have that name; they stay."),
+            otherTags=_texts("Of a digest: tags that only these other Components have."),
+        ),
+        digest=_fields(
+            "Which digests are replaced, and where.",
+            match=_text("Known ones, or any of the image.", enum=["known", "any"]),
+            multiDigestFile=_text("What becomes of a file with several of one image.", enum=["refuse", "replace"]),
+            files=_texts("Globs of files to look at."),
+            exclude=_texts("Globs of files that are left alone."),
+        ),
+        actions=_texts("What is to be done to it as observed.", enum=list(get_args(Action))),
+        title=_text("Its title."),
+        description=_text("Its description."),
+    ),
+    "status": {
+        "description": "What others write of it.",
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
+}
+
+
+def pull_request() -> FieldSchema:
+    """The JSON schema of a PullRequest, without an address of its own."""
+    return _resource(PULL_REQUEST, "A pull request as it was observed.", PULL_REQUEST_FIELDS)
+
+
+def pull_request_plan() -> FieldSchema:
+    """The JSON schema of a PullRequestPlan, without an address of its own."""
+    return _resource(KIND, "The planned state of a dependant's pull request.", PLAN_FIELDS)
+
+
+def _resource(kind: str, description: str, properties: FieldSchema) -> FieldSchema:
+    return {
+        "description": description,
+        "type": "object",
+        "required": ["apiVersion", "kind", "spec"],
+        "properties": {
+            "apiVersion": {"const": OWN_VERSION},
+            "kind": {"const": kind},
+            "metadata": {"type": "object"},
+            **properties,
+        },
+    }
