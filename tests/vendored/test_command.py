@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from e2e.hosts import git
 from krm_merge.cli.app import main
 from packages.repositories import snapshot, write
 from vendored.versions import config_map, stream
@@ -266,3 +267,18 @@ def test_what_cannot_be_compared_is_named(place: Path, capfd: pytest.CaptureFixt
     ):
         assert call(["diff", file, "deploy"]) == 3
         assert problem in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_the_recap_puts_no_change_away_that_nobody_committed(
+    place: Path, is_committed: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    write(place, {"deploy/a.yaml": config_map("a", x="3")})
+    git(place, "init", "--quiet")
+    if is_committed:
+        git(place, "add", "deploy")
+        git(place, "commit", "--quiet", "--message=ours")
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--in-place"]) == 0
+    said = capfd.readouterr().err
+    assert "1 conflict: a.yaml (data.x)\n" in said
+    assert ("git stash -u -- deploy && krm-merge resolve v1.yaml v2.yaml deploy" in said) is is_committed

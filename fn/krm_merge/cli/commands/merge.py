@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, s
 from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
 from krm_merge.cli.terminal.recap import can_be_stashed, recap
 from krm_merge.cli.terminal.stages import counted_files, stages
-from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
@@ -91,6 +89,8 @@ def command(
         write_reports(report, options.reports)
         if (options.with_diff or write is None) and options.form == "text" and not refused:
             show_diff(sides.local, changes)
+        # Stashed with the merge, changes that nobody committed would be gone when resolve makes it again.
+        was_clean = in_place and not can_be_stashed(local)
         if write is not None and not refused:
             with stages(f"writing {counted_files(len(changes))}", options.form):
                 write(sides.local, {**changes, **kept})
@@ -108,17 +108,11 @@ def command(
     if options.form == "text" and not options.quiet and not outcome.are_left:
         recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
         arguments = [*options.of_resolve(), *recording, *map(str, places)]
+        is_written = in_place and bool(changes)
+        in_git = is_written and was_clean and can_be_stashed(local)
+        lines = list(recap([merged.decided], arguments, is_written=is_written, in_git=in_git))
         settles = STDIN not in places and not options.says_who_wins  # resolve reads answers on stdin
-        _show_conflicts(arguments, local, merged.decided, is_written=in_place and bool(changes), settles=settles)
+        for text in lines if settles else lines[:1]:
+            say(text)
     if refused or outcome.are_left:
         sys.exit(1)
-
-
-def _show_conflicts(
-    arguments: Sequence[str], local: Path, decided: PackageDecisions, *, is_written: bool, settles: bool
-) -> None:
-    """Says what conflicts there were, and how to settle them."""
-    in_git = is_written and can_be_stashed(local)
-    lines = list(recap([decided], arguments, is_written=is_written, in_git=in_git))
-    for text in lines if settles else lines[:1]:
-        say(text)
