@@ -12,6 +12,8 @@ from generated.facts import KPTFILE, Data
 
 Texts = dict[str, str]
 Lines = list[str]
+COMMON_COMMENTS = ("TODO", "----", "replicas: 3", "see the README", "- name: old", 'it\'s here: "x" # twice')
+"""Comments that several places may have which know nothing of each other."""
 NOT_STRINGS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 
@@ -22,7 +24,7 @@ def word(rng: random.Random) -> str:
 def comment(rng: random.Random) -> str:
     """The text of a comment: mostly one that is nowhere else."""
     if rng.random() < 0.15:
-        return rng.choice(["TODO", "----", "replicas: 3", "see the README", "- name: old", 'it\'s here: "x" # twice'])
+        return rng.choice(COMMON_COMMENTS)
     if rng.random() < 0.1:
         return f"kpt-set: ${{{word(rng)}}}"
     return f"{rng.choice(['note', 'why', 'because of', 'for'])} {word(rng)}"

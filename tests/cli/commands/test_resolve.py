@@ -213,7 +213,8 @@ def test_a_second_session_on_one_package_is_refused(three: Path) -> None:
 
 
 def test_the_page_ends_with_the_terminal(three: Path) -> None:
-    script = f"{sys.executable} -m krm_merge resolve o u l --no-browser & echo $!; sleep 1"
+    script = f"{sys.executable} -m krm_merge resolve o u l --no-browser > address & echo $!\n"
+    script += "until [ -s address ]; do sleep 0.1; done"
     shell = subprocess.run(["sh", "-c", script], cwd=three, capture_output=True, text=True, check=True, timeout=60)
     number = int(shell.stdout.split()[0])
     for _ in range(200):

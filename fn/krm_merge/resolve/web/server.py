@@ -32,19 +32,20 @@ class Server:
         """Listens on a port that is free. Raises OSError."""
         token = secrets.token_urlsafe(32)
         self.last_request = monotonic()
+        # Now, not in run(): the program that reads the address may end as soon as it has it.
+        self._parent = os.getppid()
         self._api = api
         self._http = _Http(api, token, _assets(), self)
         self.address = f"http://127.0.0.1:{self._http.server_port}/#{token}"
 
     def run(self) -> None:
         """Serves until the page is closed, or nobody asks any more, or who started it is gone."""
-        parent = os.getppid()
         thread = Thread(target=self._http.serve_forever, args=(0.1,), daemon=True)
         thread.start()
         try:
             while not self._api.is_over.wait(0.2):
                 idle = monotonic() - self.last_request
-                if idle > (_AFTER_SAVING if self._api.is_saved else IDLE_SECONDS) or os.getppid() != parent:
+                if idle > (_AFTER_SAVING if self._api.is_saved else IDLE_SECONDS) or os.getppid() != self._parent:
                     break
         finally:
             self._api.is_over.set()

@@ -67,8 +67,12 @@ def _regularly(look: signal._HANDLER) -> Iterator[None]:
         return
     signal.setitimer(signal.ITIMER_REAL, _LOOK_EVERY, _LOOK_EVERY)
     try:
-        yield
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
+        # What a look raised on the way out must not leave the timer on: it would raise anywhere, later.
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
