@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +16,20 @@ from typing import Any
 from e2e.hosts import git
 from e2e.in_process import krm_merge
 from packages.repositories import Repository, config_map, kptfile, write
+
+SECONDS_TO_DIE = 10
+
+
+def kill(process: subprocess.Popen[Any]) -> None:
+    """Kills a process and all of its group, which hold the campaign's lock until the last one is gone."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    end = time.monotonic() + SECONDS_TO_DIE
+    with suppress(ProcessLookupError):
+        while time.monotonic() < end:
+            os.killpg(process.pid, 0)
+            time.sleep(0.01)
+
 
 V1 = {"shop/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n"}
 

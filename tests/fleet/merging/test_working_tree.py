@@ -17,7 +17,7 @@ import pytest
 
 from e2e.hosts import git
 from e2e.in_process import krm_merge
-from fleet.world import World
+from fleet.world import World, kill
 from packages.repositories import config_map, kptfile, snapshot, write
 
 
@@ -208,8 +208,7 @@ def test_a_killed_run_goes_on(world: World, milliseconds: int) -> None:
     command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
     time.sleep(milliseconds / 1000)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill(process)
     world.fleet("run", "campaign")
     assert world.states() == {"clean": 58, "conflicts": 2}
     assert not list(tree.rglob(".*.krm-merge*"))

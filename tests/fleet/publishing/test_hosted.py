@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections.abc import Iterator
 
@@ -11,7 +9,7 @@ import pytest
 
 from e2e.hosts import git
 from fleet.publishing.hosted import BRANCH, TOKEN_VARIABLE, HostedFleet
-from fleet.world import World
+from fleet.world import World, kill
 from forges.connected import HOSTED
 from forges.fake_forge import TOKEN, FakeForge, Fault
 
@@ -103,8 +101,7 @@ def test_a_kill_between_pushed_and_opened(fleet: HostedFleet, done: bool) -> Non
     while fleet.server.faults:
         assert process.poll() is None
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill(process)
     fleet.server.released.set()
     pushed = fleet.head()
     assert pushed

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +14,7 @@ import pytest
 
 from e2e.hosts import git
 from e2e.in_process import krm_merge
-from fleet.world import World
+from fleet.world import World, kill
 
 BRANCH = "krm-merge/shop-v2"
 
@@ -222,8 +220,7 @@ def test_a_killed_publish_goes_on(world: World, milliseconds: int) -> None:
     command = [sys.executable, "-m", "krm_merge", "fleet", "publish", "campaign"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
     time.sleep(milliseconds / 1000)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill(process)
     done = world.fleet("publish", "campaign")
     assert done.returncode == 0, done.stderr
     assert world.states() == {"open": 6}

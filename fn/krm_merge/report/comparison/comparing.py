@@ -13,6 +13,7 @@ from krm_merge.krm.fieldpath import FieldPath, format_path, parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.verdict import same
 from krm_merge.merge.package.reach import children_at
 from krm_merge.report.comparison.difference import VERSIONS, Difference, FindingName, VersionName
 from krm_merge.report.comparison.judgement import JudgedPlace, judged
@@ -131,7 +132,10 @@ class _Comparing:
             if path in judged_paths or _is_bookkeeping(path, roots["kpt"]):
                 continue
             judged_paths.add(path)
-            yield self._judged(record, path, roots, outcome)
+            nodes = _nodes_at(roots, path)
+            # V7: alternatives are one decision, though both may have one of them.
+            if record.nature == "order" or not path or not same(nodes["kpt"], nodes["krm-merge"]):
+                yield self._judged(record, path, nodes, outcome)
         if outcome.original is None or outcome.upstream is None or not records:
             return
         anchor = records[0]
@@ -147,10 +151,9 @@ class _Comparing:
         self,
         record: DecisionRecord,
         path: FieldPath,
-        roots: _Roots,
+        nodes: _Roots,
         outcome: ResourceOutcome,
     ) -> Difference:
-        nodes = _nodes_at(roots, path)
         if record.nature == "order":
             orders = {name: _labels(node, _parsed(record.path)) for name, node in nodes.items() if node is not None}
             return self._difference("order", "kpt has the elements in another order", record, orders, path=path)
