@@ -126,14 +126,21 @@ def said(context: "BrowserContext") -> Iterator[list[str]]:
     assert [text for text in found if not SHOWN_BY_THE_PAGE.search(text)] == []
 
 
+def missing_shells() -> str | None:
+    """Why completion cannot be tried in the shells that have it, or None."""
+    absent = [name for name in ("zsh", "fish") if not shutil.which(name)]
+    return f"{' and '.join(absent)} not on PATH" if absent else None
+
+
 PREREQUISITES: dict[str, Callable[[], str | None]] = {
     "kpt": missing_kpt,
     "docker": missing_engine,
     "kubectl": missing_kubectl,
     "browser": missing_browser,
+    "shells": missing_shells,
 }
 # kubectl is not among what CI installs.
-NEVER_SKIPPED_IN_CI = ("kpt", "docker", "browser")
+NEVER_SKIPPED_IN_CI = ("kpt", "docker", "browser", "shells")
 
 
 def needs_prerequisite(item: pytest.Item) -> bool:
@@ -159,7 +166,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """In CI a kpt, docker or browser test that was skipped, by whatever means, counts as failed."""
+    """In CI a test with one of these markers that was skipped, by whatever means, counts as failed."""
     report = yield
     if IN_CI and report.skipped and not hasattr(report, "wasxfail") and needs_prerequisite(item):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
