@@ -15,14 +15,18 @@ from hypothesis import HealthCheck, settings
 from checkout import ROOT
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 LOCAL_BASES = ("localhost/python-base:bookworm", "localhost/python-build:bookworm")
 ENGINE_REMEDY = 'install Docker and start it, or as root on Debian: eval "$(tools/local-engine bases)"'
 
-SHOWN_BY_THE_PAGE = re.compile(r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)")
-"""What the browser logs of answers that a page shows itself."""
+SHOWN_BY_THE_PAGE = re.compile(
+    r"status of (409|422)|ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE)|status of 404 .*/api/context\?"
+)
+"""What the browser logs of answers that a page shows itself, or that it does without: an undo ends a card while the
+page asks for its context.
+"""
 
 # A test that wants another number takes `effort.scaled`. CI always tries the same examples, so that its verdict is of
 # the commit and not of luck; `fuzz` looks for new ones.
@@ -115,11 +119,16 @@ def context(browser: "Browser") -> Iterator["BrowserContext"]:
     context.close()
 
 
+def console_text(message: "ConsoleMessage") -> str:
+    """What the browser logs, with the address that it is about."""
+    return f"{message.text} {message.location['url']}"
+
+
 @pytest.fixture
 def said(context: "BrowserContext") -> Iterator[list[str]]:
     """Errors in the console, and requests to anybody else: there must be none."""
     found: list[str] = []
-    context.on("console", lambda message: found.append(message.text) if message.type != "log" else None)
+    context.on("console", lambda message: found.append(console_text(message)) if message.type != "log" else None)
     context.on("weberror", lambda error: found.append(str(error.error)))
     context.on("request", lambda request: found.append(request.url) if "//127.0.0.1:" not in request.url else None)
     yield found

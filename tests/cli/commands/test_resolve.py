@@ -245,7 +245,7 @@ def test_the_browser_is_given_the_address_in_a_file_that_nobody_else_reads(three
     assert address is not None
     while not (three / "opened").exists():
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.terminate()
     out, _ = process.communicate(timeout=60)
     assert (out, process.returncode) == ("", 130)
     assert (three / "mode").read_text() == "600\n"
