@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons site site-preview bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger site site-preview bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,18 +18,24 @@ help: ## Show this list
 setup: $(STAMP) ## Create the virtual environment with everything the other targets need
 
 # What constraints-dev.txt names, and nothing that differs from its hashes.
+define CHECK_PYTHON
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "Python 3.11 or later is needed; choose one with: make PYTHON=python3.13 ..." >&2; exit 1; }; \
+$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+  { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+endef
+
 $(STAMP): pyproject.toml constraints-dev.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or later is needed; choose one with: make PYTHON=python3.13 ..." >&2; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-	  { echo "Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(CHECK_PYTHON)
+	@echo "Installing what development needs into $(VENV), once: about a minute."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints-dev.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-test: $(STAMP) ## Run all tests; those with kpt and containers run where kpt and a Docker engine are
-	$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
+test: $(STAMP) ## Run all tests, ten minutes on two cores; those with kpt and containers where kpt and a Docker engine are
+	@echo "Running the tests on all cores: all of them take about ten minutes on two."
+	@$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
 
 COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report tests/cli/commands \
   tests/resolve/test_session.py tests/test_limits.py
@@ -40,8 +46,8 @@ coverage: $(STAMP) ## Measure the branches that tests take in the rooms that mer
 
 FUZZ_SECONDS ?= 14400
 
-fuzz: $(STAMP) ## Try texts made of testdata/fuzz/ for FUZZ_SECONDS (4 hours)
-	PYTHONPATH=tests $(BIN)/python tools/run_fuzzing.py $(FUZZ_SECONDS) $(TARGETS) $(addprefix --seed ,$(FUZZ_SEED))
+fuzz: $(STAMP) ## Try texts made of testdata/fuzz/, or of the YAML in FUZZ_CORPUS, for FUZZ_SECONDS (4 hours)
+	PYTHONPATH=tests $(BIN)/python tools/run_fuzzing.py $(FUZZ_SECONDS) $(TARGETS) $(addprefix --seed ,$(FUZZ_SEED)) $(addprefix --corpus ,$(FUZZ_CORPUS))
 
 LISTS ?= 20000
 
@@ -55,8 +61,24 @@ INTERRUPTS ?= 100
 kills: $(STAMP) ## Kill commands KILLS times (400) and interrupt them INTERRUPTS times (100), and look what is left
 	PYTHONPATH=tests $(BIN)/python tools/run_kills.py $(KILLS) $(INTERRUPTS) $(SCENES)
 
-demo: $(STAMP) ## Merge an example package and show the result
-	@$(WITH_PATH) ./examples/demo.sh
+# What users install, in an environment of its own. Python writes the bytecode where it is needed.
+DEMO       ?= .venv-demo
+DEMO_STAMP := $(DEMO)/.installed
+DEMO_PIP   := install --quiet --disable-pip-version-check --no-compile --no-warn-conflicts
+
+# The pip of the interpreter installs into it, where there is one: another pip takes three seconds.
+$(DEMO_STAMP): pyproject.toml constraints-cli.txt constraints-build.txt
+	@$(CHECK_PYTHON)
+	@echo "Installing krm-merge and what it needs into $(DEMO), once: about ten seconds."
+	@$(PYTHON) -m venv --without-pip $(DEMO)
+	@pip="$(PYTHON) -m pip --python $(DEMO)/bin/python"; \
+	  $$pip --version >/dev/null 2>&1 || { $(PYTHON) -m venv $(DEMO) && pip="$(DEMO)/bin/python -m pip"; }; \
+	  $$pip $(DEMO_PIP) --require-hashes --requirement constraints-cli.txt --requirement constraints-build.txt && \
+	  $$pip $(DEMO_PIP) --no-deps --no-build-isolation .
+	@touch $@
+
+demo: $(DEMO_STAMP) ## Update an example package, and show what changes; installs the command first, in ten seconds
+	@./examples/demo.sh
 
 lint: $(STAMP) ## Check style, types, spelling, the direction of imports, workflows and the site's links
 	$(BIN)/ruff check
@@ -75,6 +97,11 @@ image: ## Build the container image $(IMAGE)
 	docker build --tag $(IMAGE) \
 	  $(if $(KRM_MERGE_BASE),--build-arg BASE=$(KRM_MERGE_BASE)) \
 	  $(if $(KRM_MERGE_BUILD_BASE),--build-arg BUILD_BASE=$(KRM_MERGE_BUILD_BASE)) .
+
+function-images: image ## Build an image for each function alone, localhost/merge-package:dev and so on
+	for folder in functions/python/*; do \
+	  docker build --build-arg KRM_MERGE=$(IMAGE) --tag localhost/$$(basename $$folder):dev $$folder || exit; \
+	done
 
 ZIPAPP = $(VENV)/zipapp
 
@@ -126,6 +153,17 @@ docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in 
 comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, for docs/comparisons.md; needs kpt
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py
 
+# Clones of repositories, as OWNER+NAME; what is lacking is fetched from GitHub.
+MIRROR ?= build/merges
+
+merges: $(STAMP) ## Make merges of public repositories again with git, krm-merge and kpt, for docs/real-merges.md; needs kpt and MIRROR
+	$(BIN)/python -m benchmarks.merges clone $(MIRROR)
+	$(WITH_PATH) $(BIN)/python -m benchmarks.merges page $(MIRROR) $(ARGS)
+
+merges-ledger: $(STAMP) ## Compare 200 merges of public repositories with testdata/merges/ledger.tsv; UPDATE=1 writes it
+	$(BIN)/python -m benchmarks.merges clone --ledger $(MIRROR)
+	$(BIN)/python -m benchmarks.merges ledger $(if $(UPDATE),--update) $(MIRROR)
+
 site: $(STAMP) ## Build the documentation site into site/; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
@@ -150,4 +188,4 @@ bench-fleet: $(STAMP) ## Measure campaigns over ten thousand packages and a thou
 	$(WITH_PATH) $(BIN)/python -m benchmarks.fleet
 
 clean: ## Remove what the other targets created
-	rm -rf $(VENV) .coverage build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(DEMO) .coverage build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -30,10 +30,11 @@ page asks for its context.
 
 # A test that wants another number takes `effort.scaled`. CI always tries the same examples, so that its verdict is of
 # the commit and not of luck; `fuzz` looks for new ones.
-settings.register_profile("dev", deadline=None, print_blob=True, max_examples=25)
+# How fast the machine is has no say in it.
 settings.register_profile(
-    "fuzz", deadline=None, print_blob=True, max_examples=500, suppress_health_check=[HealthCheck.too_slow]
+    "dev", deadline=None, print_blob=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
+settings.register_profile("fuzz", settings.get_profile("dev"), max_examples=500)
 settings.register_profile("ci", settings.get_profile("fuzz"), derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
 
@@ -114,7 +115,9 @@ def browser() -> Iterator["Browser"]:
 @pytest.fixture
 def context(browser: "Browser") -> Iterator["BrowserContext"]:
     """A window of the browser, as wide as a laptop's."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    from resolve.browsing import window
+
+    context = window(browser)
     yield context
     context.close()
 

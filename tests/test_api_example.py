@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 
 NAME = "examples/python/set_namespace.py"
 
@@ -96,7 +97,7 @@ def run(text: str) -> subprocess.CompletedProcess[bytes]:
         env=os.environ | {"PYTHONPATH": str(ROOT / "fn")},
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=SECONDS,
     )
 
 

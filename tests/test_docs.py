@@ -12,7 +12,8 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_args
@@ -23,14 +24,15 @@ import yaml
 from pydantic import BaseModel
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from krm_merge.functions import process
 from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
 from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchResources
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
 from krm_merge.functions.transform_resources.models import TransformConfigMapData, TransformResources
 from krm_merge.merge.values.identity import SIMILARITY_THRESHOLD
-from krm_merge.merge.values.likeness import THRESHOLD
-from krm_merge.merge.values.pairing import MOST_COMPARED, WEAK_KEYS
+from krm_merge.merge.values.pairing import WEAK_KEYS
+from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
 from pages import COMPONENTS, MERGING, PATCHES, RULES, TRANSFORM, YAML_BLOCK, examples
 
 COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
@@ -266,17 +268,17 @@ UPSTREAM = """
       type: git
       git:
         repo: {address}
-        directory: /web
+        directory: /{package}
         ref: v1
       updateStrategy: resource-merge
     upstreamLock:
       type: git
       git:
         repo: {address}
-        directory: /web
+        directory: /{package}
         ref: v1
         commit: {commit}
-    pipeline:"""
+    """
 VERSIONS = {
     "v1": {"Kptfile": KPTFILE, "deployment.yaml": DEPLOYMENT},
     "v2": {
@@ -292,6 +294,28 @@ VERSIONS = {
 }
 
 
+@dataclass(frozen=True)
+class ShownPackage:
+    """What upstream published of a package, and its Deployment as kpt fetched it and as somebody edited it."""
+
+    name: str
+    versions: Mapping[str, dict[str, str]]
+    fetched: str
+    edited: str
+
+
+def example() -> ShownPackage:
+    """The package of the beginning of README.md and of `make demo`."""
+    folder = ROOT / "examples" / "update"
+    kptfile = (folder / "local.Kptfile").read_text(encoding="utf-8")
+    texts = {at: (folder / at / "deployment.yaml").read_text(encoding="utf-8") for at in ("v1", "v2", "v3", "yours")}
+    versions = {at: {"Kptfile": kptfile, "deployment.yaml": texts[at]} for at in ("v1", "v2", "v3")}
+    return ShownPackage("blog", versions, texts["v1"], texts["yours"])
+
+
+WEB = ShownPackage("web", VERSIONS, NOTED_DEPLOYMENT, NOTED_DEPLOYMENT.replace("replicas: 1", "replicas: 5"))
+
+
 def write(folder: Path, files: dict[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -299,9 +323,9 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 class Shell:
-    """A machine with the packages that the sessions speak of; every commit in them has the same id everywhere."""
+    """A machine with the package that a session speaks of; every commit has the same id everywhere."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, package: ShownPackage) -> None:
         home, programs, upstream = place / "home", place / "bin", place / "packages"
         self.directory = place / "deploy"
         for folder in (home, programs, upstream, self.directory):
@@ -318,18 +342,21 @@ class Shell:
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m krm_merge "$@"\n')
         program.chmod(0o755)
         self._git(upstream, "init", "--quiet")
-        for version, files in VERSIONS.items():
-            write(upstream / "web", files)
+        for version, files in package.versions.items():
+            write(upstream / package.name, files)
             write(self.directory / version, files)
             self._commit(upstream, version)
             self._git(upstream, "tag", version)
         self._git(self.directory, "init", "--quiet")
         (self.directory / ".git" / "info" / "exclude").write_text("/v[123]/\n")
-        origin = UPSTREAM.format(address=ADDRESS, commit=self._git(upstream, "rev-parse", "v1").strip())
-        kptfile = KPTFILE.replace("\n    pipeline:", origin)
-        write(self.directory / "web", {"Kptfile": kptfile, "deployment.yaml": NOTED_DEPLOYMENT})
-        self._commit(self.directory, "web v1")
-        write(self.directory / "web", {"deployment.yaml": NOTED_DEPLOYMENT.replace("replicas: 1", "replicas: 5")})
+        commit = self._git(upstream, "rev-parse", "v1").strip()
+        origin = dedent(UPSTREAM).format(address=ADDRESS, package=package.name, commit=commit)
+        kptfile = dedent(package.versions["v1"]["Kptfile"]).replace(
+            f"  name: {package.name}\n", f"  name: {package.name}{origin}", 1
+        )
+        write(self.directory / package.name, {"Kptfile": kptfile, "deployment.yaml": package.fetched})
+        self._commit(self.directory, f"{package.name} v1")
+        write(self.directory / package.name, {"deployment.yaml": package.edited})
         self._commit(self.directory, "more replicas")
 
     def outputs(self, commands: Sequence[str]) -> list[str]:
@@ -345,7 +372,7 @@ class Shell:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,
-            timeout=120,
+            timeout=SECONDS,
         )
         return run.stdout.decode().split("\0")[1:]
 
@@ -382,7 +409,8 @@ def as_printed(expected: str, printed: str) -> bool:
 def test_sessions_print_what_the_docs_show(page: str, section: str, tmp_path: Path) -> None:
     steps = [step for block in CONSOLE_BLOCK.findall(section) for step in PROMPT.split(block)[1:]]
     commands, expected = zip(*(split_step(step) for step in steps), strict=True)
-    printed = Shell(tmp_path).outputs([command.replace("\n> ", "\n") for command in commands])
+    shell = Shell(tmp_path, example() if "blog@" in section else WEB)
+    printed = shell.outputs([command.replace("\n> ", "\n") for command in commands])
     if os.environ.get("WRITE_GOLDEN_OUTPUT"):
         rewrite(page, section, [(command, *texts) for command, *texts in zip(commands, expected, printed, strict=True)])
         return

@@ -6,38 +6,30 @@ Work is counted in calls of functions, those of libraries too: the same number i
 
 from __future__ import annotations
 
-import gc
 import math
-from cProfile import Profile
+from functools import partial
 from itertools import pairwise
 
 import pytest
 from benchmarks.shapes import GROWING, SHAPES, functions, growing, package
 
+from effort import calls
 from krm_merge.functions import process
 
 MOST = 1.2
 """The exponent of growth that is allowed: 1 is in proportion, 2 four times the work for twice the size."""
 
 
-def calls(data: bytes) -> int:
-    """How many functions a merge calls."""
-    profile = Profile()
-    # Where a collection falls depends on what ran before.
-    gc.disable()
-    try:
-        outcome = profile.runcall(process, data)
-    finally:
-        gc.enable()
+def merge(text: str) -> None:
+    outcome = process(text.encode())
     assert outcome.exit_code == 0, outcome.message
-    return sum(entry.callcount for entry in profile.getstats())
 
 
 def exponent(inputs: list[str]) -> float:
     """By which power of the size the work grows, of inputs that double twice; what every run costs does not count."""
     # The first run imports and compiles.
-    process(inputs[0].encode())
-    work = [calls(text.encode()) for text in inputs]
+    merge(inputs[0])
+    work = [calls(partial(merge, text)) for text in inputs]
     first, second = (more - less for less, more in pairwise(work))
     return math.log2(second / first)
 

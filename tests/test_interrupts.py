@@ -6,12 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from krm_merge import interrupts
 
 SOURCES = ROOT / "fn"
@@ -48,13 +51,35 @@ def test_what_is_over_is_not_interrupted() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+def test_a_signal_that_a_thread_holds_reaches_the_main_thread() -> None:
+    held, arrived = threading.Event(), threading.Event()
+
+    def work() -> str:
+        with interrupts.held():
+            held.set()
+            arrived.wait()
+        return "done"
+
+    def release() -> None:
+        arrived.set()
+        time.sleep(SECONDS)
+
+    with interrupts.as_exceptions(), ThreadPoolExecutor(1) as threads:
+        result = threads.submit(work)
+        held.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(interrupts.Interrupted, match="SIGTERM"):
+            release()
+        assert result.result() == "done"
+
+
 def test_a_signal_while_python_tidies_up_an_object_comes_again(capsys: pytest.CaptureFixture[str]) -> None:
     class Thing:
         pass
 
     def tidy_up() -> None:
         weakref.finalize(Thing(), os.kill, os.getpid(), signal.SIGTERM)
-        time.sleep(10)
+        time.sleep(SECONDS)
 
     with interrupts.as_exceptions(), pytest.raises(interrupts.Interrupted, match="SIGTERM"):
         tidy_up()

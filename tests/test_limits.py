@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from krm_merge import KrmMergeError
 from krm_merge.functions import process
+from krm_merge.krm import parallel
+from krm_merge.resolve.policy_text import with_values
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 THING = "- {apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, a: {x: 1}}\n"
@@ -13,6 +23,16 @@ PATCHES = f"{CONFIG}  kind: PatchResources\n  patches:\n"
 KPTFILE = "{apiVersion: kpt.dev/v1, kind: Kptfile, metadata: {name: shop}}"
 CONFIG_MAP = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
 MERGE = f"{CONFIG}  kind: MergePackage\n"
+POLICY = "- {apiVersion: fn.kpt.dev/v1alpha1, kind: MergePolicy, metadata: {name: p}, %s: [%s]}\n"
+MEMORY = 200_000_000
+"""Bytes within which a run refuses its input."""
+SECONDS = 60
+"""Of the processor, after which a run hangs."""
+TOO_MANY_COPIES = (
+    "copies make more than 50000 nodes; write the values out, or raise the limit with KRM_MERGE_MAX_COPIED_NODES"
+)
+NESTED = "\n".join(f"{{op: copy, from: /a, path: /a{'/b' * at}}}" for at in range(1, 30))
+DOUBLED = "\n".join(f"{{op: copy, from: /a, path: /a/b{at}}}" for at in range(100))
 
 
 def patched(operations: str) -> str:
@@ -24,6 +44,116 @@ def patched(operations: str) -> str:
 def copies(count: int) -> str:
     """Operations that each double what there is."""
     return "".join(f"      - {{op: copy, from: /a, path: /a/b{at}}}\n" for at in range(count))
+
+
+def refused(text: str, **environment: str) -> str:
+    """What the function says of an input that it refuses at once: it needs little time and memory."""
+    code = (
+        "import resource, sys; from krm_merge.__main__ import main; code = main(); sys.stdout.flush(); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | environment,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)),
+        check=False,
+    )
+    message, _, peak = done.stderr.rstrip("\n").rpartition("\n")
+    assert done.returncode == 1, done
+    assert int(peak) * (1 if sys.platform == "darwin" else 1024) < MEMORY
+    return message
+
+
+def transformed(plugins: str) -> str:
+    """A list whose things these plugins transform."""
+    return f"{HEAD}items:\n{THING}{CONFIG}  kind: TransformResources\n  plugins:\n{plugins}"
+
+
+def inline(operations: str, name: str = "p") -> str:
+    """A plugin without code: its operations, one a line."""
+    ops = "".join(f"      - {line}\n" for line in operations.splitlines())
+    return f"  - name: {name}\n    patches:\n    - target: {{kind: Thing}}\n      ops:\n{ops}"
+
+
+@pytest.mark.parametrize("count", [20, 100])
+def test_copies_in_a_patch(count: int) -> None:
+    operations = "".join(f"      {line}\n" for line in DOUBLED.splitlines()[:count])
+    config = f"{PATCHES}  - target: {{kind: Thing}}\n    patch: |\n{operations.replace('{', '- {')}"
+    message = refused(f"{HEAD}items:\n{THING}{config}")
+    assert message.startswith("Thing a: patches[0]: operation 15, ")
+    assert message.endswith(TOO_MANY_COPIES)
+
+
+@pytest.mark.parametrize("detect", ["effect", "path"])
+@pytest.mark.parametrize(
+    ("operations", "limit"),
+    [(DOUBLED, TOO_MANY_COPIES), (NESTED, "the value that it copies is nested deeper than 126 levels")],
+)
+def test_copies_in_a_plugin_without_code(operations: str, limit: str, detect: str) -> None:
+    text = transformed(inline(operations)) + f"  conflicts: {{detect: {detect}}}\n"
+    message = refused(text)
+    assert message.startswith("p: copy /a/b")
+    assert message.endswith(f" from /a: {limit} (Thing a)")
+
+
+def test_copies_that_a_program_answers(tmp_path: Path) -> None:
+    versions = {"requestVersion": ["v1"], "responseVersion": ["v1"]}
+    answer = versions | {"patches": [{"op": "copy", "from": "/a", "path": f"/a/b{at}"} for at in range(100)]}
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{json.dumps(answer)}\nEND\n")
+    program.chmod(0o555)
+    tmp_path.chmod(0o555)
+    config = "  - name: p\n    exec: {file: program, protocol: crane/v1}\n"
+    message = refused(transformed(config), KRM_MERGE_PLUGIN_DIR=str(tmp_path))
+    assert message.startswith("p: copy /a/b")
+    assert message.endswith(f" from /a: {TOO_MANY_COPIES} (Thing a)")
+
+
+@pytest.mark.parametrize("detect", ["effect", "path"])
+def test_copies_that_many_plugins_share(detect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By path, those of one are applied to what the others made."""
+    plugins = "".join(inline(line, f"p{at}") for at, line in enumerate(DOUBLED.splitlines()[:4]))
+    text = (transformed(plugins) + f"  conflicts: {{detect: {detect}}}\n").encode()
+    # Each copies 2 nodes of the original; by path 2, 4, 8 and 16.
+    monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "7")
+    assert "copies make more than 7 nodes" in process(text).message
+    monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "29")
+    assert ("copies make more than 29 nodes" in process(text).message) == (detect == "path")
+    monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "30")
+    assert process(text).message == ""
+
+
+def test_copies_that_the_patches_of_a_resource_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each patch of a resource copies what is left of its limit."""
+    monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "5")
+    patch = "  - target: {kind: Thing}\n    patch: |\n" + copies(1)
+    text = f"{HEAD}items:\n{THING}{PATCHES}{patch}{patch.replace('/a/b0', '/c')}"
+    assert "patches[1]: operation 1, " in process(text.encode()).message
+    monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES", "6")
+    assert process(text.encode()).message == ""
+
+
+@pytest.mark.parametrize("processors", [1, 3])
+@pytest.mark.parametrize("kind", ["PatchResources", "TransformResources"])
+def test_copies_in_all_resources(kind: str, processors: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same on any number of processors: each copies 2 nodes, and 4 to see that a second run makes."""
+    monkeypatch.setattr(parallel, "_processors", lambda: processors)
+    things = "".join(THING.replace("name: a", f"name: a{at}") for at in range(900))
+    patch = f"{PATCHES}  - target: {{kind: Thing}}\n    patch: |\n{copies(1)}"
+    plugin = transformed(inline(copies(1).strip("- \n"))).partition(THING)[2]
+    text = f"{HEAD}items:\n{things}{patch if kind == 'PatchResources' else plugin}".encode()
+    monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES_IN_ALL", str(900 * 6 - 1))
+    outcome = process(text)
+    assert outcome.message == (
+        f"copies in JSON patches make more than {900 * 6 - 1} nodes in all resources; write the values out, or raise "
+        "the limit with KRM_MERGE_MAX_COPIED_NODES_IN_ALL"
+    )
+    assert outcome.output.startswith(f"{HEAD}items:\n{things}".encode())
+    monkeypatch.setenv("KRM_MERGE_MAX_COPIED_NODES_IN_ALL", str(900 * 6))
+    assert process(text).exit_code == 0
 
 
 def test_copies_that_double_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,6 +212,50 @@ def test_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more than 1 documents; divide it, or raise the limit with KRM_MERGE_MAX_DOCUMENTS" in process(text).message
     monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "2")
     assert process(text).message == ""
+
+
+@pytest.mark.parametrize("document", ["---\n\n", "---\r\n", "---\r", "--- {}\n", "a\n...\n", "---\nx: 1\n...\n"])
+def test_documents_are_counted_before_they_are_read(document: str) -> None:
+    assert refused(document * 1_000_000) == (
+        "stdin: not a ResourceList: holds more than 100000 documents; divide it, or raise the limit with "
+        "KRM_MERGE_MAX_DOCUMENTS"
+    )
+
+
+def test_dashes_that_separate_no_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRM_MERGE_MAX_DOCUMENTS", "1")
+    note = "# ---\n#...\n" * 9 + "a: |\n  ---\n  ...\n"
+    assert process(f"---\n{note}\n{HEAD}items: []\n...\n".encode()).message == ""
+
+
+@pytest.mark.parametrize("resolution", ["{}", "3", "{fingerprint: 'x', nature: both-changed, choice: local}"])
+def test_resolutions(resolution: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = POLICY % ("resolutions", ", ".join([resolution] * 20_000))
+    text = f"{HEAD}items:\n- {KPTFILE}\n{policy}{MERGE}  original: '{KPTFILE}'\n  upstream: '{KPTFILE}'\n"
+    problem = (
+        "resolutions: 20000 resolutions, more than 10000; drop those that fit no conflict, or raise the limit with"
+    )
+    assert refused(text).endswith(f"{problem} KRM_MERGE_MAX_RESOLUTIONS")
+    # What is wrong with each is said of the first.
+    monkeypatch.setenv("KRM_MERGE_MAX_RESOLUTIONS", "20000")
+    message = process(text.encode()).message
+    assert ": resolutions[0]" in message
+    assert " more" in message
+    assert len(message) < 2_000
+
+
+def test_choices_that_nobody_could_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRM_MERGE_MAX_RESOLUTIONS", "1")
+    first = with_values(None, "policy.yaml", [{"path": "a"}], [])
+    assert b"path: a" in with_values(first, "policy.yaml", [{"path": "a"}], []).data
+    with pytest.raises(KrmMergeError, match=r"^policy.yaml: resolutions: 2 resolutions, more than 1; drop those"):
+        with_values(first, "policy.yaml", [{"path": "b"}], [])
+
+
+def test_rules_of_a_policy() -> None:
+    policy = POLICY % ("rules", ", ".join(["{onConflict: local}"] * 1_001))
+    text = f"{HEAD}items:\n- {KPTFILE}\n{policy}{MERGE}  original: '{KPTFILE}'\n  upstream: '{KPTFILE}'\n"
+    assert ": rules: 1001 rules, more than 1000; let one rule cover more, or raise" in process(text.encode()).message
 
 
 def test_a_limit_that_is_no_number(monkeypatch: pytest.MonkeyPatch) -> None:

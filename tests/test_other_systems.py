@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from e2e.hosts import SECONDS
 from packages.repositories import config_map, kptfile, write
 
 WITHOUT_POSIX = """\
@@ -52,7 +53,7 @@ def run(folder: Path, *arguments: str, code: str = RUN, stdin: str = "") -> subp
         capture_output=True,
         check=False,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
     )
 
 

@@ -80,7 +80,7 @@ def test_recipes_are_found() -> None:
         ("a | krm-merge diff x y > z # krm-merge", [["diff", "x", "y"]]),
         ("git config d 'krm-merge merge-driver %O --rules a'", [["merge-driver", "%O", "--rules", "a"]]),
         ("kpt fn eval --exec krm-merge --fn-config a", []),
-        ("pip install 'krm-merge[cli]'", []),
+        ("pip install '.[cli]' # krm-merge", []),
     ],
 )
 def test_how_commands_are_found(line: str, commands: list[list[str]]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 
 REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==[^\s;]+")
 # A path below the directories where people keep their checkouts, but not that of Argo CD in its images. Written so that
@@ -44,7 +45,9 @@ def clean_copy(tmp_path: Path) -> Path:
 @pytest.mark.kpt
 @pytest.mark.parametrize("command", [["fn", "eval", ".", "--exec", "cat"], ["fn", "render", "."]])
 def test_kpt_takes_the_repository_as_a_package(clean_copy: Path, command: list[str]) -> None:
-    run = subprocess.run(["kpt", *command], cwd=clean_copy, capture_output=True, check=False, text=True, timeout=120)
+    run = subprocess.run(
+        ["kpt", *command], cwd=clean_copy, capture_output=True, check=False, text=True, timeout=SECONDS
+    )
     assert run.returncode == 0, run.stderr
 
 

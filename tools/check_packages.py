@@ -64,13 +64,13 @@ def try_program(*program: str | Path, package: Path, environment: dict[str, str]
 
 
 def check_archives(folder: Path, package: Path) -> Path:
-    """Builds both archives and installs each in an environment of its own; returns the wheel."""
+    """Builds both archives and installs each, and the checkout, in an environment of its own; returns the wheel."""
     run(sys.executable, "-m", "hatchling", "build", "--directory", folder)
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     run(PROGRAMS / "twine", "check", "--strict", wheel, source)
     run(PROGRAMS / "check-wheel-contents", wheel)
-    for archive in (wheel, source):
-        place = folder / f"environment-{archive.suffix[1:]}"
+    for archive in (wheel, source, ROOT):
+        place = folder / f"environment-{archive.suffix[1:] or 'checkout'}"
         venv.create(place, with_pip=True)
         python = place / PROGRAMS.name / "python"
         run(python, "-m", "pip", "install", "--quiet", f"{archive}[cli]")

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from krm_merge import __version__
+from krm_merge.cli.commands.config import IMAGE
 from krm_merge.krm.docs import Docs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -25,7 +25,7 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)]+)\)")
 EXAMPLE = re.compile(r"\]\(\.\./\.\./examples/([\w-]+)\)")
 DOCKERFILE = """\
 # The function {kind} as an image of its own: `kpt fn doc` shows its docs, and `kpt fn eval -- key=value` is for it.
-ARG KRM_MERGE={image}:v{minor}
+ARG KRM_MERGE={image}
 FROM ${{KRM_MERGE}}
 COPY README.md metadata.yaml /function/
 ENV KRM_MERGE_FUNCTION={kind} KRM_MERGE_DOCS=/function
@@ -44,8 +44,7 @@ def generated() -> dict[str, str]:
         files[f"{folder}/README.md"] = readme(name, text, own, image)
         files[f"{folder}/metadata.yaml"] = NOTE.format(page=page.name) + metadata(name, text, own, image)
         kind = "".join(word.capitalize() for word in name.split("-"))
-        minor = ".".join(__version__.split(".")[:2])
-        files[f"{folder}/Dockerfile"] = DOCKERFILE.format(kind=kind, image=own["image"], minor=minor)
+        files[f"{folder}/Dockerfile"] = DOCKERFILE.format(kind=kind, image=IMAGE)
     return files
 
 

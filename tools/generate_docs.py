@@ -18,7 +18,7 @@ from rule_index import PAGE as RULE_INDEX
 from rule_index import page as rule_index
 from transform_tables import tables as transform_tables
 
-from krm_merge import __version__
+from krm_merge.cli.commands.config import IMAGE
 from krm_merge.cli.schemas.from_models import JsonSchema, model_schema, rewritten
 from krm_merge.cli.schemas.kinds import KINDS, SchemaKind
 
@@ -103,7 +103,6 @@ def function_definition(function: Function, metadata: JsonSchema) -> JsonSchema:
     kind = function.schema.kind
     description = metadata["description"] if function.is_described_by_metadata else function.schema.model.__doc__
     home = metadata["sourceURL"]
-    minor = ".".join(__version__.split(".")[:2])
     return {
         "apiVersion": "config.kubernetes.io/v1alpha1",
         "kind": "KRMFunctionDefinition",
@@ -126,7 +125,7 @@ def function_definition(function: Function, metadata: JsonSchema) -> JsonSchema:
                     "examples": metadata["examplePackageURLs"],
                     "license": metadata["license"],
                     "maintainers": [f"The {home.rpartition('/')[2]} authors"],
-                    "runtime": {"container": {"image": f"{metadata['image']}:v{minor}"}},
+                    "runtime": {"container": {"image": IMAGE}},
                     "schema": {"openAPIV3Schema": openapi_schema(function)},
                 }
             ],

@@ -1,6 +1,7 @@
 """Fuzzes the readers, the editor, the patches and the merge for some time: run_fuzzing.py SECONDS [TARGET...].
 
-With the same seed the same texts are tried, as far as the time lets it come.
+With the same seed the same texts are tried, as far as the time lets it come. `--corpus` names a folder of other YAML
+files that texts are made of. Each text has 60 seconds of the processor, and all have 4 GiB of memory.
 
 Each failure is printed with the texts that make it, as small as hypothesis finds them; then the exit code is 1. Put
 such a text into testdata/fuzz/, where `make test` tries it from then on.
@@ -9,20 +10,29 @@ such a text into testdata/fuzz/, where `make test` tries it from then on.
 from __future__ import annotations
 
 import argparse
+import resource
+import signal
 import sys
 import time
+from pathlib import Path
 
 from hypothesis import HealthCheck, given, seed, settings
 
-from fuzz.mutations import texts
+from fuzz.mutations import manifests, seeds
 from fuzz.targets import TARGETS, Target
 
 BATCH = 100
 """Examples of one target before the next one."""
 
 
-def main(seconds: float, number: int, names: list[str]) -> int:
+SECONDS = 60
+MEMORY = 4 << 30
+
+
+def main(seconds: float, number: int, names: list[str], corpus: Path | None) -> int:
     """Runs the targets in turn until the time is over or one fails."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGPROF, _stop)
     targets = [target for target in TARGETS if not names or target.name in names]
     end = time.monotonic() + seconds
     tried = dict.fromkeys((target.name for target in targets), 0)
@@ -30,7 +40,7 @@ def main(seconds: float, number: int, names: list[str]) -> int:
         for target in targets:
             number += 1
             try:
-                _batch(target, number)
+                _batch(target, number, seeds(target.name) if corpus is None else manifests(corpus))
             except BaseException:
                 print(f"{target.name} failed (seed {number})", file=sys.stderr)
                 raise
@@ -39,14 +49,22 @@ def main(seconds: float, number: int, names: list[str]) -> int:
     return 0
 
 
-def _batch(target: Target, number: int) -> None:
+def _stop(*_: object) -> None:
+    raise TimeoutError(f"not done after {SECONDS} s of the processor")
+
+
+def _batch(target: Target, number: int, corpus: list[str]) -> None:
     @seed(number)
     @settings(
         max_examples=BATCH, deadline=None, database=None, suppress_health_check=list(HealthCheck), print_blob=True
     )
-    @given(texts(target.name, target.texts))
+    @given(target.made(corpus, target.texts))
     def run(found: list[str]) -> None:
-        target.run(*found)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        try:
+            target.run(*found)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     run()
 
@@ -56,5 +74,6 @@ if __name__ == "__main__":
     parser.add_argument("seconds", type=float)
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="the clock's by default")
+    parser.add_argument("--corpus", type=Path, help="a folder of YAML files, by default each target's own texts")
     options = parser.parse_args()
-    sys.exit(main(options.seconds, options.seed, options.targets))
+    sys.exit(main(options.seconds, options.seed, options.targets, options.corpus))

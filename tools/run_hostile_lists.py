@@ -1,8 +1,8 @@
 """Runs the function on changed ResourceLists, and reports what breaks its promises: run_hostile_lists.py COUNT.
 
 Of each list the function must make a whole ResourceList, or refuse it with one line and the items as they came: without
-a traceback, in 5 s, with 500 MB. With --processes the program is started for each list, else all run in this process.
-What breaks a promise is kept in the directory of --keep; the exit code is 1 then.
+a traceback, in 5 s of a processor, with 500 MB. With --processes the program is started for each list, else all run in
+this process. What breaks a promise is kept in the directory of --keep; the exit code is 1 then.
 """
 
 from __future__ import annotations
@@ -51,32 +51,31 @@ def main(count: int, number: int, keep: Path, *, processes: bool) -> int:
 
 
 def in_this_process(data: bytes) -> tuple[str, float, float]:
-    """What is wrong, '' if nothing is, with the seconds and the megabytes that it took."""
+    """What is wrong, '' if nothing is, with the seconds of a processor and the megabytes that it took."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise Hang
 
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGPROF, stop)
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from now on
-    problem, began = "", time.monotonic()
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    problem, began = "", time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         outcome = process(data)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         problem = flaw(data, outcome.output, outcome.exit_code, outcome.message)
     except Hang:
         problem = "hangs"
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"[:200]
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    return _measured(problem, time.monotonic() - began, _peak())
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return _measured(problem, time.process_time() - began, _peak())
 
 
 def in_process_of_its_own(data: bytes) -> tuple[str, float, float]:
     """The same with the program."""
     program = Path(sys.executable).with_name("krm-merge")
-    began = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=out, stderr=err)
         assert child.stdin is not None
@@ -92,7 +91,7 @@ def in_process_of_its_own(data: bytes) -> tuple[str, float, float]:
         message = err.read().decode()
         problem = flaw(data, out.read(), child.returncode, message)
         problem = problem or ("more than one line on stderr" if message.count("\n") > 1 else "")
-    return _measured(problem, time.monotonic() - began, used.ru_maxrss / 1024)
+    return _measured(problem, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 
 def flaw(data: bytes, output: bytes, exit_code: int, message: str) -> str:

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -R "$package" "$work/package"
 find "$work/package" -name Kptfile -exec \
-  sed -i.before -E 's#^([ -]*)image: ghcr\.io/krm-merge/krm-merge(:|@| |$).*#\1exec: krm-merge#' {} +
+  sed -i.before -E 's#^([ -]*)image: ([^ ]*/)?krm-merge([:@ ].*)?$#\1exec: krm-merge#' {} +
 find "$work/package" -name 'Kptfile.before' -delete
 # What kpt says of the functions belongs to the log.
 kpt fn render "$work/package" --allow-exec --truncate-output=false >&2

@@ -24,7 +24,9 @@ for side in 0 1 2 3; do
     mv "$work/${sides[$side]}/.KptRevisionMetadata" "$work/notes/${sides[$side]}"
   fi
 done
-krm-merge merge "$work/original" "$work/upstream" "$work/local" -o "$work/merged" --report review.html --report review.md
+# As Porch does, upstream wins where both changed a value and the package's MergePolicy says nothing; the reports name each.
+krm-merge merge "$work/original" "$work/upstream" "$work/local" -o "$work/merged" --on-conflict upstream \
+  --report review.html --report review.md
 # Which upstream the package follows is the draft's business.
 awk '/^[a-zA-Z]/ { ours = /^(upstream|upstreamLock):/ } ours' "$work/draft/Kptfile" > "$work/upstream.yaml"
 if [ -s "$work/upstream.yaml" ]; then

@@ -47,6 +47,9 @@ def _run(argv: list[str]) -> int:
     if standard_output.is_missing():
         print("stdout is closed; nothing was done", file=sys.stderr)
         return standard_output.EXIT_CODE
+    if argv or _COMPLETION in os.environ:
+        # The result of the function is its stdout: that nobody has it is a failure.
+        standard_output.outlive_readers()
     try:
         with interrupts.as_exceptions():
             is_command = (argv and not argv[0].startswith("-")) or _COMPLETION in os.environ
@@ -84,7 +87,7 @@ def _command(argv: list[str]) -> int:
         if error.name not in ("click", "rich"):
             raise
         name = argv[0] if argv else "completion"
-        install = "install them with: pip install 'krm-merge[cli]'"
+        install = "in a checkout, install them with: pip install '.[cli]'"
         print(f"krm-merge {name} needs the command line tools; {install}", file=sys.stderr)
         return 2
     return command(argv)

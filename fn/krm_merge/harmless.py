@@ -13,7 +13,7 @@ LONGEST_QUOTE: Final = 200
 HIDDEN: Final = "***"
 
 REDACTED: Final = "(redacted)"
-"""Shown instead of the value of a Secret."""
+"""Shown instead of a secret value."""
 
 # C0 without the tab, C1, direction marks, line separators, and bytes of file names that are not UTF-8.
 _UNSAFE_CHARACTERS = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

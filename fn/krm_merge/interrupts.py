@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from _thread import get_ident
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -63,7 +65,7 @@ def ignore_further() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """In this block signals wait; one that arrived takes effect at its end."""
+    """In this block signals wait; one that arrived takes effect at its end, in the main thread."""
     _state.depth += 1
     try:
         yield
@@ -71,16 +73,21 @@ def held() -> Iterator[None]:
         _state.depth -= 1
         if _state.waiting and not _state.depth:
             name, _state.waiting = _state.waiting, ""
-            _raise(name)
+            if get_ident() == _state.main_thread:
+                _raise(name)
+            elif not _state.is_over:
+                # Raised here, it would wait until somebody asks for the result of this thread.
+                os.kill(os.getpid(), signal.Signals[name])
 
 
 class _State:
-    """The number of blocks that hold signals, the signal that arrived meanwhile, and whether signals are ignored.
+    """The main thread, the number of blocks that hold signals, the signal that arrived, whether signals are ignored.
 
     A signal is for the whole process, and any thread may receive it: masking it in one thread would not hold it.
     """
 
     def __init__(self) -> None:
+        self.main_thread = get_ident()
         self.depth = 0
         self.waiting = ""
         self.is_over = False
@@ -95,6 +102,7 @@ def _handle() -> list[signal.Signals]:
     with suppress(ValueError):  # only the main thread may handle signals
         for number in ours:
             signal.signal(number, _interrupt)
+            _state.main_thread = get_ident()
     if ours:
         _state.is_over = False
         sys.unraisablehook = _raise_later

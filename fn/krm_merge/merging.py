@@ -53,8 +53,8 @@ def merge_packages(
 
     Each side maps the paths of a package's files, relative and with slashes, to their contents. `rules` and `list_keys`
     are plain values as in a functionConfig. `policy` is a MergePolicy as a plain value, by default the one in local's
-    root folder. Its choices come first; its `onConflict` counts if `on_conflict` is "upstream". Raises KrmMergeError
-    with all problems if an argument is invalid, or if the merge would not give a valid package.
+    root folder. Its choices and rules come first; its `onConflict` counts if `on_conflict` is "upstream". Raises
+    KrmMergeError with all problems if an argument is invalid, or if the merge would not give a valid package.
     """
     trees = [_tree(name, side) for name, side in (("original", original), ("upstream", upstream), ("local", local))]
     for name, value in (("on_conflict", on_conflict), ("function_identity", function_identity)):

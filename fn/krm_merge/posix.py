@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+from time import monotonic, sleep
 
 from krm_merge import TYPE_CHECKING
 from krm_merge.errors import KrmMergeError
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
 
 
 class UnsupportedSystemError(KrmMergeError):
     """The system lacks something; the message names it and where the program has it."""
 
+
+PATIENCE = 2.0
+"""Seconds: by then a killed process is gone, and so are the programs that it was just starting."""
+_BETWEEN_TRIES = 0.02
 
 _REMEDY = "on Windows, run krm-merge in WSL or in a container; nothing was changed"
 
@@ -27,6 +33,50 @@ def file_locks() -> ModuleType:
             f"without file locks, which this system lacks, no file is changed; {_REMEDY}"
         ) from None
     return fcntl
+
+
+def is_own(place: Path) -> bool:
+    """Whether a file is this user's: what others wrote is not read as ours. Raises OSError."""
+    return not hasattr(os, "geteuid") or place.lstat().st_uid == os.geteuid()
+
+
+def locked_soon(handle: int, fcntl: ModuleType) -> bool:
+    """Locks an open file or directory for this process alone. False where another process keeps the lock.
+
+    A killed process keeps its locks until the system has removed it, and a program that it was starting keeps them
+    until it runs: somebody who repeats a killed command at once must not be refused.
+    """
+    end = monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if monotonic() > end:
+                return False
+        sleep(_BETWEEN_TRIES)
+
+
+def keep_owner(place: Path, like: Path) -> None:
+    """Gives what replaces a file, or is made in a folder, the owner and group of that file or folder.
+
+    Only root can; another user keeps the group of a file, where that is one of the user's. Raises OSError where root
+    cannot.
+    """
+    if not hasattr(os, "geteuid"):
+        return
+    now, wanted = place.lstat(), like.lstat()
+    if (now.st_uid, now.st_gid) == (wanted.st_uid, wanted.st_gid):
+        return
+    is_root = os.geteuid() == 0
+    if not is_root and (like.is_dir() or now.st_gid == wanted.st_gid):
+        return
+    try:
+        os.chown(place, wanted.st_uid if is_root else -1, wanted.st_gid, follow_symlinks=False)
+    except OSError as error:
+        if is_root:
+            why = f"owner {wanted.st_uid} and group {wanted.st_gid} cannot be kept ({error.strerror})"
+            raise OSError(error.errno, f"{why}; run krm-merge as that user", str(like)) from None
 
 
 def require_process_groups(program: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
+import stat
 import sys
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 EXIT_CODE: Final = 3
 
@@ -13,6 +15,29 @@ EXIT_CODE: Final = 3
 def is_missing() -> bool:
     """Whether the process was started without stdout: a file opened later would get its descriptor."""
     return sys.stdout is None
+
+
+class _Pipe(io.FileIO):
+    """Takes what nobody reads any more, and discards it."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            return len(data)
+
+
+def outlive_readers() -> None:
+    """Lets a command go on to its end where `| head` and the like have read enough of its stdout and stderr."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        with suppress(AttributeError, OSError, ValueError):
+            mode = os.fstat(stream.fileno()).st_mode
+            if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+                writer = io.BufferedWriter(_Pipe(stream.fileno(), "wb", closefd=False))
+                lines = stream.line_buffering
+                kept = io.TextIOWrapper(writer, stream.encoding, stream.errors, line_buffering=lines)
+                setattr(sys, name, kept)
 
 
 def give_up() -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 import click
 import pytest
 
+from e2e.hosts import SECONDS
 from krm_merge.cli.app import app, main
 from krm_merge.cli.help.overview import COMMANDS, FUNCTIONS, overview
 from krm_merge.cli.help.topics import PAGES_WITH_RULES, TOPICS, page_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SECONDS = 60
 
 
 def called(*arguments: str, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -61,7 +61,7 @@ def test_help_needs_no_extra() -> None:
 def test_a_command_says_what_to_install() -> None:
     done = called("update", "web", code="sys.modules['click'] = None")
     assert (done.returncode, done.stdout) == (2, "")
-    install = "install them with: pip install 'krm-merge[cli]'"
+    install = "in a checkout, install them with: pip install '.[cli]'"
     assert done.stderr == f"krm-merge update needs the command line tools; {install}\n"
 
 

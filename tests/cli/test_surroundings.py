@@ -8,14 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from e2e.hosts import GIT_ENVIRONMENT, SECONDS
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
 from krm_merge import interrupts
 from krm_merge.cli.app import main
 from krm_merge.harmless import bare_address, line, without_credentials
@@ -23,7 +22,7 @@ from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import File
-from krm_merge.packages.git import CACHE_VARIABLE
+from krm_merge.packages.git_cache import CACHE_VARIABLE
 from packages.repositories import config_map, kptfile, snapshot, write
 
 TOKEN = "hunter2-and-more"
@@ -118,13 +117,45 @@ def test_a_full_stdout_is_one_line_and_exit_code_3(sides: list[Path], options: l
     assert said == f"stdout: No space left on device; {what}\n"
 
 
-def test_a_closed_pipe_is_one_line_and_exit_code_3(sides: list[Path]) -> None:
-    argv, env = command("merge", *sides)
+def run_without_reader(*arguments: str | Path, stream: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs a command one of whose streams nobody reads, or both."""
+    argv, env = command(*arguments)
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run(argv, env=env, stdout=writing, stderr=subprocess.PIPE, timeout=SECONDS, check=False)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | dict.fromkeys(stream.split("+"), writing)
+    done = subprocess.run(argv, env=env, **streams, timeout=SECONDS, check=False)  # type: ignore[call-overload]
     os.close(writing)
-    assert (done.returncode, done.stderr) == (3, b"stdout: Broken pipe; nothing was changed\n")
+    return done  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr", "stdout+stderr"])
+@pytest.mark.parametrize("options", [[], ["--diff", "--in-place"], ["--format", "json", "--in-place"]], ids=str)
+def test_a_command_that_nobody_reads_comes_to_its_end(sides: list[Path], options: list[str], stream: str) -> None:
+    read = subprocess.run(command("merge", *sides)[0], env=command("merge")[1], capture_output=True, check=False)
+    done = run_without_reader("merge", *sides, *options, stream=stream)
+    assert done.returncode == read.returncode == 0
+    assert b"Broken pipe" not in (done.stderr or b"") + (done.stdout or b"")
+    assert (snapshot(sides[2]) == snapshot(sides[1])) == ("--in-place" in options)
+
+
+PRINTING = [
+    ["--help"],
+    ["--version"],
+    ["--doc"],
+    ["help", "rules"],
+    ["merge", "--help"],
+    ["schema", "MergePackage"],
+    ["completion", "bash"],
+    ["nothing"],
+]
+
+
+@pytest.mark.parametrize("arguments", PRINTING, ids=" ".join)
+def test_what_nobody_reads_to_its_end_is_no_error(arguments: list[str]) -> None:
+    done = run_without_reader(*arguments, stream="stdout")
+    assert done.returncode == (2 if arguments == ["nothing"] else 0)
+    assert b"Broken pipe" not in done.stderr
+    assert b"Exception ignored" not in done.stderr
 
 
 # ---- signals, and errors of ours ---------------------------------------------------------------------------------
@@ -163,6 +194,21 @@ def test_an_internal_error_of_a_command_is_one_line(
     monkeypatch.setenv("KRM_MERGE_DEBUG", "1")
     assert main(["merge", *map(str, sides), "--in-place"]) == 3
     assert "Traceback" in capsys.readouterr().err
+
+
+def test_memory_that_runs_out_is_told_with_the_size_of_the_input(
+    sides: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def exhaust(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Journal, "commit", exhaust)
+    size = sum(file.stat().st_size for side in sides for file in side.rglob("*") if file.is_file())
+    assert main(["merge", *map(str, sides), "--in-place"]) == 3
+    assert capsys.readouterr().err == (
+        f"out of memory for an input of {size:,} bytes, nothing was changed; "
+        "divide the input, or let krm-merge have more memory\n"
+    )
 
 
 def test_an_edit_that_comes_between_is_exit_code_3(
@@ -214,13 +260,29 @@ def test_an_update_that_is_waiting_for_a_server_ends_with_its_git(tmp_path: Path
     package = write(tmp_path / "pkg", {"Kptfile": kptfile(f"git://127.0.0.1:{silent}/x.git", "v1", "0" * 40)})
     before = snapshot(package)
     argv, env = command("update", f"{package}@v2", KRM_MERGE_CACHE_DIR=str(tmp_path / "cache"))
-    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        wait_for(lambda: bool(asking(silent)))
-        running.send_signal(signal.SIGTERM)
-        _, said = running.communicate(timeout=SECONDS)
-    assert (running.returncode, said) == (130, "interrupted; nothing was changed\n")
-    assert asking(silent) == []
+    with subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as update:
+        wait_until(lambda: asking(silent))
+        update.send_signal(signal.SIGTERM)
+        _, said = update.communicate(timeout=SECONDS)
+    assert (update.returncode, said) == (130, "interrupted; nothing was changed\n")
+    wait_until(lambda: not asking(silent))
     assert snapshot(package) == before
+
+
+def test_a_git_that_is_just_starting_ends_with_its_update(
+    tmp_path: Path, silent: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **settings: Any) -> None:
+            super().__init__(*arguments, **settings)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    package = write(tmp_path / "pkg", {"Kptfile": kptfile(f"git://127.0.0.1:{silent}/x.git", "v1", "0" * 40)})
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    assert main(["update", f"{package}@v2"]) == 130
+    assert capsys.readouterr().err == "interrupted; nothing was changed\n"
+    wait_until(lambda: not asking(silent))
 
 
 # ---- transform ---------------------------------------------------------------------------------------------------
@@ -258,24 +320,8 @@ def silent() -> Iterator[int]:
 
 
 def asking(port: int) -> list[str]:
-    """The processes that have this port in their arguments and are git."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = place.read_bytes().split(b"\0")
-        except OSError:  # it has ended
-            continue
-        if words[0].endswith(b"git") and any(f":{port}/".encode() in word for word in words):
-            found.append(b" ".join(words).decode())
-    return found
-
-
-def wait_for(happens: object) -> None:
-    assert callable(happens)
-    end = time.monotonic() + SECONDS
-    while not happens():
-        assert time.monotonic() < end
-        threading.Event().wait(0.05)
+    """The gits that talk to this port."""
+    return [command for command in running(about=f":{port}/") if command.partition(" ")[0].endswith("git")]
 
 
 def test_a_silent_server_is_named_and_no_git_is_left(tmp_path: Path, silent: int) -> None:
@@ -286,7 +332,7 @@ def test_a_silent_server_is_named_and_no_git_is_left(tmp_path: Path, silent: int
     assert done.returncode == 3
     assert done.stderr.startswith(f"error {url}: git ls-remote made no progress for 0.5 s and was stopped; set KRM_")
     assert done.stderr.count("\n") == 1
-    assert asking(silent) == []
+    wait_until(lambda: not asking(silent))
     wrong = called("update", f"{package}@v2", **(cache | {"KRM_MERGE_GIT_TIMEOUT": "soon"}))
     assert "KRM_MERGE_GIT_TIMEOUT is soon; a number of seconds is expected" in wrong.stderr
 
@@ -334,7 +380,7 @@ def test_long_texts_beside_addresses_are_read_once() -> None:
         "assert line(text) == text\n"
         "assert line('a://b:c' * 100_000 + '@h').endswith('@h')\n"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=SECONDS)
 
 
 def test_a_lock_that_a_killed_git_left_in_the_cache_is_no_obstacle(tmp_path: Path) -> None:

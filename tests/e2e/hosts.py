@@ -6,13 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-SECONDS = 120
+SECONDS = 600
+"""A deadline that no load makes a test miss: whatever takes longer hangs."""
 GIT_ENVIRONMENT = {
     "GIT_AUTHOR_NAME": "test",
     "GIT_AUTHOR_EMAIL": "test@example.com",
@@ -46,6 +50,25 @@ def run(*command: str | Path, cwd: Path | None = None, stdin: str | None = None)
         encoding="utf-8",
         timeout=SECONDS,
     )
+
+
+def wait_until(happened: Callable[[], object]) -> None:
+    """Waits for what another process or the system does. It must happen within SECONDS."""
+    end = time.monotonic() + SECONDS
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.01)
+
+
+def running(*, about: str) -> list[str]:
+    """The commands of processes that run with this text in an argument."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            words = os.fsdecode(place.read_bytes()).split("\0")
+            if any(about in word for word in words):
+                found.append(" ".join(words))
+    return found
 
 
 def git(cwd: Path, *arguments: str) -> str:

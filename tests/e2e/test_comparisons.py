@@ -9,14 +9,14 @@ import sys
 import pytest
 
 from checkout import ROOT
-from e2e.hosts import installed_program
+from e2e.hosts import SECONDS, installed_program
 
 
 @pytest.mark.kpt
 def test_the_page_shows_what_compare_says() -> None:
     env = os.environ | {"PATH": f"{os.path.dirname(installed_program())}:{os.environ['PATH']}"}
     command = [sys.executable, str(ROOT / "tools" / "make_comparisons.py"), "--check"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=SECONDS)
     assert (done.returncode, done.stderr) == (0, "")
 
 

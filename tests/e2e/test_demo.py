@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from checkout import ROOT
-from e2e.hosts import Run, installed_program
+from e2e.hosts import SECONDS, Run, installed_program
 
-TOOLS = ("bash", "env", "cat", "cp", "dirname", "git", "mkdir", "mktemp", "rm", "sed")
+TOOLS = ("bash", "env", "cat", "cp", "dirname", "git", "grep", "mkdir", "mktemp", "rm", "tail")
 SCREEN = 48
 
 
@@ -32,7 +33,7 @@ def run_demo(script: Path, tmp_path: Path, *, with_kpt: bool) -> Run:
         capture_output=True,
         check=False,
         encoding="utf-8",
-        timeout=120,
+        timeout=SECONDS,
     )
     assert list(temporary.iterdir()) == [], "the demo leaves traces"
     return done
@@ -42,25 +43,41 @@ def copy_of_examples(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ROOT / "examples", tmp_path / "checkout" / "examples"))
 
 
-@pytest.mark.parametrize("with_kpt", [pytest.param(True, marks=pytest.mark.kpt), False], ids=["kpt", "stdin"])
-def test_shows_the_merge_and_the_conflict(tmp_path: Path, with_kpt: bool) -> None:
+KPT = [pytest.param(True, marks=pytest.mark.kpt), False]
+LOST = [
+    "-        - --cache=redis # sessions outlive a restart",
+    "+        emptyDir: {}",
+]
+TAKEN = [
+    "-        image: wordpress:6.4",
+    "+        image: wordpress:6.5",
+    "-        - --log=info",
+    "+        - --log=warning",
+]
+
+
+@pytest.mark.parametrize("with_kpt", KPT, ids=["kpt", "alone"])
+def test_shows_what_kpt_breaks_and_a_conflict_settled(tmp_path: Path, with_kpt: bool) -> None:
     done = run_demo(copy_of_examples(tmp_path) / "demo.sh", tmp_path, with_kpt=with_kpt)
     assert done.returncode == 0, done.stderr
-    assert ("kpt fn eval" in done.stdout) == with_kpt
-    lines = done.stdout.splitlines()
-    assert '+        replicas: "3" # new: two were too few for an update without downtime' in lines
-    assert "+    - image: gcr.io/kpt-fn/set-labels:v0.2" in lines
-    assert not any(line.startswith("-") and "tag: 1.2.0" in line for line in lines)
-    assert any("configMap.memory" in line and "local 512Mi" in line for line in lines)
+    by_kpt, first, second, settled = re.split(r"^\$ krm-merge .*\n", done.stdout, flags=re.MULTILINE)
+    assert changed(by_kpt) == ([*TAKEN, *LOST] if with_kpt else [])
+    assert ("$ kpt pkg update blog@v2\nUpdated 1 package(s).\n" in by_kpt) == with_kpt
+    assert changed(first) == TAKEN
+    assert second.startswith("error   deployment.yaml: metrics: local removed it, upstream changed it\nstopped at 1 ")
+    assert changed(second) == []
+    assert changed(settled) == ["-        image: wordpress:6.5", "+        image: wordpress:6.6"]
     assert "\x1b" not in done.stdout
-    assert len(lines) <= SCREEN
+    assert done.stdout.count("\n") <= SCREEN
 
 
-@pytest.mark.parametrize("with_kpt", [pytest.param(True, marks=pytest.mark.kpt), False], ids=["kpt", "stdin"])
-def test_fails_when_the_merge_fails(tmp_path: Path, with_kpt: bool) -> None:
+def changed(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(("+ ", "- "))]
+
+
+def test_fails_when_the_update_fails(tmp_path: Path) -> None:
     examples = copy_of_examples(tmp_path)
-    with (examples / "setters" / "merge.yaml").open("a", encoding="utf-8") as file:
-        file.write("onConflict: fail\n")
-    done = run_demo(examples / "demo.sh", tmp_path, with_kpt=with_kpt)
-    assert done.returncode == 1
-    assert "configMap.memory" in done.stderr
+    (examples / "update" / "v2" / "deployment.yaml").write_text("a: {\n", encoding="utf-8")
+    done = run_demo(examples / "demo.sh", tmp_path, with_kpt=False)
+    assert done.returncode != 0
+    assert "deployment.yaml" in done.stdout

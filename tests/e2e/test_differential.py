@@ -270,7 +270,7 @@ def test_cases_that_random_packages_do_not_hold(tmp_path: Path, case: Case) -> N
     folder = tmp_path / "run"
     prepare(folder, triple)
     command("kpt", "pkg", "update", "web@v2", cwd=folder)
-    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", cwd=folder)
+    command(sys.executable, "-m", "krm_merge", "update", "ours@v2", "--on-conflict", "upstream", cwd=folder)
     for name, wanted in (("web", case.kpts), ("ours", case.merged)):
         found = [copy.data for copies in read_package(folder / name).values() for copy in copies]
         assert [data for data in found if data["kind"] != "Kptfile"] == wanted

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from e2e.hosts import contents, read_results, run, write_package
+from e2e.hosts import SECONDS, contents, read_results, run, write_package
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -150,7 +150,7 @@ def test_the_locale_of_the_host_does_not_matter(image: str) -> None:
         input=text.encode(),
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=SECONDS,
     )
     assert "Grüße".encode() in done.stdout
 

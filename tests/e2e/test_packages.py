@@ -136,7 +136,7 @@ def update(name: str, work: Path, commits: dict[str, str]) -> Updated:
     """Commits what local is, updates it to v2, commits that."""
     commit(work, "local")
     before = contents(work / name)
-    done = succeed(run(installed_program(), "update", f"{name}@v2", cwd=work))
+    done = succeed(run(installed_program(), "update", f"{name}@v2", "--on-conflict", "upstream", cwd=work))
     commit(work, "updated")
     return Updated(name, work / name, commits, before, done)
 
@@ -385,7 +385,7 @@ def merge(original: str, upstream: str, local: str, tmp_path: Path, name: str = 
         (tmp_path / side).mkdir(exist_ok=True)
         (tmp_path / side / name).write_text(text, encoding="utf-8")
     sides = [f"{side}/{name}" for side in ("original", "upstream", "local")]
-    return succeed(krm_merge(tmp_path, "merge", *sides, "-o", "-")).stdout
+    return succeed(krm_merge(tmp_path, "merge", *sides, "-o", "-", "--on-conflict", "upstream")).stdout
 
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata:\n  name: dns\nspec:\n  ports:\n"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from e2e.hosts import wait_until
+
 _LOOPBACK = "127.0.0.1"
-_SECONDS = 60
 
 
 @dataclass
@@ -48,11 +48,8 @@ def cluster(place: Path, workers: int, certificate: Path | None = None) -> Itera
     scheduler = _dask(["scheduler", *listen, "--no-dashboard", "--scheduler-file", str(found)], environment, place)
     made = Cluster("", environment, place)
     try:
-        limit = time.monotonic() + _SECONDS
-        while not made.address and time.monotonic() < limit:
-            time.sleep(0.1)
-            text = found.read_text() if found.is_file() else ""
-            made.address = text.partition('"address": "')[2].partition('"')[0]
+        wait_until(lambda: scheduler.poll() is not None or (found.is_file() and _address(found)))
+        made.address = _address(found)
         for _ in range(workers):
             made.add_worker()
         yield made
@@ -60,6 +57,11 @@ def cluster(place: Path, workers: int, certificate: Path | None = None) -> Itera
         for process in [*made.workers, scheduler]:
             process.kill()
             process.wait()
+
+
+def _address(file: Path) -> str:
+    """The address that a scheduler writes into its file, '' before that."""
+    return file.read_text().partition('"address": "')[2].partition('"')[0]
 
 
 def certificate_at(place: Path) -> Path:

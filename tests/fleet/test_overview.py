@@ -22,8 +22,8 @@ def test_a_campaign_on_one_page(world: World) -> None:
         "        2  clean",
         "        2  conflicts",
         "        1  failed",
-        "wave canary: 1 targets, 0 of 1 published, 0 merged, 0 closed",
-        "wave rest: 4 targets, 0 of 3 published, 0 merged, 0 closed",
+        "wave canary: 1 targets, 0 of 0 published, 0 merged, 0 closed",
+        "wave rest: 4 targets, 0 of 2 published, 0 merged, 0 closed",
     ]
     assert "| clean | 2 |" in (world.place / "status.md").read_text()
     assert json.loads((world.place / "status.json").read_text())["waves"][0]["name"] == "canary"

@@ -6,29 +6,27 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from e2e.hosts import git
+from e2e.hosts import git, wait_until
 from e2e.in_process import krm_merge
 from packages.repositories import Repository, config_map, kptfile, write
 
-SECONDS_TO_DIE = 10
 
+def kill(process: subprocess.Popen[Any], *, when: Callable[[], object] = lambda: True) -> None:
+    """Kills a process and all of its group as soon as something happens, or once it has done its work before.
 
-def kill(process: subprocess.Popen[Any]) -> None:
-    """Kills a process and all of its group, which hold the campaign's lock until the last one is gone."""
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    end = time.monotonic() + SECONDS_TO_DIE
+    Some of the group may take a while to be gone.
+    """
+    wait_until(lambda: when() or process.poll() is not None)
     with suppress(ProcessLookupError):
-        while time.monotonic() < end:
-            os.killpg(process.pid, 0)
-            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() in (-signal.SIGKILL, 0, 1)
 
 
 V1 = {"shop/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: shop\n"}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from e2e.hosts import SECONDS
 from forges.fake_forge import TOKEN, FakeForge, Fault
 from forges.fake_forgejo import FakeForgejo
 from forges.fake_github import FakeGitHub
@@ -66,7 +67,7 @@ def connected(
     *,
     kind: str = "github",
     pace: Pace = NO_PACE,
-    timeout: float = 10.0,
+    timeout: float = SECONDS,
     api: str = "",
     host: str = "",
 ) -> Any:

@@ -15,6 +15,8 @@ from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from e2e.hosts import SECONDS
+
 Json = dict[str, Any]
 Answer = tuple[int, dict[str, str], Any]
 Broken = Literal["reset", "hang", "cut", "garbage", "deep", "large"]
@@ -124,6 +126,7 @@ class FakeForge:
         self.limits: dict[str, str] = {}
         self.released = threading.Event()
         self._lock = threading.Lock()
+        self._choosing = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
 
@@ -149,6 +152,17 @@ class FakeForge:
 
     def asked(self, method: str, path: str = "") -> list[Seen]:
         return [each for each in self.seen if each.method == method and path in each.path]
+
+    def fault_of(self, seen: Seen) -> Fault | None:
+        """What goes wrong with a request. A fault that is not there any more has done what it does."""
+        with self._choosing:
+            for fault in self.faults:
+                if fault.method in ("", seen.method) and fault.path in seen.path:
+                    if fault.done:
+                        self.answer(seen)
+                    self.faults.remove(fault)
+                    return fault
+        return None
 
     def answer(self, seen: Seen) -> Answer:
         """Carries out a request: status, headers and what is said."""
@@ -226,16 +240,10 @@ class _Handler(BaseHTTPRequestHandler):
         query = {name: values[-1] for name, values in parse_qs(address.query).items()}
         seen = Seen(self.command, address.path, query, dict(self.headers), json.loads(data) if data else None)
         forge.seen.append(seen)
-        fault = next(
-            (each for each in forge.faults if each.method in ("", self.command) and each.path in self.path), None
-        )
+        fault = forge.fault_of(seen)
         if fault is None:
             self._send(*forge.answer(seen))
-            return
-        forge.faults.remove(fault)
-        if fault.done:
-            forge.answer(seen)
-        if fault.broken is None:
+        elif fault.broken is None:
             self._send(fault.status, fault.headers, fault.body)
         else:
             self._break(fault.broken)
@@ -256,7 +264,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _break(self, how: Broken) -> None:
         ways: dict[Broken, Callable[[], object]] = {
             "reset": self._reset,
-            "hang": lambda: self.server.forge.released.wait(10),
+            "hang": lambda: self.server.forge.released.wait(SECONDS),
             "cut": lambda: self._send_bytes(200, {}, b'[{"number":', missing=100),
             "garbage": lambda: self._send_bytes(200, {}, b"<html>Welcome</html>"),
             "deep": lambda: self._send_bytes(200, {}, b"[" * 200_000),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hosts import git
+from e2e.hosts import SECONDS, git
 from forges.origins import Origin
 from krm_merge.forges.interface import ForgeError, ForgePullRequest
 from krm_merge.forges.local_forge import LocalForge
@@ -124,7 +124,7 @@ class TestRecords:
             subprocess.Popen([sys.executable, "-c", OPEN_SOME, origin.url, str(start), str(start + 6)])
             for start in starts
         ]
-        assert [process.wait(60) for process in running] == [0] * len(starts)
+        assert [process.wait(SECONDS) for process in running] == [0] * len(starts)
         pulls = forge.pull_requests(origin.url)
         assert [pull.number for pull in pulls] == list(range(1, 25))
         assert {pull.source_branch for pull in pulls} == {f"b{number}" for number in range(24)}

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from krm_merge.functions import process
 
 SOURCES = ROOT / "fn"
-SECONDS = 30
 DEEP = 10_000
 
 HEAD = """\

@@ -1,14 +1,18 @@
-"""Texts that are almost right: seeds of a corpus with pieces cut out, doubled, exchanged and put in."""
+"""Texts that are almost right: those of a corpus with pieces cut out, doubled, exchanged and put in, or edited."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from random import Random
 
 from hypothesis import strategies as st
 
 from checkout import ROOT
+from generated.texts import edited
 
 CORPUS = ROOT / "testdata" / "fuzz"
+FILE = "a.yaml"
 
 PIECES = (
     *(
@@ -66,6 +70,12 @@ def seeds(target: str) -> list[str]:
     return [file.read_bytes().decode() for file in sorted((CORPUS / target).iterdir())]
 
 
+def manifests(folder: Path) -> list[str]:
+    """The YAML files and Kptfiles below a folder, in a fixed order."""
+    files = [file for file in sorted(folder.rglob("*")) if file.suffix in (".yaml", ".yml") or file.name == "Kptfile"]
+    return [file.read_bytes().decode(errors="replace") for file in files]
+
+
 def mutated(text: str, other: str, random: Random) -> str:
     """The text after a few random changes; some take a piece of the other text."""
     for _ in range(random.randint(0, 6)):
@@ -89,13 +99,28 @@ def mutated(text: str, other: str, random: Random) -> str:
 
 
 @st.composite
-def texts(draw: st.DrawFn, target: str, count: int = 1) -> list[str]:
-    """So many texts, made of the seeds of a target; several are often made of one seed."""
-    corpus = seeds(target)
+def texts(draw: st.DrawFn, corpus: list[str], count: int = 1) -> list[str]:
+    """So many texts, made of a corpus; several are often made of one text."""
     random = draw(st.randoms(use_true_random=False))
     seed = random.choice(corpus)
     found = []
     for _ in range(count):
         found.append(mutated(seed, random.choice(corpus), random))
         seed = random.choice((seed, seed, found[-1], random.choice(corpus)))
+    return found
+
+
+@st.composite
+def sides(draw: st.DrawFn, corpus: list[str], count: int = 3) -> list[str]:
+    """A text of the corpus and versions of it, each edited on its own as people do, now and then by other means."""
+    random = draw(st.randoms(use_true_random=False))
+    original = random.choice(corpus).replace("\r\n", "\n")
+    found = [original]
+    while len(found) < count:
+        edits = edited(random, {FILE: original}, [FILE], random.randint(1, 6), random.choice((0, 0, 0.3)))
+        text = edits.get(FILE, original)
+        found.append(mutated(text, random.choice(corpus), random) if random.random() < 0.2 else text)
+    ends = random.choice((("\n",), ("\n",), ("\r\n",), ("\r",), ("\n", "\r\n")))
+    at = random.randrange(count)
+    found[at] = re.sub("\n", lambda _: random.choice(ends), found[at])
     return found

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from random import Random
 from textwrap import indent
 
+from hypothesis.strategies import SearchStrategy
+
+from fuzz import mutations
+from generated.facts import facts
 from krm_merge.functions import process
+from krm_merge.packages.files.tree import File
+from krm_merge.packages.merge.side import path_of
 from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.patch.patches import Modes, read_patches
 from krm_merge.patch.strategic.directives import first_directive
@@ -16,10 +22,13 @@ from krm_merge.text.document import rendered
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.nodes import MappingNode, SequenceNode, TextError, value_of
 from krm_merge.text.reading.reader import read, read_all
+from krm_merge.text.reading.stream import plain_lines
 from krm_merge.text.reading.values import Value, from_value, to_value
+from packages.merge.beside_git import Winner, failures, merge
 
 LIST = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 VALUES: tuple[Value, ...] = ("new", 1, None, "a: b", ["x"], {"y": "z"})
+WINNERS: tuple[Winner, ...] = ("upstream", "local")
 CONFIG = "functionConfig:\n  apiVersion: fn.kpt.dev/v1alpha1\n  kind: MergePackage\n"
 
 
@@ -109,13 +118,50 @@ def _list_of(text: str) -> str:
     return f"{LIST}items:\n-{item[1:]}" + ("" if item.endswith("\n") else "\n")
 
 
+def three_sides(original: str, upstream: str, local: str) -> None:
+    """The laws, where all sides are whole; A to C where they are not. Line ends are no difference (W5)."""
+    given = original, upstream, local
+    paths = {path_of(mutations.FILE, File(text.encode())) for text in given}
+    # K4: a Kptfile stays one.
+    path = mutations.FILE if len(paths) > 1 else paths.pop()
+    before, theirs, ours = ({path: plain_lines(text.encode()).decode()} for text in given)
+    is_whole = all(is_faultless(path, side[path]) for side in (before, theirs, ours))
+    for winner in WINNERS:
+        if not is_whole:
+            assert merge(before, theirs, before, winner).files == theirs
+            assert merge(before, before, ours, winner).files == ours
+            assert merge(before, ours, ours, winner).files == ours
+            continue
+        wrong = [failure for failure in failures((before, theirs, ours), winner) if failure.is_hard()]
+        assert not wrong, "\n".join(f"{winner} wins: {one.kind}: {one.detail}" for one in wrong)
+        sides = [{path: text} for text in given]
+        merged = merge(sides[0], sides[1], sides[2], winner).files
+        plain = {at: plain_lines(text.encode()).decode() for at, text in merged.items()}
+        assert plain == merge(before, theirs, ours, winner).files
+        assert merge(sides[0], sides[1], merged, winner).files == merged
+
+
+def is_faultless(path: str, text: str) -> bool:
+    """Whether a text can be read, all keys are scalars, and nothing is repeated."""
+    try:
+        list(read_all(text))
+        found = facts(path, text)
+    except (TextError, TypeError):
+        return False
+    return found is not None and not found.faults
+
+
+Made = Callable[[list[str], int], SearchStrategy[list[str]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is fuzzed, with how many texts at a time."""
+    """What is fuzzed, with how many texts at a time, and how these are made of a corpus."""
 
     name: str
     texts: int
     run: Callable[..., None]
+    made: Made = mutations.texts
 
 
 TARGETS = (
@@ -123,4 +169,5 @@ TARGETS = (
     Target("text-editor", 1, text_editor),
     Target("patch-engine", 2, patch_engine),
     Target("tree-merge", 3, tree_merge),
+    Target("three-sides", 3, three_sides, mutations.sides),
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from fuzz.mutations import seeds, texts
+from fuzz.mutations import seeds
 from fuzz.targets import TARGETS, Target
 
 BY_NAME = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
@@ -21,7 +21,6 @@ def test_the_corpus(target: Target) -> None:
 
 
 @BY_NAME
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_texts_made_of_the_corpus(target: Target, data: st.DataObject) -> None:
-    target.run(*data.draw(texts(target.name, target.texts)))
+    target.run(*data.draw(target.made(seeds(target.name), target.texts)))

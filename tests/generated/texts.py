@@ -356,6 +356,8 @@ def edited(rng: random.Random, texts: Texts, hot: list[str], count: int, structu
     """A copy with so many edits, most of them in the hot files; `structure` is the share of those of documents."""
     texts = dict(texts)
     for _ in range(count):
+        if not texts:
+            break
         path = rng.choice(hot) if rng.random() < 0.85 else rng.choice(sorted(texts))
         if path not in texts:
             continue

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from e2e.hosts import installed_program, run
+from e2e.hosts import SECONDS, installed_program, run
 from krm_merge.functions.dispatch import KINDS
 from krm_merge.krm.docs import Docs
 from packages.repositories import config_map, write
@@ -41,13 +41,13 @@ def function(kind: str, *arguments: str, stdin: str = "") -> subprocess.Complete
         capture_output=True,
         check=False,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
     )
 
 
 def test_generated_files_are_current() -> None:
     command = [sys.executable, str(ROOT / "tools" / "generate_catalog.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
 
 
@@ -86,7 +86,7 @@ def test_readme_has_what_the_catalog_reads(kind: str) -> None:
 def test_help_and_doc_are_of_the_function(kind: str) -> None:
     said = function(kind, "--help").stdout
     assert said.startswith(metadata(kind)["description"])
-    assert f"{metadata(kind)['image']}:v0.1" in said
+    assert f"{metadata(kind)['image']}:dev" in said
     doc = json.loads(function(kind, "--doc").stdout)
     assert doc["image"] == metadata(kind)["image"]
     assert doc["short"] == metadata(kind)["description"]

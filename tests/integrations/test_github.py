@@ -95,16 +95,28 @@ def test_refused_conflicts_fail_behind_the_summary(conflicting: World) -> None:
     assert tolerant.run()[0] == 0
 
 
-def test_markers_make_a_draft(conflicting: World) -> None:
-    action = Action.with_inputs(conflicting, packages="web", ref="v2", on_conflict="markers", pull_request="true")
+def test_what_the_package_leaves_open_makes_a_draft(conflicting: World) -> None:
+    action = Action.with_inputs(conflicting, packages="web", ref="v2", pull_request="true")
     status, printed = action.run()
     assert status == 0, printed
     assert conflicting.calls[-1].endswith(" --draft")
     assert "<<<<<<< ours" in conflicting.branch("krm-merge/update")
 
 
+def test_the_policy_of_the_package_comes_first(conflicting: World) -> None:
+    policy = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: merge-policy\nonConflict: local\n"
+    (conflicting.clone / "web" / "merge-policy.yaml").write_text(policy, encoding="utf-8")
+    git(conflicting.clone, "add", "web")
+    git(conflicting.clone, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message=policy")
+    action = Action.with_inputs(conflicting, packages="web", ref="v2")
+    status, printed = action.run()
+    assert status == 0, printed
+    assert action.value("steps.update.outputs.conflicts") == "false"
+    assert "replicas: '5'" in (conflicting.clone / "web" / "a.yaml").read_text(encoding="utf-8")
+
+
 def test_uploads_conflicts_with_their_paths_in_the_repository(conflicting: World) -> None:
-    action = Action.with_inputs(conflicting, packages="web", ref="v2", sarif="true")
+    action = Action.with_inputs(conflicting, packages="web", ref="v2", on_conflict="upstream", sarif="true")
     status, printed = action.run()
     assert status == 0, printed
     (call,) = conflicting.calls

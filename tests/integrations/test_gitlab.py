@@ -69,7 +69,7 @@ def prepared(made: World) -> World:
 def test_update_opens_a_merge_request(world: World) -> None:
     status, printed = run(world, jobs(packages="web", ref="v2")["krm-merge-update"])
     assert status == 0, printed
-    assert world.calls == ["install --quiet krm-merge[cli]"]
+    assert world.calls == ["install --quiet ./.ci/krm-merge[cli]"]
     assert "replicas: '2'" in world.branch("krm-merge/update")
     assert (world.origin / "options").read_text(encoding="utf-8").splitlines() == [
         "merge_request.create",
@@ -100,7 +100,7 @@ def test_a_second_update_replaces_its_own_branch_only(world: World) -> None:
 
 def test_markers_make_a_draft(tmp_path: Path) -> None:
     world = prepared(World.made(tmp_path, replicas="5"))
-    status, printed = run(world, jobs(packages="web", ref="v2", on_conflict="markers")["krm-merge-update"])
+    status, printed = run(world, jobs(packages="web", ref="v2")["krm-merge-update"])
     assert status == 0, printed
     assert "merge_request.title=Draft: Update web to v2" in (world.origin / "options").read_text(encoding="utf-8")
     assert "<<<<<<< ours" in world.branch("krm-merge/update")

@@ -10,6 +10,7 @@ import pytest
 import re2  # type: ignore[import-untyped]
 
 from checkout import ROOT
+from e2e.hosts import git
 from integrations.workflows import World
 
 PRESET = json.loads((ROOT / "renovate" / "kpt.json").read_text(encoding="utf-8"))
@@ -92,6 +93,24 @@ def test_the_command_merges_what_the_new_ref_names(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "replicas: '2'" in (world.clone / "web" / "a.yaml").read_text(encoding="utf-8")
     assert kptfile.read_text(encoding="utf-8").count("ref: v2") == 2
+
+
+def test_conflicts_that_the_package_leaves_open_stay_between_markers(tmp_path: Path) -> None:
+    world = World.made(tmp_path, replicas="5")
+    kptfile = world.clone / "web" / "Kptfile"
+    raised = kptfile.read_text(encoding="utf-8").replace("ref: v1", "ref: v2", 1)
+    kptfile.write_text(raised, encoding="utf-8")
+    (command,) = RULE["postUpgradeTasks"]["commands"]
+    command = command.replace("{{{packageFileDir}}}", "web")
+    policy = "apiVersion: fn.kpt.dev/v1alpha1\nkind: MergePolicy\nmetadata:\n  name: merge-policy\nonConflict: local\n"
+    (world.clone / "web" / "merge-policy.yaml").write_text(policy, encoding="utf-8")
+    assert world.run(command, {}).returncode == 0
+    assert "replicas: '5'" in (world.clone / "web" / "a.yaml").read_text(encoding="utf-8")
+    git(world.clone, "checkout", "--quiet", "web")
+    (world.clone / "web" / "merge-policy.yaml").unlink()
+    kptfile.write_text(raised, encoding="utf-8")
+    assert world.run(command, {}).returncode == 1
+    assert "<<<<<<< ours" in (world.clone / "web" / "a.yaml").read_text(encoding="utf-8")
 
 
 def test_the_command_is_the_one_that_the_page_allows() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from checkout import ROOT
-from e2e.hosts import GIT_ENVIRONMENT, git
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git
 from packages.repositories import Repository, config_map, kptfile
 
 # Of git's settings, the scripts have none but their own.
@@ -78,7 +78,7 @@ class World:
             check=False,
             env={**NO_SETTINGS, **fakes, **environment},
             text=True,
-            timeout=120,
+            timeout=SECONDS,
         )
 
 

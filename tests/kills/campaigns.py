@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git, installed_program
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, git, installed_program, running, wait_until
 from fleet.world import World
 from packages.repositories import snapshot
 
@@ -158,7 +158,8 @@ class CampaignStage:
         return found
 
     def left_behind(self) -> list[str]:
-        """What neither the scene nor the end of its command has."""
+        """What neither the scene nor the end of its command has, once the gits of killed commands are done."""
+        wait_until(lambda: not running(about=str(self.trial)))
         campaign = self.trial / "campaign"
         found = [str(campaign / "tmp")] if (campaign / "tmp").exists() else []
         found += [str(place) for place in self.trial.rglob("*.lock")]

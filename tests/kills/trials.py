@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from e2e.hosts import GIT_ENVIRONMENT, SECONDS
+from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
 from kills.scenes import MARK, Scene
 from krm_merge.forges.local_forge import LocalForge
 from krm_merge.packages.files.directory import PackageError
@@ -103,7 +103,8 @@ class Stage:
         }
 
     def left_behind(self) -> list[str]:
-        """What is there that neither the scene nor the command's result has."""
+        """What neither the scene nor the command's result has, once the gits of killed commands are done."""
+        wait_until(lambda: not running(about=str(self.trial)))
         known = {"tmp", "cache", *(entry.name for entry in self.template.iterdir())}
         found = [str(entry) for entry in self.trial.iterdir() if entry.name not in known]
         found += [str(entry) for entry in (self.trial / "tmp").iterdir()]

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from krm_merge import __version__
 from krm_merge.krm import InputError, ResourceList, process, run
 from krm_merge.krm.docs import Docs
@@ -21,7 +22,6 @@ from krm_merge.krm.result import ResourceRef
 
 SOURCES = ROOT / "fn"
 DATA = b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- kind: A\n  spec: {a: 1}\n- kind: B\n"
-SECONDS = 30
 README = """\
 # Title
 
@@ -145,6 +145,19 @@ def test_an_internal_error_writes_one_line_and_nothing_else() -> None:
     assert err.getvalue() == (
         "internal error, no file was changed: RuntimeError: a\\nbug; "
         "please report it with what KRM_MERGE_DEBUG=1 adds: https://github.com/krm-merge/krm-merge/issues\n"
+    )
+
+
+def test_memory_that_runs_out_is_no_fault_of_the_program() -> None:
+    def exhaust(given: ResourceList) -> None:
+        raise MemoryError
+
+    out, err = io.BytesIO(), io.StringIO()
+    assert run(exhaust, [], stdin=io.BytesIO(DATA), stdout=out, stderr=err) == 1
+    assert out.getvalue() == b""
+    assert err.getvalue() == (
+        f"out of memory for an input of {len(DATA)} bytes, no file was changed; "
+        "divide the input, or let krm-merge have more memory\n"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -64,6 +65,34 @@ def test_d_merging_again_changes_nothing(triple: Triple, identity: str, policy: 
     original, upstream, local = triple
     merged = merge(original, upstream, local, identity, policy).text
     assert merge(original, upstream, merged, identity, policy).text == merged
+
+
+def described(description: str, *keywords: str) -> str:
+    lines = "".join(f"  - {keyword}\n" for keyword in keywords)
+    head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\ninfo:\n"
+    return f"{head}  description: {description}\n  keywords:\n{lines}"
+
+
+@pytest.mark.parametrize(
+    ("edited", "is_conflict", "result"),
+    [
+        (described("two", "a", "c"), False, described("two", "a", "c")),
+        (described("three", "a", "c"), True, described("two", "a", "c")),
+        (described("one", "a", "c"), False, described("two", "a", "c")),
+        (described("two", "a"), False, described("two", "a", "c")),
+        (described("two", "a", "c", "b"), False, described("two", "a", "c")),
+        (described("two", "a", "c", "mine"), False, described("two", "a", "c", "mine")),
+    ],
+    ids=["none", "another value", "the original's value", "removed again", "added again", "elsewhere"],
+)
+def test_d_a_merge_that_stays_declared_undoes_edits_of_what_upstream_changed(
+    edited: str, is_conflict: bool, result: str
+) -> None:
+    original, upstream = described("one", "a", "b"), described("two", "a", "c")
+    assert merge(original, upstream, original).text == upstream
+    again = merge(original, upstream, edited)
+    assert again.text == result
+    assert any(found["severity"] == "warning" for found in again.results) == is_conflict
 
 
 @given(triples(), POLICIES)

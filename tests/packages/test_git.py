@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
-from e2e.hosts import GIT_ENVIRONMENT, git
+from e2e.hosts import GIT_ENVIRONMENT, git, wait_until
 from krm_merge.git import program
 from krm_merge.git.objects import GitObjects
-from krm_merge.git.program import GitError
+from krm_merge.git.program import GitError, GitTimeoutError
+from krm_merge.git.remote import Remote
+from krm_merge.git.store import Store
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import File, Tree
-from krm_merge.packages.git import CACHE_VARIABLE, GitRepositories, Version, uncommitted
+from krm_merge.packages.git import GitRepositories, Version, uncommitted
+from krm_merge.packages.git_cache import CACHE_VARIABLE
 from packages.repositories import Repository, Text, write
 
 ABSENT = "0123456789abcdef" * 2 + "01234567"
@@ -361,6 +364,22 @@ class TestProcesses:
         with pytest.raises(GitError, match="ended before it answered"):
             objects.read([ABSENT])
 
+    def test_what_a_git_started_may_remove_its_locks_before_it_is_killed(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def silent(*_: object) -> None:
+            wait_until(lock.exists)
+            raise TimeoutError
+
+        lock = tmp_path / "lock"
+        tidy = f"trap 'sleep 0.5; rm {lock}; exit' TERM; : > {lock}; while :; do sleep 0.1; done"
+        write(tmp_path / "bin", {"git": File(f"#!/bin/sh\n({tidy}) &\nexec sleep 600\n".encode(), "executable")})
+        monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+        monkeypatch.setattr(program, "_exchange", silent)
+        with pytest.raises(GitTimeoutError):
+            program.run(["fetch"])
+        assert not lock.exists()
+
 
 def test_the_cache_is_where_the_environment_says(upstream: Repository, tmp_path: Path) -> None:
     GitRepositories().tree(str(upstream.path), "/", upstream.commit({"a": "1\n"}))
@@ -430,8 +449,20 @@ class TestUncommitted:
 
     def test_without_git_nothing_can_be_said(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
+        (tmp_path / ".git").mkdir()
         with pytest.raises(PackageError, match="git is not on PATH; install it"):
             uncommitted(tmp_path)
+
+    def test_a_folder_that_git_takes_for_a_repository_is_none(self, tmp_path: Path) -> None:
+        fake: dict[str, Text | None] = {
+            "HEAD": "ref: refs/heads/main\n",
+            "config": "[core]\nbare = false\nworktree = .\n",
+            "a": "1\n",
+        }
+        user = Repository.at(tmp_path / "user")
+        user.commit({f"web/{name}": text for name, text in (fake | {"objects/k": "", "refs/k": ""}).items()})
+        write(user.path / "web", {"a": "2\n"})
+        assert uncommitted(user.path / "web") == ["web/a"]
 
 
 def test_two_at_once_share_the_cache(upstream: Repository, tmp_path: Path) -> None:
@@ -443,3 +474,18 @@ def test_two_at_once_share_the_cache(upstream: Repository, tmp_path: Path) -> No
     command = [sys.executable, "-c", code, str(tmp_path / "cache"), str(upstream.path), commit]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
     assert [process.communicate() for process in started] == [(b"b'1\\n'\n", b"")] * 3
+
+
+def test_a_commit_that_arrives_while_it_is_pushed_is_pushed(upstream: Repository, tmp_path: Path) -> None:
+    """As the git of a killed command pushes it."""
+    commit = upstream.commit({"a": "1\n"})
+    bare = upstream.bare(tmp_path / "upstream.git").path
+    other = f"#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit update-ref refs/heads/new {commit}\n"
+    write(bare / "hooks", {"pre-receive": File(other.encode(), "executable")})
+    remote = Remote.opened(f"file://{bare}", Store.opened(tmp_path / "store"))
+    remote.fetch(commit)
+    remote.push(commit, "new")
+    assert git(bare, "rev-parse", "new").strip() == commit
+    write(bare / "hooks", {"pre-receive": File(b"#!/bin/sh\nexit 1\n", "executable")})
+    with pytest.raises(GitError, match="newer cannot be pushed: pre-receive hook declined"):
+        remote.push(commit, "newer")

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from resolve.serving import Client
 
-# Never a verdict on how fast the machine is.
-expect.set_options(timeout=20_000)
+MILLISECONDS = 120_000
+"""For one answer of a page. Never a verdict on how fast the machine is."""
+expect.set_options(timeout=MILLISECONDS)
+
+
+def window(browser: Browser, *, width: int = 1280, **settings: Any) -> BrowserContext:
+    """A window of the browser, by default as wide as a laptop's."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
+    context.set_default_timeout(MILLISECONDS)
+    return context
 
 
 def opened(context: BrowserContext, client: Client) -> Page:

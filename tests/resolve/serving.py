@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from e2e.hosts import SECONDS
 from krm_merge.resolve.choices import ChoiceStep
 from krm_merge.resolve.interface import ConflictSession
 from krm_merge.resolve.kept import Kept, PolicySteps, Step
@@ -60,7 +61,7 @@ class Client:
         return {name: value for name, value in {**sent, **wanted}.items() if value is not None}
 
     def ask(self, path: str, body: object = None, *, method: str = "", raw: bytes | None = None, **other: Any) -> Got:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
         data = raw if raw is not None else None if body is None else json.dumps(body).encode()
         connection.request(method or ("GET" if data is None else "POST"), path, data, self.headers(**other))
         answer = connection.getresponse()
@@ -101,5 +102,5 @@ def served_session(session: ConflictSession[Step], kept: Kept[Step], labels: Sid
         yield Client(server.address, host, saved)
     finally:
         api.is_over.set()
-        thread.join(timeout=10)
+        thread.join(timeout=SECONDS)
         assert not thread.is_alive()

@@ -434,7 +434,7 @@ def test_a_package_inside_comes_and_goes_with_its_kptfile() -> None:
 CHOICES: Sequence[Choice] = ("upstream", "local", "original", "upstream-then-local", "local-then-upstream")
 
 
-@settings(max_examples=scaled(30), deadline=None)
+@settings(max_examples=scaled(30))
 @given(st.data())
 def test_whatever_is_chosen_can_be_saved_and_replayed(data: st.DataObject) -> None:
     original, upstream, local = all_natures()

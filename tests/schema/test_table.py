@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.schema import ORDERED, SET, KeyedList
 from krm_merge.schema.builtin import BuiltinSchema, builtin_schema
@@ -35,7 +36,7 @@ of_the_recorded_version = pytest.mark.skipif(
 
 def generate(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "tools" / "generate_schema.py"), *arguments]
-    return subprocess.run(command, capture_output=True, check=False, env=os.environ, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, check=False, env=os.environ, text=True, timeout=SECONDS)
 
 
 @of_the_recorded_version

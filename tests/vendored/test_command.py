@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from e2e.hosts import git
 from krm_merge.cli.app import main
 from packages.repositories import snapshot, write
 from vendored.versions import config_map, stream
@@ -207,9 +206,14 @@ def test_the_same_version_twice_changes_nothing(place: Path, capfd: pytest.Captu
 
 def test_the_recap_names_the_command_that_settles_conflicts(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write(place, {"deploy/a.yaml": config_map("a", x="3")})
-    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--record", "--version", "v2"]) == 0
-    said = "settle it with: krm-merge resolve --record --version v2 v1.yaml v2.yaml deploy\n"
-    assert capfd.readouterr().err.endswith(f"1 conflict: a.yaml (data.x)\n{said}")
+    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--record", "--version", "v2"]) == 1
+    ways = [line.split("  # ")[0].strip() for line in capfd.readouterr().err.splitlines()[-3:]]
+    assert ways == [
+        "krm-merge resolve --record --version v2 v1.yaml v2.yaml deploy",
+        "krm-merge merge v1.yaml v2.yaml deploy --record --version v2 --on-conflict local",
+        "krm-merge merge v1.yaml v2.yaml deploy --record --version v2 --on-conflict markers",
+    ]
+    assert not (place / "deploy" / "Vendorfile").exists()
 
 
 def test_a_first_merge_is_settled_and_recorded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,18 +271,3 @@ def test_what_cannot_be_compared_is_named(place: Path, capfd: pytest.CaptureFixt
     ):
         assert call(["diff", file, "deploy"]) == 3
         assert problem in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("is_committed", [True, False])
-def test_the_recap_puts_no_change_away_that_nobody_committed(
-    place: Path, is_committed: bool, capfd: pytest.CaptureFixture[str]
-) -> None:
-    write(place, {"deploy/a.yaml": config_map("a", x="3")})
-    git(place, "init", "--quiet")
-    if is_committed:
-        git(place, "add", "deploy")
-        git(place, "commit", "--quiet", "--message=ours")
-    assert call(["merge", "v1.yaml", "v2.yaml", "deploy", "--in-place"]) == 0
-    said = capfd.readouterr().err
-    assert "1 conflict: a.yaml (data.x)\n" in said
-    assert ("git stash -u -- deploy && krm-merge resolve v1.yaml v2.yaml deploy" in said) is is_committed

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from cProfile import Profile
+from functools import partial
 from itertools import pairwise
 
 import pytest
 
+from effort import calls
 from generated.manifests import documents, release
 from vendored.layouts import LAYOUTS, laid_out
 from vendored.versions import merged
@@ -16,18 +17,16 @@ MOST = 1.2
 """The exponent of growth that is allowed: 1 is in proportion, 2 four times the work for twice the size."""
 
 
-def calls(apps: int, layout: str) -> int:
+def calls_of(apps: int, layout: str) -> int:
     """How many functions are called when a release doubles its apps."""
     before, after = release(1, apps), release(2, 2 * apps)
     local = laid_out(documents(before), LAYOUTS[layout])
-    profile = Profile()
-    profile.runcall(merged, before, after, local)
-    return sum(entry.callcount for entry in profile.getstats())
+    return calls(partial(merged, before, after, local))
 
 
 @pytest.mark.parametrize("layout", ["kind-name", "without a system"])
 def test_work_grows_with_the_number_of_resources(layout: str) -> None:
-    calls(4, layout)
-    work = [calls(apps, layout) for apps in (10, 20, 40)]
+    calls_of(4, layout)
+    work = [calls_of(apps, layout) for apps in (10, 20, 40)]
     first, second = (more - less for less, more in pairwise(work))
     assert math.log2(second / first) < MOST

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from generated.manifests import chart, release
 from krm_merge.vendored.models import Vendorfile
 
@@ -67,7 +68,13 @@ def test_the_guide_prints_what_it_shows(title: str, machine: tuple[Path, dict[st
     ):
         command, _, expected = step.partition("\n")
         run = subprocess.run(
-            ["bash", "-c", command], cwd=repository, env=env, capture_output=True, timeout=120, check=False, text=True
+            ["bash", "-c", command],
+            cwd=repository,
+            env=env,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            text=True,
         )
         printed = run.stdout + run.stderr
         assert run.returncode == 0, f"$ {command}\n{printed}"

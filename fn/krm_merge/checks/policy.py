@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from krm_merge.checks.problem import PackageProblem, line_of
 from krm_merge.functions.policy.merge_policy import PackagePolicy
 from krm_merge.krm.fieldpath import format_path
+from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.package.reach import reaches
 from krm_merge.packages.files.tree import Tree
@@ -20,7 +21,13 @@ def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProble
         return
     members = PackageVersion("local", tree).members()
     identities = {member.identity for member in members}
-    for rule in policy.rules:
+    hides = [
+        Rule(one.group, one.kind, one.namespace, one.name, one.path, place=f"redact[{number}]")
+        for number, one in enumerate(policy.redactions)
+        # Without a resource, it may be about files that hold none.
+        if any(name is not None for name in (one.group, one.kind, one.namespace, one.name))
+    ]
+    for rule in (*policy.rules, *hides):
         if not reaches(rule, members):
             place = _in_file(rule.place, policy)
             message = f"{place}: matches nothing in the package; check its kind, name and path"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,10 +16,10 @@ from click.shell_completion import CompletionItem
 from krm_merge import interrupts, standard_output
 from krm_merge.cli.help.overview import COMMANDS
 from krm_merge.cli.json_errors import errors_printed, is_json_wanted, print_errors_as_json
-from krm_merge.cli.show import say
+from krm_merge.cli.show import TYPED, say
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line, lines
-from krm_merge.internal_error import internal_error
+from krm_merge.internal_error import internal_error, let_go
 from krm_merge.packages.files.directory import RefusedError
 from krm_merge.packages.files.written import noted
 
@@ -64,6 +65,7 @@ class _Commands(click.Group):
         arguments = list(args)
         with _broken_pipes_reported():
             context = super().make_context(info_name, args, parent, **extra)
+        context.meta[TYPED] = arguments
         if is_json_wanted(arguments):
             print_errors_as_json(context)
         return context
@@ -115,11 +117,23 @@ def main(arguments: list[str]) -> int:
             say(f"{standard_output.problem(cause)}; {_so_far(notes)}")
             return FAILED
         except Exception as error:
-            click.echo(internal_error(error, _so_far(notes)), err=True)
+            size = None
+            if isinstance(error, MemoryError):
+                let_go(error)
+                size = _size_of(arguments)
+            click.echo(internal_error(error, _so_far(notes), size), err=True)
             return FAILED
         finally:
             interrupts.ignore_further()
     return 0
+
+
+def _size_of(arguments: list[str]) -> int | None:
+    """The bytes in the files and directories that arguments name; None if there are none."""
+    files = (file for name in arguments for file in (Path(name), *Path(name).rglob("*")))
+    with suppress(OSError, ValueError):
+        return sum(file.stat().st_size for file in files if file.is_file()) or None
+    return None
 
 
 def _so_far(notes: list[str]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import click
 
+from krm_merge.git import program
 from krm_merge.harmless import terminal_line
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Changes, Tree
@@ -26,12 +26,8 @@ def show_diff(local: Tree, changes: Changes) -> None:
                 write_new(Path(directory, "b", path), file)
         for side in "ab":
             Path(directory, side).mkdir(exist_ok=True)
-        options = ["--no-index", "--no-ext-diff", "--no-prefix", "--color=never"]
-        command = ["git", "--no-pager", "diff", *options, "a", "b"]
-        try:
-            done = subprocess.run(command, cwd=directory, capture_output=True)
-        except FileNotFoundError:
-            raise PackageError("the program git is not on PATH; install it to see differences") from None
+        options = ["--no-index", "--no-ext-diff", "--no-textconv", "--no-prefix", "--color=never"]
+        done = program.run(["--no-pager", "diff", *options, "a", "b"], directory=directory)
     if done.returncode > 1:  # 1 says that there is a difference
         raise PackageError("git diff failed; nothing was changed")
     sys.stdout.flush()

@@ -57,7 +57,8 @@ SomeMerge = TypeVar("SomeMerge", bound=Merged)
 class MergeChoices:
     """The user's choices: how conflicts are settled, how functions are recognised, and exceptions.
 
-    Where nothing was `asked` for, it is as the `package` says, or else as `otherwise`.
+    Where nothing was `asked` for, it is as the `package` says, or else as `otherwise`: `fail` stops at what nobody
+    decided.
     """
 
     asked: OnConflictOrMarkers | None
@@ -96,8 +97,9 @@ class MergeChoices:
 
     @property
     def on_conflict(self) -> OnConflictOrMarkers:
-        """The policy for conflicts that nothing else settles."""
-        return self.asked or self.package.on_conflict or self.otherwise
+        """The policy for conflicts that neither a choice nor a rule settles; markers are for what is open (M3)."""
+        asked = None if self.asked == "markers" else self.asked
+        return asked or self.package.on_conflict or self.asked or self.otherwise
 
     def merger(self) -> PackageMerger:
         """The merge under the chosen policy; not for markers."""
@@ -128,12 +130,11 @@ class MergeChoices:
         if self.on_conflict == "markers":
             return self._won_by(None)
         asked = None if self.asked == "markers" else self.asked
-        return combined(asked, self.rules.rules, self.package)
+        return combined(asked, self.rules.rules, self.package, self.rules.redactions, stops=self.otherwise == "fail")
 
     def _won_by(self, side: OnDelete | None) -> Policy:
         """Between markers: this side has its way wherever neither a rule nor a choice says otherwise."""
-        package = replace(self.package, rules=()) if self.asked == "markers" else self.package
-        policy = combined(None, self.rules.rules, package)
+        policy = combined(None, self.rules.rules, self.package, self.rules.redactions)
         rules = policy.rules if side is None else (*policy.rules, Rule(on_delete=side))
         return replace(policy, on_conflict=side or "upstream", rules=rules, marks=side is not None)
 

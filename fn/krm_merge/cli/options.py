@@ -49,7 +49,9 @@ on_conflict_or_policy = click.option("--on-conflict", type=click.Choice(_WINNERS
 on_conflict_or_markers = click.option(
     "--on-conflict",
     type=click.Choice([*_WINNERS, "markers"]),
-    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. {_WITHOUT}",
+    help=f"{_WINS}; with markers both values stay in the files, between git's conflict markers. Choices and rules come "
+    "first. Without it, what the package's MergePolicy says; where that says nothing, a conflict stops the command, "
+    "and no file changes.",
 )
 rules = click.option(
     "--rules",
@@ -104,6 +106,31 @@ def output(description: str, *, default: Path | None = None) -> Callable[[_Comma
     )
 
 
+class NamesLast(click.Command):
+    """A command that git calls with names of files: from the first one on, all of them are names, whatever they are.
+
+    Behind the last name options may follow, as lines of configuration without `--` have them.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the options in front of the names, the names, and the options behind them."""
+        # Anybody who commits a file chooses its name: `--on-conflict=upstream` must not win a conflict.
+        ctx.allow_interspersed_args = False
+        attempt = click.Context(self, ctx.parent, allow_extra_args=True, resilient_parsing=True)
+        attempt.allow_interspersed_args = False
+        behind = super().parse_args(attempt, list(args))
+        if behind:
+            arguments = [
+                parameter.make_metavar(ctx) for parameter in self.params if isinstance(parameter, click.Argument)
+            ]
+            if not behind[0].startswith("-"):
+                line = f"{ctx.command_path} [OPTIONS] -- {' '.join(arguments)}"
+                ctx.fail(f"Got unexpected extra argument ({behind[0]}); options come before the names: {line}")
+            names = len(args) - len(behind) - len(arguments)
+            args = [*args[:names], *behind, "--", *args[names : names + len(arguments)]]
+        return super().parse_args(ctx, args)
+
+
 @dataclass(frozen=True, slots=True)
 class MergeOptions:
     """Options of both `merge` and `update`: how conflicts are settled, and how the outcome is shown."""
@@ -115,11 +142,6 @@ class MergeOptions:
     quiet: bool
     form: str
     reports: tuple[Path, ...]
-
-    @property
-    def says_who_wins(self) -> bool:
-        """Whether somebody asked for a side to win, so that there is nothing left to settle."""
-        return self.on_conflict in ("upstream", "local")
 
     def of_resolve(self) -> list[str]:
         """Those of the options that `resolve` needs to see the same conflicts."""

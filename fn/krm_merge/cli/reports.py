@@ -38,7 +38,8 @@ def report_of(
     results = [result.to_value() for result in merged.results]
     after = Changed(local, changes)
     conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
-    contexts = contexts_of(conflicts, lambda path: after[path].data if path in after else None)
+    hidden = choices.policy.redactions
+    contexts = contexts_of(conflicts, lambda path: after[path].data if path in after else None, hidden)
     return MergeReport(package, sides, records, Files(*counted(local, changes)), results, contexts=contexts)
 
 

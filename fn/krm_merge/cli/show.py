@@ -7,14 +7,17 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import join
 from typing import Final
 
 import click
 
 from krm_merge.cli.terminal.layout import fitted, width_of
+from krm_merge.cli.terminal.recap import conflicts_of, count_of, open_conflicts, where
 from krm_merge.harmless import line
 from krm_merge.krm.result import Result, Results, Severity
 from krm_merge.merge.decisions.losses import shortened
+from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.report.forms.terminal import Style
@@ -22,12 +25,18 @@ from krm_merge.report.record import SIDES
 
 _COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}
 _LABEL: Final = len("warning ")
-_MOST_SHOWN: Final[dict[Severity, int]] = {"error": 100, "warning": 100, "info": 30}
-"""How many results are shown where something else has all of them; the gravest first."""
+_MOST_SHOWN: Final[dict[Severity, int]] = {"error": 30, "warning": 100, "info": 30}
+"""How many results are shown where something else has all of them; the gravest first.
+
+Errors are few, unless they are the conflicts that stopped a merge: how to go on stays in sight behind some of them.
+"""
 
 COLORS: Final[dict[Style, str | None]] = {"heading": None, "removed": "red", "added": "green", "plain": None}
 """How lines of differences look where there is colour."""
 
+
+TYPED: Final = "krm_merge.typed"
+"""Where click's context has the arguments as they were typed."""
 
 ALL_IN: Final = "--report FILE and --format json have all of them"
 """What commands say that print reports."""
@@ -122,6 +131,51 @@ def show_conflicts_left(places: int, binary: Sequence[str]) -> None:
     if places:
         noun = "1 conflict is" if places == 1 else f"{places} conflicts are"
         say(f"{noun} left in the files between markers; edit them, then remove the markers")
+
+
+def show_stop(
+    decided: Iterable[PackageDecisions], errors: int, resolve: Sequence[str] | None, asked: str | None, nothing: str
+) -> None:
+    """Says on stderr that a merge was refused, and how to go on; `nothing` says that no file was changed.
+
+    `errors` is the number of errors, conflicts included, `asked` what was said of conflicts on the command line.
+    `resolve` are the arguments of that command, None where it could not ask about the same merge.
+    """
+    places = open_conflicts(decided)
+    count = count_of(places)
+    if asked is not None or not places:
+        say(f"refused; {nothing}")
+        if places:
+            say(where(places))
+        if places and resolve is not None:
+            say(f"settle {'it' if count == 1 else 'them'} with: {command_of('resolve', *resolve)}")
+        return
+    if count > _MOST_SHOWN["error"]:
+        say(where(places))
+    rest = ", all else merges" if errors == count else ""
+    say(f"stopped at {conflicts_of(places)}{rest}; {nothing}. Ways on:")
+    typed = click.get_current_context().meta[TYPED]
+    ways = [
+        (command_of(*typed, "--on-conflict", "local"), "keeps yours; upstream takes upstream's values"),
+        (command_of(*typed, "--on-conflict", "markers"), "leaves both in the file, to edit"),
+    ]
+    asks = [] if resolve is None else [(command_of("resolve", *resolve), "asks, on a page or with --terminal")]
+    show_ways([*asks, *ways])
+
+
+def show_ways(ways: Sequence[tuple[str, str]], *, on_stdout: bool = False) -> None:
+    """Prints commands that can be copied, never cut: what each does is behind it, or above it on a narrow terminal."""
+    longest = max(len(command) for command, _ in ways)
+    width = width_of(sys.stdout if on_stdout else sys.stderr)
+    in_line = width is None or all(longest + len(meaning) + len("    # ") <= width for _, meaning in ways)
+    for command, meaning in ways:
+        way = f"  {command:{longest}}  # {meaning}" if in_line else f"  # {meaning}:\n  {command}"
+        click.echo(way, err=not on_stdout)
+
+
+def command_of(*arguments: str) -> str:
+    """A command of ours, as it is typed."""
+    return line(join(["krm-merge", *arguments]))
 
 
 def summary(local: Tree, changes: Changes, results: Results) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from krm_merge.fleet.merging.job import FailureClass, Outcome, TargetConflict, TargetState
 from krm_merge.packages.files.directory import PackageError
 
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS targets (
   target TEXT PRIMARY KEY,
@@ -90,7 +90,7 @@ class LedgerEntry:
 
 def is_merged(entry: LedgerEntry) -> bool:
     """Whether the merge of a target gave a result."""
-    return entry.state in ("clean", "conflicts")
+    return entry.state == "clean"
 
 
 _COLUMNS = tuple(field.name for field in fields(LedgerEntry))

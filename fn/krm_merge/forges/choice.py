@@ -102,7 +102,7 @@ class Forges:
             from krm_merge.forges.hosted.gitlab import GitLab
         except ImportError as error:
             missing = f"{host} needs the Python package {error.name}"
-            raise ForgeError(f"{missing}; install it with: pip install 'krm-merge[forges]'") from None
+            raise ForgeError(f"{missing}; in a checkout, install it with: pip install '.[forges]'") from None
         clients: dict[Kind, Callable[[Connection], Forge]] = {"github": GitHub, "gitlab": GitLab, "forgejo": Forgejo}
         token = token_for(host, self._variable(host, found.kind))
         return clients[found.kind](Connection(host, token, found.api, pace=self._settings.pace))

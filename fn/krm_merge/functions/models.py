@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.merge.decisions.policy import OnConflict
@@ -36,6 +36,27 @@ class RuleModel(StrictModel):
     onDelete: Literal["upstream", "local"] | None = Field(
         None, description="Which side wins where one deleted what the other changed."
     )
+
+
+class RedactionModel(StrictModel):
+    """Hides values in all that is printed and reported; what only selects resources hides all of them."""
+
+    group: str | None = Field(None, description="API group of the resource, e.g. apps; empty for the core group.")
+    kind: str | None = Field(None, description="Kind of the resource.")
+    namespace: str | None = Field(None, description="Namespace of the resource.")
+    name: str | None = Field(None, description="Name of the resource.")
+    path: Path | None = Field(None, description="Field path; hides all below it. `*` matches one step.")
+    field: Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description="Pattern of the names of fields, and of elements with `name` or `key` beside `value`. "
+        "`*` is any text; upper case, `-` and `.` count as lower case and `_`.",
+    )
+
+    @model_validator(mode="after")
+    def _hides_something(self) -> Self:
+        if all(value is None for _, value in self):
+            raise ValueError("says nothing; give path, field, or the kind of a resource")
+        return self
 
 
 class ListKeysModel(StrictModel):

@@ -9,13 +9,13 @@ from typing import Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from krm_merge.errors import KrmMergeError
-from krm_merge.functions.models import ListKeysModel, RuleModel
+from krm_merge.functions.models import ListKeysModel, RedactionModel, RuleModel
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.limits import RULES
+from krm_merge.limits import RESOLUTIONS, RULES
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.package.merger import ListKeys
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, key_text
 
@@ -32,6 +32,13 @@ _EXPECTED: Final = {
 }
 """Our messages by pydantic's types of errors; pydantic's other messages need no knowledge of Python."""
 
+_COUNTED: Final = (
+    ("rules", RULES, "let one rule cover more"),
+    ("redact", RULES, "let one entry cover more"),
+    ("resolutions", RESOLUTIONS, "drop those that fit no conflict"),
+)
+_MOST_PROBLEMS: Final = 10
+
 
 def validated(resource_list: ResourceList, model: type[Model], values: Mapping[str, Value]) -> Model | None:
     """The functionConfig as its model; None if it is invalid; reports each invalid field.
@@ -41,17 +48,30 @@ def validated(resource_list: ResourceList, model: type[Model], values: Mapping[s
     checked, problems = check(model, values)
     prefix, file = place_of(resource_list) if problems else ("", None)
     for place, problem in problems:
-        path = prefix + place
-        resource_list.results.error(f"functionConfig: {path}{problem}", path=path, file=file, rule="W4")
+        path = prefix + place if place else ""
+        resource_list.results.error(f"functionConfig: {path}{problem}", path=path or None, file=file, rule="W4")
     return checked
 
 
 def check(model: type[Model], values: Mapping[str, Value]) -> tuple[Model | None, list[tuple[str, str]]]:
-    """The values as their model, or None and all problems: the path of each field, and the message."""
+    """The values as their model, or None and the first problems: the path of each field, and the message."""
+    if problems := [*too_many(values)]:
+        return None, problems
     try:
         return model.model_validate(values), []
     except ValidationError as error:
-        return None, [(_path(found["loc"]), _message(model, found)) for found in error.errors(include_url=False)]
+        found = error.errors(include_url=False)
+        problems = [(_path(one["loc"]), _message(model, one)) for one in found[:_MOST_PROBLEMS]]
+        more = len(found) - len(problems)
+        return None, [*problems, ("", f"and {more} more")] if more else problems
+
+
+def too_many(values: Mapping[str, Value]) -> Iterator[tuple[str, str]]:
+    """The fields that hold more than the limits allow, and the messages; they are counted before they are read."""
+    for name, limit, advice in _COUNTED:
+        given = values.get(name)
+        if isinstance(given, list) and len(given) > (most := limit.value()):
+            yield name, f": {len(given)} {name}, more than {most}; {advice}, or {limit.remedy}"
 
 
 def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
@@ -64,13 +84,7 @@ def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
 
 
 def rules_of(models: Sequence[RuleModel], file: str = "") -> tuple[Rule, ...]:
-    """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig.
-
-    Raises KrmMergeError if there are too many.
-    """
-    if len(models) > (most := RULES.value()):
-        problem = f"{len(models)} rules, more than {most}; let one rule cover more, or {RULES.remedy}"
-        raise KrmMergeError(f"{file or 'functionConfig'}: rules: {problem}")
+    """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig."""
     return tuple(
         Rule(
             group=rule.group,
@@ -83,6 +97,21 @@ def rules_of(models: Sequence[RuleModel], file: str = "") -> tuple[Rule, ...]:
             place=f"{file} rules[{number}]".strip(),
         )
         for number, rule in enumerate(models)
+    )
+
+
+def redactions_of(models: Sequence[RedactionModel]) -> tuple[Redaction, ...]:
+    """What the user hides."""
+    return tuple(
+        Redaction(
+            group=one.group,
+            kind=one.kind,
+            namespace=one.namespace,
+            name=one.name,
+            path=parse_path(one.path) if one.path is not None else None,
+            field=one.field,
+        )
+        for one in models
     )
 
 

@@ -1,4 +1,9 @@
-"""Runs the program git and reports its errors."""
+"""Runs the program git and reports its errors: the one place from which git is started.
+
+What a repository says in its settings can start programs. So git is never left to look for a repository around the
+current directory, which may be a package from upstream: each call names one, or none (A1). The settings of calls are in
+the environment, where the processes that git starts find them, too.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +14,16 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from typing import Final
 
+from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted, without_credentials
 from krm_merge.posix import require_process_groups
 
-ABOUT_A_REPOSITORY = frozenset(
+_ABOUT_A_REPOSITORY = frozenset(
     (
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_COMMON_DIR",
@@ -33,12 +41,27 @@ ABOUT_A_REPOSITORY = frozenset(
 
 _ALONE = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
+_SAFE: Final = {
+    "safe.bareRepository": "explicit",  # a folder with HEAD, objects and refs is no repository
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "protocol.ext.allow": "never",
+    "fetch.recurseSubmodules": "false",
+    "submodule.recurse": "false",
+    # Our stores hold a few commits, and users tidy up their own repositories.
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+_NO_ATTRIBUTES: Final = {"core.attributesFile": os.devnull}
+_OLDEST: Final = (2, 38)
+"""The first version that obeys safe.bareRepository and merges without a working tree."""
 
 TIMEOUT_VARIABLE = "KRM_MERGE_GIT_TIMEOUT"
 """The environment variable for the time that git may make no progress, in seconds."""
 _TIMEOUT = 60.0
 _CHUNK = 1 << 16
 _TO_END_IN = 2.0
+_BETWEEN_LOOKS = 0.01
 _REMOTE = ("ls-remote", "fetch", "push")
 
 
@@ -60,10 +83,11 @@ def output(
     data: bytes | None = None,
     environment: Mapping[str, str] | None = None,
     *,
+    work_tree: Path | None = None,
     alone: bool = False,
 ) -> bytes:
     """The output of git; `store` is the repository, `data` its stdin. Raises GitError."""
-    done = run(arguments, store, data, environment, alone=alone)
+    done = run(arguments, store, data, environment, work_tree=work_tree, alone=alone)
     if done.returncode != 0:
         raise GitError(complaint(done.stderr))
     return done.stdout
@@ -75,33 +99,59 @@ def run(
     data: bytes | None = None,
     environment: Mapping[str, str] | None = None,
     *,
+    work_tree: Path | None = None,
+    directory: Path | None = None,
     alone: bool = False,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Runs git and returns its result, even if it failed; `alone` ignores the user's settings.
+    """Runs git and returns its result, even if it failed.
 
-    Raises GitError if git is missing, GitTimeoutError if it makes no progress. All its processes are ended then, and
-    also when krm-merge is interrupted.
+    `store` is the directory of the repository that it is about, None for none, and `work_tree` the top of its working
+    tree. Git runs in the `work_tree` or the `directory`, by default in the current one. `alone` ignores the user's
+    settings. Raises GitError if git is missing or too old, GitTimeoutError if it makes no progress. All its processes
+    are ended then, and also when krm-merge is interrupted.
     """
+    _check_version()
+    known = _environment(store, work_tree, alone=alone) | dict(environment or {})
+    return _run(arguments, known, data, work_tree or directory)
+
+
+def run_in_repository_at(top: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """Runs git in the repository whose working tree has this top directory, if git trusts its owner.
+
+    Only to find out where that repository is. Raises GitError.
+    """
+    _check_version()
+    return _run(arguments, safe_environment() | {"GIT_CEILING_DIRECTORIES": str(top.parent)}, None, top)
+
+
+def _run(
+    arguments: Sequence[str], environment: Mapping[str, str], data: bytes | None, directory: Path | None
+) -> subprocess.CompletedProcess[bytes]:
     require_process_groups("git")
-    command = ["git", *(["--git-dir", str(store)] if store is not None else []), *arguments]
-    own = _environment(alone) | dict(environment or {})
+    command = ["git", *arguments]
     limit = _limit()
     pipe = subprocess.PIPE
+    process = None
     try:
-        # A separate session: all processes that git started can be ended with it.
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=own, start_new_session=True)
-    except FileNotFoundError:
-        raise GitError("the program git is not on PATH; install it") from None
-    try:
+        # A signal that arrives while git starts would leave a git that nobody knows.
+        with interrupts.held():
+            # A separate session: all processes that git started can be ended with it.
+            process = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=directory, start_new_session=True
+            )
         written, complaints = _exchange(process, data or b"", limit)
         return subprocess.CompletedProcess(command, process.wait(), written, complaints)
+    except FileNotFoundError:
+        raise _missing() from None
     except TimeoutError:
         remedy = f"set {TIMEOUT_VARIABLE} to more seconds if its server is that slow"
         raise GitTimeoutError(
             f"{_subject(arguments)} made no progress for {limit:g} s and was stopped; {remedy}"
         ) from None
     finally:
-        _end(process)
+        if process is not None:
+            with interrupts.held():
+                _end(process)
 
 
 def _limit() -> float:
@@ -165,13 +215,16 @@ def _exchange(process: subprocess.Popen[bytes], data: bytes, limit: float) -> tu
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends git and its processes, unless it has ended already; leaves it time to remove its locks."""
+    """Ends git and its processes, unless it has ended already; leaves all of them time to remove their locks."""
     if process.poll() is None:
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError, PermissionError):
+        with suppress(ProcessLookupError, PermissionError):
+            for number in (signal.SIGTERM, signal.SIGKILL):
                 os.killpg(process.pid, number)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_TO_END_IN)
+                end = time.monotonic() + _TO_END_IN
+                while time.monotonic() < end:
+                    process.poll()
+                    os.killpg(process.pid, 0)
+                    time.sleep(_BETWEEN_LOOKS)
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with suppress(OSError):
@@ -180,12 +233,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 def start(arguments: Sequence[str], store: Path) -> subprocess.Popen[bytes]:
     """Starts a git that answers each line of its input until stdin is closed. Raises GitError if git is missing."""
-    command = ["git", "--git-dir", str(store), *arguments]
+    _check_version()
     pipe, silent = subprocess.PIPE, subprocess.DEVNULL
     try:
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=silent, env=_environment(alone=False))
+        return subprocess.Popen(["git", *arguments], stdin=pipe, stdout=pipe, stderr=silent, env=_environment(store))
     except FileNotFoundError:
-        raise GitError("the program git is not on PATH; install it") from None
+        raise _missing() from None
 
 
 def complaint(stderr: bytes) -> str:
@@ -195,12 +248,43 @@ def complaint(stderr: bytes) -> str:
     return without_credentials(why.removeprefix("fatal: ").removeprefix("error: "))
 
 
-def _environment(alone: bool) -> dict[str, str]:
+def _environment(store: Path | None, work_tree: Path | None = None, *, alone: bool = False) -> dict[str, str]:
+    """The environment of a git that is about this repository, None for none, wherever it runs."""
+    about = {"GIT_DIR": os.devnull if store is None else str(store.absolute())}
+    if work_tree is not None:
+        about["GIT_WORK_TREE"] = str(work_tree)
+    return safe_environment(alone=alone) | about
+
+
+def safe_environment(*, alone: bool = False) -> dict[str, str]:
+    """The environment of a program that calls git on its own, so that no repository in a package is one to git (A1)."""
     # Inside a hook or a merge driver git names its own repository: these calls are about others.
-    own = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
-        if not (name.startswith("GIT_") if alone else name in ABOUT_A_REPOSITORY)
+        if not (name.startswith("GIT_") if alone else name in _ABOUT_A_REPOSITORY)
     }
-    # Git must not prompt, and its messages are parsed.
-    return own | (_ALONE if alone else {}) | {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    given = inherited.get("GIT_CONFIG_COUNT", "")
+    count = int(given) if given.isdecimal() else 0
+    safe = _SAFE | (_NO_ATTRIBUTES if alone else {})
+    settings = {"GIT_CONFIG_COUNT": str(count + len(safe))}
+    for number, (name, value) in enumerate(safe.items(), count):
+        settings |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    # Git must not prompt, its messages are parsed, and an object is what its id says.
+    fixed = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    return inherited | (_ALONE if alone else {}) | settings | fixed
+
+
+@cache
+def _check_version() -> None:
+    """Raises GitError where git is too old to be safe with packages of others."""
+    done = _run(["version"], safe_environment(), None, None)
+    answer = done.stdout.decode(errors="replace").strip()
+    numbers = answer.removeprefix("git version ").split(".")[:2]
+    if not all(map(str.isdecimal, numbers)) or tuple(map(int, numbers)) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise GitError(f"{answer.removeprefix('git version ') or 'git'} is too old; install git {oldest} or later")
+
+
+def _missing() -> GitError:
+    return GitError("the program git is not on PATH; install it")

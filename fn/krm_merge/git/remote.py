@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from krm_merge.git.credentials import NO_CREDENTIALS, Credentials
@@ -17,7 +18,13 @@ _EVERYTHING = (
     "+refs/pull/*/head:refs/remote/pull/*",
     "+refs/merge-requests/*/head:refs/remote/pull/*",
 )
-_REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
+_REFUSED = re.compile(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
+
+
+def refusal(stderr: bytes) -> str:
+    """The reason for which a branch was not pushed, in git's words."""
+    refused = _REFUSED.search(stderr)
+    return refused[1].decode(errors="replace") if refused is not None else complaint(stderr)
 
 
 @dataclass(slots=True)
@@ -56,8 +63,7 @@ class Remote:
         if not missing:
             return
         shallow = [f"--depth={depth}"] if depth else []
-        options = ["-c", "gc.auto=0", *self.credentials.options]
-        fetch = [*options, "fetch", "--progress", "--no-tags", *shallow, "--end-of-options", self.url]
+        fetch = [*self.credentials.options, "fetch", "--progress", "--no-tags", *shallow, "--end-of-options", self.url]
         if run([*fetch, *missing], self.store.directory, environment=self.credentials.environment).returncode != 0:
             # Some servers refuse to send commits by their ids.
             output([*fetch, *_EVERYTHING], self.store.directory, environment=self.credentials.environment)
@@ -71,9 +77,14 @@ class Remote:
         lease = f"--force-with-lease={_HEADS}{branch}:{seen}"
         push = ["push", "--progress", lease, "--end-of-options", self.url, f"{commit}:{_HEADS}{branch}"]
         done = run([*self.credentials.options, *push], self.store.directory, environment=self.credentials.environment)
-        if done.returncode != 0:
-            refused = _REFUSED.search(done.stderr)
-            why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)
+        if done.returncode != 0 and not self._has_arrived(commit, branch):
+            why = refusal(done.stderr)
             why = "somebody pushed to it since; observe and plan again" if why == "stale info" else why
             raise GitError(f"{self.url}: {branch} cannot be pushed: {why}")
         self.branches = {**self.branches, branch: commit}
+
+    def _has_arrived(self, commit: str, branch: str) -> bool:
+        """Whether the repository has the commit all the same: the git of a killed command goes on for a moment."""
+        with suppress(GitError):
+            return Remote.opened(self.url, self.store, self.credentials).branches.get(branch) == commit
+        return False

@@ -17,7 +17,6 @@ from krm_merge.git.program import GitError, complaint, run
 from krm_merge.temporary import temporary_directory
 
 _PERSON = re.compile(r"([^<>\n]*[^<>\s]) <([^<>\s]+)>")
-_USAGE = 129
 _NO_RENAMES = ("-c", "merge.renames=false")
 _SIGNATURE = re.compile(rb"^gpgsig(?:-sha256)? .*\n(?: .*\n)*", re.MULTILINE)
 
@@ -190,8 +189,6 @@ class Store:
         options = () if renames else _NO_RENAMES
         command = [*options, "merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
         done = self.run(command)
-        if done.returncode == _USAGE:
-            raise GitError("this git cannot merge without a working tree; install git 2.38 or later")
         if done.returncode == 1:
             paths = (os.fsdecode(path) for path in done.stdout.split(b"\0")[1:] if path)
             # If a file conflicts with a link, git also names each side's entry after its commit.
@@ -231,8 +228,7 @@ class Store:
     ) -> subprocess.CompletedProcess[bytes]:
         """Runs git in the store and returns its result, even if it failed. Raises GitError if git is missing."""
         # Merges must not depend on the user's settings.
-        plain = ["-c", f"core.attributesFile={os.devnull}", *arguments]
-        return run(plain, self.directory, data, environment, alone=True)
+        return run(arguments, self.directory, data, environment, alone=True)
 
     def _checked(self, done: subprocess.CompletedProcess[bytes]) -> bytes:
         if done.returncode != 0:

@@ -10,7 +10,7 @@ from krm_merge.startup import frozen, pattern
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SECTION = pattern(r"<!--mdtogo:(Short|Long|Examples)\s*-->\n?(.*?)<!--mdtogo(?::End)?\s*-->", re.DOTALL)
+_SECTION = pattern(r"<!--mdtogo:(Short|Long|Examples)\s*-->\n?(.*?)(?:<!--mdtogo(?::End)?\s*-->|\Z)", re.DOTALL)
 _METADATA_FIELDS = ("image", "description", "tags", "sourceURL", "examplePackageURLs", "license", "hidden")
 
 

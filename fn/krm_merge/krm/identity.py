@@ -24,6 +24,15 @@ class Identity:
         """Group and kind."""
         return self.group, self.kind
 
+    def fits(self, group: str | None, kind: str | None, namespace: str | None, name: str | None) -> bool:
+        """Whether it is one of those that a rule selects; None matches everything."""
+        return (
+            (name is None or name == self.name)
+            and (kind is None or kind == self.kind)
+            and (namespace is None or namespace == self.namespace)
+            and (group is None or group == self.group)
+        )
+
 
 def identity_of(root: MappingNode) -> Identity:
     """The identity of an object."""

@@ -8,7 +8,7 @@ from typing import BinaryIO, TextIO, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import line
-from krm_merge.internal_error import internal_error
+from krm_merge.internal_error import internal_error, let_go
 from krm_merge.krm.docs import Docs
 from krm_merge.krm.resource import ResourceError
 from krm_merge.krm.resource_list import ResourceList
@@ -31,8 +31,15 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
 
     The function changes the list and reports to its results. If it reports an error, or raises InputError or
     ResourceError, the items are written unchanged, with all results, and the exit code is 1: kpt then shows the results
-    and writes no file. Input that is not a ResourceList gives no output.
+    and writes no file. Input that is not a ResourceList gives no output. The output has the line ends of most lines of
+    the input.
     """
+    line_end = b"\n"
+    if b"\r" in data:
+        # W5. kpt writes LF, so that its runs do without this import.
+        from krm_merge.text.reading.stream import plain_lines, usual_line_end
+
+        line_end, data = usual_line_end(data), plain_lines(data)
     try:
         resource_list = ResourceList.parse(data)
     except KrmMergeError as error:
@@ -49,6 +56,8 @@ def process(function: Function, data: bytes) -> ProgramOutcome:
     errors = resource_list.results.errors
     # W4: refused means untouched.
     output = resource_list.serialize(as_it_came=bool(errors))
+    if line_end != b"\n":
+        output = output.replace(b"\n", line_end)
     if not errors:
         return ProgramOutcome(output, 0)
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
@@ -87,12 +96,18 @@ def run(
     if source.isatty():
         err.write(docs().text() or "a ResourceList is expected on stdin\n")
         return 2
+    size = None
     try:
-        outcome = process(function, source.read())
+        taken = [source.read()]
+        size = len(taken[0])
+        # Nothing here holds it while the function runs.
+        outcome = process(function, taken.pop())
     except Exception as error:
+        if isinstance(error, MemoryError):
+            let_go(error)
         # W4: on an internal error nothing is written, and no traceback reaches a user who did not ask for it.
         outcome = ProgramOutcome(b"", 1)
-        err.write(internal_error(error, "no file was changed") + "\n")
+        err.write(internal_error(error, "no file was changed", size) + "\n")
     if outcome.message:
         err.write(line(outcome.message) + "\n")
     err.flush()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import quoted
 from krm_merge.krm.resource import Resource
@@ -151,5 +149,5 @@ def _indented(data: bytes, by: int) -> bytes:
     """
     lines = data.split(b"\n")
     if by < 0:
-        return b"\n".join(re.sub(rb"\A {0,%d}" % -by, b"", line) for line in lines)
+        return b"\n".join(line[min(-by, len(line) - len(line.lstrip(b" "))) :] for line in lines)
     return b"\n".join(b" " * by + line if line.strip(b"\r") else line for line in lines)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from posixpath import normpath
 
-from krm_merge.git import program as git_program
 from krm_merge.git.objects import GitObjects
 from krm_merge.git.program import GitError
+from krm_merge.git.working_tree import WorkingTree
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import File, Tree, belongs
 from krm_merge.packages.git import MODES
@@ -20,10 +19,12 @@ class CommittedFiles:
     def __init__(self, working_tree: Path) -> None:
         """Reads the working tree with this top directory. Raises PackageError if it is not one."""
         try:
-            found = git_program.output(["-C", str(working_tree), "rev-parse", "--absolute-git-dir"])
+            found = WorkingTree.around(working_tree)
         except GitError as error:
             raise PackageError(f"{working_tree}: {error}") from None
-        self._objects = GitObjects(Path(os.fsdecode(found).rstrip("\n")))
+        if found is None:
+            raise PackageError(f"{working_tree}: not a git repository")
+        self._objects = GitObjects(found.repository)
         self._working_tree = working_tree
 
     def tree(self, directory: str) -> Tree:

@@ -13,23 +13,21 @@ from posixpath import join, normpath
 
 from krm_merge.git import program
 from krm_merge.git.objects import EXECUTABLE, FILE, LINK, GitObject, GitObjects, TreeEntry
-from krm_merge.git.program import GitError, GitTimeoutError, complaint
+from krm_merge.git.program import GitError, GitTimeoutError
+from krm_merge.git.working_tree import WorkingTree
 from krm_merge.harmless import quoted, without_credentials
-from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
+from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file
 from krm_merge.packages.files.tree import File, Mode, Tree, leads_out
-from krm_merge.posix import file_locks
+from krm_merge.packages.git_cache import GitCache
 from krm_merge.temporary import temporary_directory
-
-CACHE_VARIABLE = "KRM_MERGE_CACHE_DIR"
 
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
 """The package's modes of tree entries, by git's mode; directories and submodules are left out."""
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ATTRIBUTES = ".gitattributes"
-# The cache holds a few commits: there is nothing to tidy up.
 # Progress is a sign of life: git is stopped where it is silent for too long.
-_FETCH = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "fetch", "--progress", "--no-tags")
+_FETCH = ("fetch", "--progress", "--no-tags")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +43,9 @@ class GitRepositories:
 
     def __init__(self, cache: Path | None = None) -> None:
         """Keeps the copies in `cache`, by default in the user's cache directory."""
-        self._cache = cache or cache_directory()
+        self._cache = GitCache(cache)
         self._blobs: dict[str, bytes] = {}
-        self._objects: dict[Path, GitObjects] = {}
+        self._objects: dict[tuple[int, int], GitObjects] = {}
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
         """The commit of a ref: a tag of the package (`directory/ref`), a tag, a branch or a whole commit id, as in kpt.
@@ -82,6 +80,7 @@ class GitRepositories:
             if len(missing) > 1:
                 with suppress(GitError):
                     program.output([*_FETCH, "--depth=1", repository, *missing], store)
+                self._cache.trim()
 
     def tree(self, repository: str, directory: str, commit: str) -> Tree:
         """The files of a package in a commit. Raises PackageError."""
@@ -91,16 +90,14 @@ class GitRepositories:
                 f"{quoted(commit) or 'an empty text'} is no commit; correct upstreamLock.git.commit in the Kptfile"
             )
         with self._opened(repository) as (store, objects):
-            if _has(objects, [commit]) != [True]:
-                _fetch(store, objects, repository, commit)
+            self._fetch(store, objects, repository, commit)
             return self._read(store, objects, repository, directory, commit)
 
     def committed_at(self, repository: str, commit: str) -> str:
         """When a commit was made: seconds since 1970 and the offset from UTC. Raises PackageError."""
         _check_address(repository)
         with self._opened(repository) as (store, objects):
-            if _has(objects, [commit]) != [True]:
-                _fetch(store, objects, repository, commit)
+            self._fetch(store, objects, repository, commit)
             (found,) = _found(objects, [f"{commit}^{{commit}}"])
         assert found is not None
         lines = found.data.partition(b"\n\n")[0].splitlines()
@@ -110,20 +107,20 @@ class GitRepositories:
     @contextmanager
     def _opened(self, repository: str) -> Iterator[tuple[Path, GitObjects]]:
         """The copy of a repository, for this program alone as long as it is used."""
-        store = self._store(repository)
-        with _locked(store):
+        with self._cache.opened(hashlib.sha256(repository.encode()).hexdigest()[:32], repository) as store:
+            found = store.stat()
+            # A copy that another process removed meanwhile is another one.
+            known = (found.st_dev, found.st_ino)
             if not (store / "HEAD").is_file():
                 _git(["init", "--quiet", "--bare", str(store)], about=f"{store}: no cache can be made")
-                self._objects.pop(store, None)
-            yield store, self._objects.setdefault(store, GitObjects(store))
+                self._objects.pop(known, None)
+            yield store, self._objects.setdefault(known, GitObjects(store))
 
-    def _store(self, repository: str) -> Path:
-        store = self._cache / "git" / hashlib.sha256(repository.encode()).hexdigest()[:32]
-        try:
-            store.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise PackageError(f"{store}: {reason(error)}; set {CACHE_VARIABLE} to another directory") from None
-        return store
+    def _fetch(self, store: Path, objects: GitObjects, repository: str, commit: str) -> None:
+        """Fetches a commit that is not there yet; other copies make room for it. Raises PackageError."""
+        if _has(objects, [commit]) != [True]:
+            _fetch(store, objects, repository, commit)
+            self._cache.trim()
 
     def _read(self, store: Path, objects: GitObjects, repository: str, directory: str, commit: str) -> Tree:
         folder = _folder(directory)
@@ -150,10 +147,10 @@ class GitRepositories:
         with temporary_directory() as directory:
             tree = Path(directory, "tree")
             tree.mkdir()
-            checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_DIR": str(store), "GIT_WORK_TREE": str(tree)}
-            _git(["read-tree", commit], environment=checkout)
+            checkout = {"GIT_INDEX_FILE": f"{directory}/index", "GIT_WORK_TREE": str(tree)}
+            _git(["read-tree", commit], store, environment=checkout)
             names = b"".join(os.fsencode(join(folder, file.path)) + b"\0" for file in files)
-            _git(["checkout-index", "--quiet", "-z", "--stdin"], None, names, environment=checkout)
+            _git(["checkout-index", "--quiet", "-z", "--stdin"], store, names, environment=checkout)
             return {file.path: read_file(tree / folder / file.path, MODES[file.mode]) for file in files}
 
 
@@ -162,17 +159,16 @@ def uncommitted(package: Path) -> list[str]:
 
     A single file is looked at alone.
     """
-    folder, name = (package, ".") if package.is_dir() else (package.parent, package.name)
-    status = ["-C", str(folder), "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--", name]
+    real = package.resolve() if package.is_dir() else package.parent.resolve() / package.name
     try:
-        done = program.run(status)
+        found = WorkingTree.around(real if package.is_dir() else real.parent)
+        if found is None:
+            return []
+        status = ["--literal-pathspecs", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all"]
+        listed = found.output([*status, "--", os.path.relpath(real, found.top)])
     except GitError as error:
-        raise PackageError(str(error)) from None
-    if b"not a git repository" in done.stderr or b"must be run in a work tree" in done.stderr:
-        return []
-    if done.returncode != 0:
-        raise PackageError(f"{package}: git status: {complaint(done.stderr)}")
-    return [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry[2:3] == b" "]
+        raise PackageError(f"{package}: git status: {error}") from None
+    return [os.fsdecode(entry[3:]) for entry in listed.split(b"\0") if entry[2:3] == b" "]
 
 
 def _forms(name: str) -> tuple[str, str, str]:
@@ -234,21 +230,6 @@ def _files(objects: GitObjects, root: GitObject) -> list[TreeEntry]:
         raise PackageError(str(error)) from None
 
 
-@contextmanager
-def _locked(store: Path) -> Iterator[None]:
-    """Two updates at once share the cache."""
-    fcntl = file_locks()
-    handle = os.open(store, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        for lock in store.glob("*.lock"):
-            # A git that was killed left it: under our lock no other one runs here.
-            lock.unlink(missing_ok=True)
-        yield
-    finally:
-        os.close(handle)
-
-
 def _git(
     arguments: Sequence[str],
     store: Path | None = None,
@@ -263,11 +244,3 @@ def _git(
         raise UnavailableError(str(error)) from None
     except GitError as error:
         raise PackageError(f"{about or 'git ' + arguments[0]}: {error}") from None
-
-
-def cache_directory() -> Path:
-    """Where copies of repositories are kept."""
-    if given := os.environ.get(CACHE_VARIABLE):
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "krm-merge"

@@ -23,9 +23,12 @@ _COPIES = re.compile(r"(?<!\S)/\S*?/kpt-get-\d+/")
 """Directories in which kpt has copies of its own; a message about a file there is about that file."""
 
 _TITLE = re.compile(r"^Error:\s*", re.MULTILINE)
-# Neither signatures nor hooks of the user are wanted for a commit that nobody keeps.
-_COMMITTER = ["-c", "user.name=krm-merge", "-c", "user.email=krm-merge@localhost", "-c", "commit.gpgSign=false"]
-_PLAIN_COMMIT = [*_COMMITTER, "-c", f"core.hooksPath={os.devnull}", "-c", "core.autocrlf=false"]
+# The user's settings have no part in a commit that nobody keeps.
+_COMMITTER = {
+    f"GIT_{role}_{name}": value
+    for role in ("AUTHOR", "COMMITTER")
+    for name, value in (("NAME", "krm-merge"), ("EMAIL", "krm-merge@localhost"))
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,11 @@ def _leads_out(path: str, file: File) -> bool:
 
 def _commit(repository: Path) -> None:
     """Makes a repository with all files in one commit: kpt refuses what is not committed."""
-    inside = ["-C", str(repository)]
+    commands = [["init", "--template="], ["add", "--all", "--force"], ["commit", "--allow-empty", "--message=local"]]
     try:
-        git_program.output([*inside, "init", "--quiet", "--template="])
-        git_program.output([*inside, *_PLAIN_COMMIT, "add", "--all", "--force"])
-        git_program.output([*inside, *_PLAIN_COMMIT, "commit", "--quiet", "--allow-empty", "--message=local"])
+        for command, *options in commands:
+            quiet = [command, *([] if command == "add" else ["--quiet"]), *options]
+            git_program.output(quiet, repository / ".git", None, _COMMITTER, work_tree=repository, alone=True)
     except GitError as error:
         raise PackageError(f"no copy of the package can be committed for kpt: {error}") from None
 
@@ -82,12 +85,11 @@ def _update(copy: Path, cache: Path, ref: str, strategy: str | None) -> subproce
     # kpt takes no package outside of its working directory.
     command = ["kpt", "pkg", "update", f"./{copy.name}@{ref}" if ref else f"./{copy.name}"]
     command += [f"--strategy={strategy}"] if strategy else []
-    environment = {name: value for name, value in os.environ.items() if name not in git_program.ABOUT_A_REPOSITORY}
     try:
         return subprocess.run(
             command,
             cwd=copy.parent,
-            env=environment | {"KPT_CACHE_DIR": str(cache), "GIT_TERMINAL_PROMPT": "0"},
+            env=git_program.safe_environment() | {"KPT_CACHE_DIR": str(cache)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",

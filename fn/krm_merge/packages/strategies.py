@@ -72,7 +72,9 @@ def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger,
             merged.results.warning(message, file=path, rule="R3", tags={"side": "upstream"})
         elif path != KPTFILE and (noted := _noted(path, file)) != local.get(path):
             changes[path] = noted
-    lost, policy = set(local_changes(original, local)), merge.policy
+    lost = set(local_changes(original, local))
+    # Whoever asks for this strategy has decided, unless conflicts are to fail.
+    policy = replace(merge.policy, on_conflict="upstream", stops=False) if merge.policy.stops else merge.policy
     decided: list[FileDecision] = []
     for path, new in changes.items():
         did = "deleted" if new is None else "replaced by upstream's" if path in local else "added, as upstream has it"

@@ -12,7 +12,7 @@ from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import PackageError
+from krm_merge.packages.files.directory import PackageError, refuse_repositories
 from krm_merge.packages.files.tree import Changed, File, Subtree, Tree, is_kptfile
 from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import KptfileText, Lock, Upstream, upstream_of
@@ -117,6 +117,7 @@ def update(
         for inside, upstream in _inside(Changed(before, changes)):
             same = ref is not None and _follows_same(upstream, root)
             pending.append((join(folder, inside), ref if same else None, strategy if same else None))
+    refuse_repositories(name, local, run.done.changes)
     return run.done
 
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.selector import Target
+from krm_merge.limits import Copies
 from krm_merge.patch.json.json_patch import JsonPatch
 from krm_merge.patch.json.merge_patch import apply_merge, without_nulls
 from krm_merge.patch.model.errors import PatchError
@@ -17,6 +18,7 @@ from krm_merge.patch.strategic.directives import PATCH, first_directive, is_dire
 from krm_merge.patch.strategic.keys import MergeKeys
 from krm_merge.patch.strategic.moves import Moved
 from krm_merge.patch.strategic.order import ListOrder
+from krm_merge.schema.secrecy import hidden_in
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.reader import read_all
 from krm_merge.text.reading.values import Object, Value, to_value
@@ -45,10 +47,24 @@ class ParsedPatch:
         """Whether it removes the whole object."""
         return self.type == "strategic" and self.body.get(PATCH) == "delete"
 
-    def apply(self, document: Object, schema: Shape, modes: Modes, moved: list[Moved] | None = None) -> Object:
-        """The object with the patch applied; it is not changed. Raises PatchError."""
+    @property
+    def is_secret(self) -> bool:
+        """Whether it has values that messages must not show (M6)."""
         if self.operations is not None:
-            return self.operations.apply(document)
+            return self.operations.is_secret
+        return next(hidden_in(self.body), None) is not None
+
+    def apply(
+        self,
+        document: Object,
+        schema: Shape,
+        modes: Modes,
+        moved: list[Moved] | None = None,
+        copies: Copies | None = None,
+    ) -> Object:
+        """The object with the patch applied; it is not changed. Raises PatchError, and what JsonPatch raises."""
+        if self.operations is not None:
+            return self.operations.apply(document, copies)
         if self.type == "merge":
             merged = apply_merge(document, self.body)
             assert isinstance(merged, dict)

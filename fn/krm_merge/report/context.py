@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
-from krm_merge.harmless import without_credentials
+from krm_merge.harmless import REDACTED, without_credentials
 from krm_merge.krm.fieldpath import FieldPath, parse_path
 from krm_merge.krm.identity import identity_of
-from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.merge.package.reach import children_at
 from krm_merge.report.record import Context, DecisionRecord
+from krm_merge.schema.secrecy import Redaction, Secrecy
 from krm_merge.text.reading.nodes import MappingNode, Node, Source, TextError, resolved
 from krm_merge.text.reading.reader import read_all
 
@@ -21,10 +21,14 @@ AROUND = 3
 _MOST_LINES = 12
 
 
-def contexts_of(records: Iterable[DecisionRecord], content: Callable[[str], bytes | None]) -> dict[str, Context]:
+def contexts_of(
+    records: Iterable[DecisionRecord],
+    content: Callable[[str], bytes | None],
+    redactions: Sequence[Redaction] = (),
+) -> dict[str, Context]:
     """The context of each record that has one, by its id. `content` gives a file, None where there is none.
 
-    Nothing of a Secret is among them.
+    No hidden value is among them (M6).
     """
     documents: dict[str, list[_Document]] = {}
     found: dict[str, Context] = {}
@@ -32,7 +36,7 @@ def contexts_of(records: Iterable[DecisionRecord], content: Callable[[str], byte
         if not record.path or record.is_redacted:
             continue
         if record.file not in documents:
-            documents[record.file] = _documents(content(record.file))
+            documents[record.file] = _documents(content(record.file), redactions)
         for document in documents[record.file]:
             context = document.around(parse_path(record.path)) if document.is_of(record) else None
             if context is not None:
@@ -44,13 +48,15 @@ def contexts_of(records: Iterable[DecisionRecord], content: Callable[[str], byte
 class _Document:
     """One document of a file."""
 
-    def __init__(self, root: MappingNode, source: Source) -> None:
+    def __init__(self, root: MappingNode, source: Source, redactions: Sequence[Redaction]) -> None:
         self._root = root
         self._source = source
         self._subject = identity_of(root)
-        self._is_secret = is_secret(self._subject.kind, (), (root,))
-        self._lines = source.text.split("\n")
-        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+        secrecy = Secrecy((root,), redactions)
+        self._is_secret = secrecy.is_whole
+        self._starts = list(accumulate((len(line) + 1 for line in source.text.split("\n")), initial=0))
+        hidden = () if self._is_secret else secrecy.values()
+        self._lines = _without(source.text, (node for node in hidden if node.source is source)).split("\n")
 
     def is_of(self, record: DecisionRecord) -> bool:
         """Whether the record may be about it, and it may be shown."""
@@ -83,9 +89,25 @@ class _Document:
         return bisect_right(self._starts, position) - 1
 
 
-def _documents(data: bytes | None) -> list[_Document]:
+def _without(text: str, hidden: Iterable[Node]) -> str:
+    """A text without the values of these nodes and what is behind them on their last lines; all lines are kept."""
+    parts, done = [], 0
+    for node in sorted(hidden, key=lambda node: node.start):
+        if node.start >= done:
+            end = node.start + len(text[node.start : node.end].rstrip())
+            breaks = text.count("\n", node.start, end)
+            parts += [text[done : node.start], REDACTED, "\n" * breaks]
+            done = end if (line_end := text.find("\n", end)) < 0 else line_end
+    return "".join([*parts, text[done:]])
+
+
+def _documents(data: bytes | None, redactions: Sequence[Redaction]) -> list[_Document]:
     try:
         roots = list(read_all((data or b"").decode()))
     except (UnicodeDecodeError, TextError):
         return []
-    return [_Document(root, root.source) for root in roots if isinstance(root, MappingNode) and root.source is not None]
+    return [
+        _Document(root, root.source, redactions)
+        for root in roots
+        if isinstance(root, MappingNode) and root.source is not None
+    ]

@@ -15,12 +15,12 @@ from krm_merge.krm.result import ResourceRef
 from krm_merge.merge.decisions.decision import Decision, FileDecision
 from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import ASKED, Policy
+from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Choice, Content, Resolution, content_of, file_content, fingerprint
-from krm_merge.merge.decisions.secrecy import is_secret, is_secret_text
 from krm_merge.merge.values.resolving import resource_content
 from krm_merge.report.record import DecisionRecord, SideName, Status
 from krm_merge.report.words import anchor_of
+from krm_merge.schema.secrecy import Secrecy, is_secret_file
 from krm_merge.text.reading.nodes import Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.values import Value, to_value
 
@@ -45,7 +45,7 @@ def records_of(decided: Iterable[PackageDecisions], policy: Policy, *, left_open
 
 
 def values_at(decided: PackageDecisions, path: str, nature: Nature) -> dict[SideName, Value]:
-    """What the sides have at the place of a record, and what is merged: those of a Secret, too.
+    """What the sides have at the place of a record, and what is merged: hidden values, too.
 
     Nothing may keep them: they are for somebody who asks for just this place.
     """
@@ -70,15 +70,18 @@ class _Reader:
         for outcome in decided.outcomes:
             file = join(decided.folder, outcome.member.place)
             policy = self._policy.of(*(m.identity for m in outcome.members.values()))
+            secrecy = Secrecy(outcome.roots, policy.redactions)
             for decision in _decisions(outcome):
-                yield self._record(decision, outcome, file, policy)
+                yield self._record(decision, outcome, file, policy, secrecy)
         for of_file in decided.files:
             yield self._file_record(of_file, join(decided.folder, of_file.path))
 
-    def _record(self, decision: Decision, outcome: ResourceOutcome, file: str, policy: Policy) -> DecisionRecord:
+    def _record(
+        self, decision: Decision, outcome: ResourceOutcome, file: str, policy: Policy, secrecy: Secrecy
+    ) -> DecisionRecord:
         member = outcome.member
-        secret = is_secret(member.identity.kind, decision.path, outcome.roots)
         sides = _sides(decision, outcome)
+        secret = secrecy.hides(decision.path, (sides["original"], sides["upstream"], sides["local"]))
         contents: dict[SideName, Content] = {name: content_of(node) for name, node in sides.items()}
         of_existence = decision.rule == "F5"
         rule = policy.rule_on_delete(decision.path) if of_existence else policy.rule_on_conflict(decision.path)
@@ -109,14 +112,20 @@ class _Reader:
             values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_chosen(decision.resolution, status, contents, choices),
-            fingerprint=fingerprint(nature, member.identity.kind, decision.path, None if secret else compared),
+            fingerprint=fingerprint(
+                nature,
+                member.identity.kind or (member.place if secret else ""),
+                secrecy.place(decision.path, sides.values()) if secret else decision.path,
+                None if secret else compared,
+            ),
             docs=anchor_of(decision.rule),
             alike=_alike(contents) if secret else None,
         )
 
     def _file_record(self, decision: FileDecision, file: str) -> DecisionRecord:
         data = _sides_of_file(decision)
-        secret = any(content is not None and is_secret_text(content) for content in data.values())
+        hidden = self._policy.redactions
+        secret = any(content is not None and is_secret_file(content, hidden) for content in data.values())
         contents: dict[SideName, Content] = {
             name: [] if content is None else [_file_value(content)] for name, content in data.items()
         }
@@ -125,7 +134,7 @@ class _Reader:
         if status == "open" and self._left_open and decision.severity != "error":
             del contents["result"]
         nature: Nature = "file"
-        choices = _choices_of_file(data) if status != "automatic" and not secret else ()
+        choices = _choices_of_file(data, secret) if status != "automatic" else ()
         compared = [file_content(data[side]) for side in ("original", "upstream", "local")]
         return DecisionRecord(
             id=self._id(file, "", "", nature),
@@ -140,7 +149,7 @@ class _Reader:
             values={} if secret else {name: shown_value(content[0]) for name, content in contents.items() if content},
             choices=choices,
             chosen=_chosen(decision.resolution, status, contents, choices),
-            fingerprint=fingerprint(nature, "", (), None if secret else compared),
+            fingerprint=fingerprint(nature, decision.path if secret else "", (), None if secret else compared),
             docs=anchor_of(decision.rule),
             alike=_alike(contents) if secret else None,
         )
@@ -152,8 +161,6 @@ class _Reader:
             return "open", ""
         if not _is_collision(decision):
             return "automatic", ""
-        if ruled_at == ASKED:
-            return "settled", "policy"
         if ruled_at is not None:
             return "settled", f"rule {ruled_at}" if ruled_at != "rule" else ruled_at
         return ("open", "") if self._left_open else ("settled", "policy")
@@ -234,9 +241,9 @@ def _choices(decision: Decision, sides: Mapping[SideName, Node | None], secret: 
     return (*both, "value", "recognise") if nature == "functions" else (*both, "value")
 
 
-def _choices_of_file(data: Mapping[SideName, bytes | None]) -> tuple[Choice, ...]:
+def _choices_of_file(data: Mapping[SideName, bytes | None], secret: bool) -> tuple[Choice, ...]:
     sides = [data["original"], data["upstream"], data["local"]]
-    if any(side is None or b"\0" in side for side in sides):
+    if secret or any(side is None or b"\0" in side for side in sides):
         return "upstream", "local"
     return "upstream", "local", "upstream-then-local", "local-then-upstream"
 

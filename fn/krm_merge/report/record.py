@@ -23,7 +23,7 @@ SIDES: Final[tuple[SideName, ...]] = ("original", "upstream", "local", "result")
 class DecisionRecord:
     """One decision of a merge.
 
-    `values` are the sides that have something at this place; for a Secret there are none, and `alike` has the same
+    `values` are the sides that have something at this place; hidden values are left out, and `alike` has the same
     letter for sides that are equal.
     """
 
@@ -45,7 +45,7 @@ class DecisionRecord:
 
     @property
     def is_redacted(self) -> bool:
-        """Whether the values of the sides are left out, because they are those of a Secret."""
+        """Whether the values of the sides are left out, because they are hidden (M6)."""
         return self.alike is not None
 
     def to_value(self) -> dict[str, Value]:

@@ -21,6 +21,7 @@ NATURES: Final[dict[Nature, str]] = {
     "functions": "Functions of a pipeline",
     "file": "File",
     "added-twice": "Added on both sides",
+    "comment": "Comments",
 }
 
 CONFLICTS: Final[tuple[tuple[Status, str], ...]] = (("open", "Open conflicts"), ("settled", "Settled conflicts"))
@@ -66,6 +67,7 @@ RULES: Final = {
     "R5": "YAML that cannot be read",
     "W1": "What did not change stays as it was",
     "W2": "What is written is read again",
+    "W5": "Line ends are local's",
 }
 """The rules that decisions and results name, with their headings in docs/rules.md."""
 

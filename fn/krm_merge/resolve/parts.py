@@ -16,6 +16,7 @@ from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.report.context import contexts_of
 from krm_merge.report.reading import records_of, values_at
 from krm_merge.report.record import Context, DecisionRecord, SideName
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.startup import replace
 from krm_merge.text.document import document_text
 from krm_merge.text.reading.values import Value
@@ -27,11 +28,15 @@ _CHECKED = ("G", "K3")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What was first decided on one resource or file, what is decided on it now, and the records of that."""
+    """What was first decided on one resource or file, what is decided on it now, and the records of that.
+
+    `redactions` say what the records hide.
+    """
 
     first: ResourceOutcome | FileDecision
     decided: PackageDecisions
     records: Sequence[DecisionRecord]
+    redactions: Sequence[Redaction] = ()
 
     @property
     def identities(self) -> set[Identity]:
@@ -69,16 +74,16 @@ class Part:
         }
 
     def contexts(self, record: DecisionRecord) -> Iterator[tuple[SideName, Context]]:
-        """The lines around the place of a record: of each side that has it, and as merged. None of a Secret."""
+        """The lines around the place of a record: of each side that has it, and as merged. No hidden value."""
         for outcome in self.decided.outcomes:
             texts: dict[SideName, str] = {side: document_text(one.root) for side, one in outcome.members.items()}
             for side, text in (texts | {"result": _carried_out(outcome)[0]}).items():
-                found = contexts_of([record], lambda _, text=text: text.encode())  # type: ignore[misc]
+                found = contexts_of([record], lambda _, text=text: text.encode(), self.redactions)  # type: ignore[misc]
                 if record.id in found:
                     yield side, found[record.id]
 
     def values(self, record: DecisionRecord) -> dict[SideName, Value]:
-        """What the sides have at the place of a record, also where that is a value of a Secret."""
+        """What the sides have at the place of a record, also where that is hidden."""
         return values_at(self.decided, record.path, record.nature)
 
 
@@ -92,7 +97,7 @@ def parts_of(decided: Sequence[PackageDecisions], policy: Policy) -> Iterator[Pa
 
 
 def _part(first: ResourceOutcome | FileDecision, decided: PackageDecisions, policy: Policy) -> Part:
-    return Part(first, decided, records_of([decided], policy, left_open=True))
+    return Part(first, decided, records_of([decided], policy, left_open=True), policy.redactions)
 
 
 def _carried_out(outcome: ResourceOutcome) -> tuple[str, Results]:

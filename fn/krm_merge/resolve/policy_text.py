@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.functions.policy.merge_policy import KIND, is_policy
+from krm_merge.functions.validation import too_many
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.merge.decisions.policy import Rule
@@ -43,7 +44,10 @@ def with_values(
     rules: Sequence[Mapping[str, Value]],
     dropped: Sequence[Mapping[str, Value]] = (),
 ) -> File:
-    """The same with plain values, as a MergePolicy has them; resolutions for what is `dropped` are removed."""
+    """The same with plain values, as a MergePolicy has them; resolutions for what is `dropped` are removed.
+
+    Raises KrmMergeError also if there would be more than the limits allow: nobody could read the policy then.
+    """
     text = _NEW if file is None else file.data.decode("utf-8")
     root = _policy(text, name)
     value = to_value(root)
@@ -55,6 +59,8 @@ def with_values(
     kept = _without(value.get("resolutions"), [*resolutions, *dropped], _SAME_CHOICE)
     if resolutions or "resolutions" in value:
         new["resolutions"] = [*kept, *map(dict, resolutions)]
+    for field, problem in too_many(new):
+        raise KrmMergeError(f"{name}: {field}{problem}")
     resource = Resource.from_tree(root)
     resource.change(value, new)
     before = document_text(root)

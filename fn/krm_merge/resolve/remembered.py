@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from krm_merge.functions.policy.merge_policy import policy_in
-from krm_merge.git import program
 from krm_merge.git.program import GitError
-from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolutions, fingerprint
+from krm_merge.git.working_tree import WorkingTree
+from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolutions, is_of_place
 from krm_merge.packages.files.directory import read_file
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
+from krm_merge.posix import is_own
 from krm_merge.resolve.choices import Made
 from krm_merge.resolve.policy_text import with_choices
 from krm_merge.startup import replace
@@ -24,12 +25,18 @@ _FILE: Final = "krm-merge/choices.yaml"
 
 
 def remembered_at(place: Path) -> Path | None:
-    """Where the repository around a folder remembers choices; None where there is no repository."""
+    """Where the repository around a folder remembers choices; None where there is no repository.
+
+    Nothing is remembered in a file of another user, who could decide for this one (A1).
+    """
     try:
-        found = program.run(["-C", str(place), "rev-parse", "--path-format=absolute", "--git-common-dir"])
+        found = WorkingTree.around(place)
     except GitError:
         return None
-    return Path(found.stdout.decode(errors="surrogateescape").rstrip("\n")) / _FILE if not found.returncode else None
+    if found is None:
+        return None
+    file = found.common / _FILE
+    return file if not file.exists() or is_own(file) else None
 
 
 def remembered(file: Path | None) -> Resolutions:
@@ -40,18 +47,13 @@ def remembered(file: Path | None) -> Resolutions:
 
 
 def remember(file: Path, made: Sequence[Made]) -> None:
-    """Adds choices, for any resource with the same conflict; those on Secrets hold for their place alone."""
+    """Adds choices, for any resource with the same conflict; those on hidden values hold for their place alone."""
     if not made:
         return
-    anywhere = [one if _is_of_secret(one) else Made(replace(one.resolution, identity=None)) for one in made]
+    anywhere = [
+        one if is_of_place(one.resolution.fingerprint) else Made(replace(one.resolution, identity=None)) for one in made
+    ]
     known = read_file(file) if file.is_file() else None
     file.parent.mkdir(parents=True, exist_ok=True)
     new = with_choices(known, str(file), list({one.key: one for one in anywhere}.values()), ())
     write_file(file, File(new.data), known)
-
-
-def _is_of_secret(one: Made) -> bool:
-    """Whether the fingerprint leaves the values out, so that the choice holds for its place alone (M6)."""
-    chosen = one.resolution
-    kind = chosen.identity.kind if chosen.identity is not None else ""
-    return chosen.fingerprint == fingerprint(chosen.nature, kind, chosen.path, None)

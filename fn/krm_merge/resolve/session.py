@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.policy import OnConflict, Policy
@@ -14,6 +14,7 @@ from krm_merge.packages.files.tree import Changed
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
 from krm_merge.resolve.asked_about import asked_about, named
 from krm_merge.resolve.choices import Choices, ChoiceStep, Made, made, rule_for
+from krm_merge.resolve.interface import NO_VALUE, NOT_ALWAYS, ConflictSession
 from krm_merge.resolve.own_value import RefusedChoiceError, own_value
 from krm_merge.resolve.parts import Part, parts_of
 from krm_merge.resolve.policy_text import with_choices
@@ -23,24 +24,17 @@ from krm_merge.text.reading.values import Value
 if TYPE_CHECKING:
     from krm_merge.packages.files.tree import File
 
-NO_VALUE: Final = object()
-"""The value of a choice that has none."""
 
-
-class Session:
+class Session(ConflictSession[ChoiceStep]):
     """The state of one session. `revision` grows with every step."""
 
     def __init__(self, task: Task, steps: Iterable[ChoiceStep] = ()) -> None:
         """Merges, with the `steps` of an earlier session. Raises KrmMergeError."""
+        super().__init__(steps)
         self.task = task
-        self.revision = 0
-        self._steps: list[ChoiceStep] = []
-        self._undone: list[ChoiceStep] = []
-        self._choices = Choices.after(())
-        self._merge_all(steps)
+        self._merge_all()
 
-    def _merge_all(self, steps: Iterable[ChoiceStep] = ()) -> None:
-        self._steps += steps
+    def _merge_all(self) -> None:
         self._choices = Choices.after(self._steps)
         self._merge = self.task.merge(self._policy(self._choices, self._choices.made))
         policy = self._policy(self._choices, self._choices.made)
@@ -75,26 +69,6 @@ class Session:
         return [record for part in self._parts for record in part.records]
 
     @property
-    def open(self) -> list[DecisionRecord]:
-        """The conflicts that are left."""
-        return [record for record in self.records if record.status == "open"]
-
-    @property
-    def steps(self) -> Sequence[ChoiceStep]:
-        """All that was chosen, in its order, and not undone."""
-        return self._steps
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a step to undo."""
-        return bool(self._steps)
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is an undone step."""
-        return bool(self._undone)
-
-    @property
     def can_save(self) -> bool:
         """Whether every conflict is settled."""
         return not self.open
@@ -123,7 +97,7 @@ class Session:
         return dict(self._parts[number].contexts(record))
 
     def hidden_values(self, identifier: str) -> dict[SideName, Value]:
-        """The values of a Secret at the place of a record, which are in no record. Raises RefusedChoiceError."""
+        """The hidden values at the place of a record, which are in no record. Raises RefusedChoiceError."""
         number, record = self._found(identifier)
         return self._parts[number].values(record) if record.is_redacted else {}
 
@@ -161,51 +135,23 @@ class Session:
         before = {identifier: self._parts[self._found(identifier)[0]] for identifier in identifiers}
         steps = self._steps
         try:
-            answer = self._carry_out([*steps, step], [step])
+            answer = self._carry_out([*steps, step], step)
             for identifier in identifiers:
                 self._check(identifier, choice, before[identifier])
         except Exception:
-            self._carry_out(steps, [step])
+            self._carry_out(steps, step)
             raise
         self._undone = []
         self.revision += 1
         return answer
 
-    def undo(self) -> Answer:
-        """Takes the latest step back. Raises RefusedChoiceError where there is none."""
-        if not self._steps:
-            raise RefusedChoiceError("there is nothing to undo")
-        step = self._steps[-1]
-        answer = self._carry_out(self._steps[:-1], [step])
-        self._undone.append(step)
-        self.revision += 1
-        return answer
-
-    def redo(self) -> Answer:
-        """Makes an undone step again. Raises RefusedChoiceError where there is none."""
-        if not self._undone:
-            raise RefusedChoiceError("there is nothing to do again")
-        step = self._undone.pop()
-        answer = self._carry_out([*self._steps, step], [step])
-        self.revision += 1
-        return answer
-
     def _step(self, identifiers: list[str], choice: Choice, value: Value | object, always: bool) -> ChoiceStep:
-        if not identifiers:
-            raise RefusedChoiceError("ids is empty; name at least one conflict")
-        if (choice == "value") != (value is not NO_VALUE):
-            raise RefusedChoiceError("a value is given with the choice value, and only with that")
-        records = [self.record(identifier) for identifier in identifiers]
-        for record in records:
-            if choice not in record.choices:
-                known = ", ".join(record.choices) or "nothing"
-                raise RefusedChoiceError(f"{named(record)}: {choice} cannot be chosen here; {known} can")
+        records = self._asked_about(identifiers, choice, value, "conflict")
         file = self.task.policy_file
         if always:
             rules = [rule_for(record, choice, file) for record in records]
             if None in rules:
-                what = "a rule says upstream or local, for a field of a resource that no position in a list leads to"
-                raise RefusedChoiceError(f"this cannot hold always: {what}")
+                raise RefusedChoiceError(NOT_ALWAYS)
             return ChoiceStep(rules=tuple(rule for rule in rules if rule is not None))
         # One choice for all alike, where it is made for all of them.
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
@@ -234,19 +180,18 @@ class Session:
             if new:
                 raise RefusedChoiceError(f"the resource would be wrong with this value: {'; '.join(sorted(new))}")
 
-    def _carry_out(self, steps: list[ChoiceStep], changed: Iterable[ChoiceStep]) -> Answer:
+    def _carry_out(self, steps: list[ChoiceStep], changed: ChoiceStep) -> Answer:
         """Takes another list of steps: what differs is decided once more, and nothing else."""
         self._steps = steps
         self._choices = Choices.after(steps)
         numbers: set[int] = set()
-        for step in changed:
-            for one in step.made:
-                identity = one.resolution.identity
-                found = self._by_fingerprint.get(one.resolution.fingerprint, ())
-                numbers |= set(found if identity is None else self._by_identity.get(identity, ()))
-            for rule in step.rules:
-                identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
-                numbers |= set(self._by_identity.get(identity, ()))
+        for one in changed.made:
+            identity = one.resolution.identity
+            found = self._by_fingerprint.get(one.resolution.fingerprint, ())
+            numbers |= set(found if identity is None else self._by_identity.get(identity, ()))
+        for rule in changed.rules:
+            identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
+            numbers |= set(self._by_identity.get(identity, ()))
         records: list[DecisionRecord] = []
         removed: list[str] = []
         for number in sorted(numbers):
@@ -274,7 +219,9 @@ class Session:
         resolutions = [one.resolution for one in made]
         all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))
         winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
-        return Policy(winner, (*self.task.rules, *choices.rules, *package.rules), resolutions=all_resolutions)
+        rules = (*self.task.rules, *choices.rules, *package.rules)
+        redactions = (*self.task.redactions, *package.redactions)
+        return Policy(winner, rules, resolutions=all_resolutions, redactions=redactions)
 
     # ---- the end -----------------------------------------------------------------------------------------------
 

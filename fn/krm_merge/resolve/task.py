@@ -14,6 +14,7 @@ from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolutions
 from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.report.record import DecisionRecord, Files, RecordedSide
 from krm_merge.resolve.choices import Made
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading.values import Value
 
 
@@ -40,7 +41,7 @@ class Task:
 
     `rules` are those of the command line, `package` is the MergePolicy of local. `earlier` are choices that were made
     elsewhere on the same conflicts; they come last. `writes_policy` says that what is chosen is written into the
-    package.
+    package. `redactions` are those of the command line (M6).
     """
 
     name: str
@@ -50,6 +51,7 @@ class Task:
     package: PackagePolicy = NO_POLICY
     earlier: Resolutions = NO_RESOLUTIONS
     writes_policy: bool = True
+    redactions: tuple[Redaction, ...] = ()
 
     @property
     def policy_file(self) -> str:

@@ -47,6 +47,7 @@ _BOTH: Final[dict[Nature, str]] = {
     "functions": "{u} and {l} changed these functions, which cannot be told apart, so the list is one value",
     "file": "{u} and {l} changed the same lines of this file",
     "added-twice": "{u} and {l} added this with different values",
+    "comment": "{u} and {l} changed the same comment",
 }
 
 

@@ -106,11 +106,12 @@ def _kinds() -> dict[str, str]:
 class BuiltinSchema:
     """A type of Kubernetes. Paths may leave out the steps into list elements."""
 
-    __slots__ = ("_root",)
+    __slots__ = ("_root", "is_open")
 
-    def __init__(self, root: _Type) -> None:
-        """Of a type in the table; see `builtin_schema`."""
+    def __init__(self, root: _Type, *, is_open: bool = False) -> None:
+        """Of a type in the table, see `builtin_schema`; `is_open` where resources have fields that it does not name."""
         self._root = root
+        self.is_open = is_open
 
     def list_kind(self, path: FieldPath) -> ListKind:
         """Keyed by `x-kubernetes-list-map-keys` or else by the strategic merge patch key (L1); sets (L2)."""
@@ -124,6 +125,10 @@ class BuiltinSchema:
     def discriminator(self, path: FieldPath) -> Discriminator | None:
         """The field of the mapping at this path that chooses among its siblings, such as a strategy's `type` (V7)."""
         return self._type(path).discriminator
+
+    def is_map(self, path: FieldPath) -> bool:
+        """Labels, data, limits and the like."""
+        return self._field(path).any_key
 
     def stays_local(self, path: FieldPath) -> bool:
         """R6."""
@@ -188,4 +193,10 @@ def builtin_schema(group: str, version: str, kind: str) -> BuiltinSchema | None:
 @cache
 def any_object_schema() -> BuiltinSchema:
     """The schema shared by resources of every kind: their metadata."""
-    return BuiltinSchema(_type(_kinds()["*/*"].removeprefix("*=")))
+    return BuiltinSchema(_type(_kinds()["*/*"].removeprefix("*=")), is_open=True)
+
+
+@cache
+def pod_spec_schema() -> BuiltinSchema:
+    """The schema of a pod's spec, wherever it is."""
+    return BuiltinSchema(_type("core/v1.PodSpec"))

@@ -96,6 +96,13 @@ class CrdSchema:
         """Custom resources declare none."""
         return None
 
+    def is_map(self, path: FieldPath) -> bool:
+        """Where the definition has `additionalProperties`."""
+        schema, rest = self._find(path)
+        if isinstance(schema, BuiltinSchema):
+            return schema.is_map(rest)
+        return isinstance(_at(schema, "additionalProperties"), MappingNode)
+
     def stays_local(self, path: FieldPath) -> bool:
         """R6."""
         return is_bookkeeping_path(path)

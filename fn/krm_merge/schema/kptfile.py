@@ -53,6 +53,10 @@ class KptfileSchema:
     def discriminator(self, path: FieldPath) -> None:
         """None: a Kptfile has no such field."""
 
+    def is_map(self, path: FieldPath) -> bool:
+        """`info` and `pipeline`, too: each of their fields is of use alone."""
+        return path in (("info",), ("pipeline",))
+
     def stays_local(self, path: FieldPath) -> bool:
         """K1 and R6."""
         if self.fork and (path in _LOCAL or (self.root and path in _LOCAL_OF_ROOT)):

@@ -45,6 +45,10 @@ class KustomizationSchema:
     def discriminator(self, path: FieldPath) -> None:
         """None: a Kustomization has no such field."""
 
+    def is_map(self, path: FieldPath) -> bool:
+        """The maps that all objects have."""
+        return any_object_schema().is_map(path)
+
     def stays_local(self, path: FieldPath) -> bool:
         """R6."""
         return is_bookkeeping_path(path)

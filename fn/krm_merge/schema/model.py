@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
@@ -38,6 +38,16 @@ def key_fields(kind: ListKind) -> tuple[str, ...]:
     return kind.keys if isinstance(kind, KeyedList) else ()
 
 
+def element_key(
+    fields: Iterable[str], value_of: Callable[[str], Hashable | None], defaults: Mapping[str, Hashable]
+) -> tuple[Hashable | None, ...]:
+    """The identity of an element for merges, patches and plugins: its key fields, in the order of the schema (L1, P3).
+
+    `value_of` gives a field as something hashable, None where it is absent or null; then its default counts.
+    """
+    return tuple(defaults.get(name) if (value := value_of(name)) is None else value for name in fields)
+
+
 def patch_strategy_of(kind: ListKind) -> tuple[str, ...]:
     """How patches treat a list of which only the kind is known: keyed lists and sets merge."""
     return ("merge",) if kind == SET or key_fields(kind) else ()
@@ -68,6 +78,10 @@ class Schema(Protocol):
 
     def discriminator(self, path: FieldPath) -> Discriminator | None:
         """The field of the mapping at this path that says which of its siblings are allowed (V7)."""
+        ...
+
+    def is_map(self, path: FieldPath) -> bool:
+        """Whether the mapping at this path has keys of its own choice, such as labels, and no fixed fields (V3)."""
         ...
 
     def stays_local(self, path: FieldPath) -> bool:

@@ -45,6 +45,11 @@ class ObjectListSchema:
         schema, rest = self._found(path)
         return schema.discriminator(rest)
 
+    def is_map(self, path: FieldPath) -> bool:
+        """As the item's schema says."""
+        schema, rest = self._found(path)
+        return schema.is_map(rest)
+
     def stays_local(self, path: FieldPath) -> bool:
         """As for every object."""
         schema, rest = self._found(path)

@@ -30,6 +30,10 @@ class WithListKeys:
         """As the schema says."""
         return self.schema.discriminator(path)
 
+    def is_map(self, path: FieldPath) -> bool:
+        """As the schema says."""
+        return self.schema.is_map(path)
+
     def stays_local(self, path: FieldPath) -> bool:
         """As the schema says, and the fields that are local's alone."""
         return path in self.local or self.schema.stays_local(path)

@@ -36,10 +36,12 @@ _DOUBTFUL = pattern(
 _TOP_LEVEL = pattern(rb"\n(?=[^ \t\-#\r\n])")
 _FIELD = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]*(#[^\n]*|\r)?(?=\n|\Z)")
 _FIELD_WITH_VALUE = pattern(rb"([A-Za-z][A-Za-z0-9]*):[ \t]")
-_SKIPPED = pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:---[ \t]*\r?\n)?(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
-_FIRST_DASH = pattern(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-(?=[ \r\n])")
+# Possessive: a carriage return would fit two parts, and each comment would double the readings.
+_BLANK_LINES = rb"(?:[ \t]*+(?:#[^\n]*+|\r)?+\n)*+"
+_SKIPPED = pattern(_BLANK_LINES + rb"(?:---[ \t]*\r?\n)?" + _BLANK_LINES)
+_FIRST_DASH = pattern(_BLANK_LINES + rb"( *)-(?=[ \r\n])")
 _END_OF_DOCUMENT = pattern(r"^(?:\.\.\.|---)", re.MULTILINE)
-_NO_ITEMS = pattern(rb"items:[ \t]*(?:\[[ \t]*\]|null|~)?[ \t]*(?:#[^\n]*)?\r?\n?\Z")
+_NO_ITEMS = pattern(rb"items:[ \t]*+(?:\[[ \t]*+\]|null|~)?[ \t]*+(?:#[^\n]*+|\r)?+\n?\Z")
 
 
 @frozen

@@ -11,7 +11,14 @@ from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.editing.render import Piece, render
 from krm_merge.text.reading.indents import Indents
-from krm_merge.text.reading.layout import CannotEditError, chunks, is_block, is_block_scalar, source_of
+from krm_merge.text.reading.layout import (
+    CannotEditError,
+    chunks,
+    has_nothing_above,
+    is_block,
+    is_block_scalar,
+    source_of,
+)
 from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, TextError, value_of
 from krm_merge.text.reading.reader import check, read, read_all
 from krm_merge.text.reading.scalars import Canonical
@@ -23,8 +30,6 @@ _OF_DOCUMENTS = pattern(r"^(?:---|\.\.\.|%|\ufeff)", re.MULTILINE)
 
 
 _SEPARATORS = pattern(r"(?:---[ \t]*\r?\n)+")
-# Lines that may precede the first field of a separate document.
-_ABOVE = pattern(r"(?:---[ \t]*(?:#[^\n]*)?\r?\n|[ \t]*(?:#[^\n]*)?\r?\n)*\Z")
 
 
 class Rendered(NamedTuple):
@@ -122,7 +127,7 @@ def _last(node: Node) -> Node:
 
 def document_of(root: MappingNode) -> MappingNode:
     """An object as the root of a document of its own: its text is the source. Raises TextError."""
-    if _ABOVE.match(source_of(root).text, 0, root.start) is not None:
+    if has_nothing_above(source_of(root).text, root.start):
         return root
     again = read(text_of(root))
     assert isinstance(again, MappingNode)
@@ -131,7 +136,7 @@ def document_of(root: MappingNode) -> MappingNode:
 
 def document_text(root: MappingNode) -> str:
     """The text that an object is alone in, comments above and below included: its document's, or its own lines."""
-    if _ABOVE.match(source_of(root).text, 0, root.start) is not None:
+    if has_nothing_above(source_of(root).text, root.start):
         return source_of(root).text
     return text_of(root)
 

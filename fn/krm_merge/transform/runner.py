@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, copied
 from krm_merge.transform.engine.by_path import settle_by_path
@@ -79,10 +80,11 @@ class Runner:
     keep: Keep = "unit"
     _secrets: Secrets = field(default_factory=Secrets, init=False, repr=False, compare=False)
 
-    def run(self, resource: Object, keys_of: KeysOf = lambda _: ()) -> RunOutcome:
+    def run(self, resource: Object, keys_of: KeysOf = lambda _: (), copied: CopiedInAll | None = None) -> RunOutcome:
         """Runs all plugins on a resource, each on its own copy of the original (T1).
 
-        `keys_of` gives the fields that identify the elements of a list; without them, indices do.
+        `keys_of` gives the fields that identify the elements of a list; without them, indices do. `copied` counts what
+        operations copy in several resources. Raises KrmMergeError if that is too much.
         """
         self._secrets.add(resource)
         outcome = RunOutcome(Settlement(resource))
@@ -101,7 +103,7 @@ class Runner:
         if outcome.failures:
             return outcome
         try:
-            outcome.settlement = self._settlement(resource, proposals, outcome.whiteouts, keys_of)
+            outcome.settlement = self._settlement(resource, proposals, outcome.whiteouts, keys_of, Copies(copied))
         except RefusedOperationsError as error:
             outcome.failures.append(Failure(error.plugin, str(error)))
         except RecursionError:
@@ -111,14 +113,19 @@ class Runner:
         return outcome
 
     def _settlement(
-        self, resource: Object, proposals: Sequence[Proposal], whiteouts: Sequence[Whiteout], keys_of: KeysOf
+        self,
+        resource: Object,
+        proposals: Sequence[Proposal],
+        whiteouts: Sequence[Whiteout],
+        keys_of: KeysOf,
+        copies: Copies,
     ) -> Settlement:
         if whiteouts:
             # Priorities do not matter: any whiteout wins (T5).
-            return _dropped(resource, proposals, whiteouts[0].plugin, self.keep, keys_of)
+            return _dropped(resource, proposals, whiteouts[0].plugin, self.keep, keys_of, copies)
         if self.detect == "path":
-            return settle_by_path(resource, proposals, keys_of)
-        return settle(resource, proposals, self.keep, keys_of)
+            return settle_by_path(resource, proposals, keys_of, copies)
+        return settle(resource, proposals, self.keep, keys_of, copies)
 
     def close(self) -> None:
         """Closes all plugins, which ends their processes. They may be run again."""
@@ -149,12 +156,14 @@ def _too_deep(settlement: Settlement, resource: Object) -> Iterator[Failure]:
         yield Failure(names, f"makes a resource that {flaw}")
 
 
-def _dropped(resource: Object, proposals: Sequence[Proposal], winner: str, keep: Keep, keys_of: KeysOf) -> Settlement:
+def _dropped(
+    resource: Object, proposals: Sequence[Proposal], winner: str, keep: Keep, keys_of: KeysOf, copies: Copies
+) -> Settlement:
     """The ignored changes of plugins to a resource that another plugin whites out."""
     settlement, original = Settlement(resource), Tracked(resource, keys_of)
     for proposal in proposals:
         try:
-            steps, _, skipped = run_on_copy(proposal, resource, keys_of)
+            steps, _, skipped = run_on_copy(proposal, resource, keys_of, copies)
         except RefusedOperationsError:
             # The operations are not applied, so their errors are ignored. They are still reported (T5).
             settlement.ignored += (

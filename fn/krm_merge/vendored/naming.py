@@ -17,6 +17,7 @@ _APP_LABELS: Final = ("app.kubernetes.io/name", "app", "k8s-app")
 _COMPONENT_LABEL: Final = "app.kubernetes.io/component"
 _SOURCE = re.compile(r"^# Source: (\S+)$", re.MULTILINE)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 _SHORT_KINDS: Final = {
@@ -139,10 +140,10 @@ class Template:
     def path_of(self, resource: Named) -> str | None:
         """The path of a resource; None where it lacks what the path is named by."""
         texts = {**resource.parts, **resource.kinds, **resource.sources}
-        wanted = re.findall(r"\{([^}]+)\}", self.path)
+        wanted = _PLACEHOLDER.findall(self.path)
         if not all(placeholder in texts for placeholder in wanted):
             return None
-        return re.sub(r"\{([^}]+)\}", lambda match: texts[match[1]], self.path)
+        return _PLACEHOLDER.sub(lambda match: texts[match[1]], self.path)
 
     @property
     def placeholders(self) -> int:
@@ -170,8 +171,14 @@ def _readings(segment: str, resource: Named) -> Iterator[str]:
 
 def _put(reading: str, text: str, placeholder: str) -> str:
     """A placeholder in the place of a text, where that is a word of its own outside of other placeholders."""
-    literal = re.escape(text)
-    return re.sub(rf"(?<![A-Za-z0-9{{]){literal}(?![A-Za-z0-9}}])(?![^{{]*\}})", f"{{{placeholder}}}", reading, count=1)
+    word = rf"(?<![A-Za-z0-9{{]){re.escape(text)}(?![A-Za-z0-9}}])"
+    pieces = _PLACEHOLDER.split(reading)
+    pieces[1::2] = (f"{{{name}}}" for name in pieces[1::2])
+    for at in range(0, len(pieces), 2):
+        pieces[at], found = re.subn(word, f"{{{placeholder}}}", pieces[at], count=1)
+        if found:
+            break
+    return "".join(pieces)
 
 
 def default_path(resource: Named) -> str:

@@ -13,6 +13,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from krm_merge.cli.app import app
 
 HEAD = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
@@ -242,7 +243,7 @@ def pre_commit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
         check=False,
         env=environment,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
     )
 
 
@@ -277,5 +278,5 @@ def test_the_manifest_is_one_of_pre_commit() -> None:
         "validate-manifest",
         ROOT / ".pre-commit-hooks.yaml",
     ]
-    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -67,7 +67,7 @@ def test_differences_are_said_by_what_they_mean(place: Path) -> None:
     assert run(place, "diff", "a", "b").splitlines() == [
         "secret.yaml",
         "  Secret s",
-        "    stringData.p: changed (a value of a Secret)",
+        "    stringData.p: changed (a secret value)",
         "service.yaml",
         "  Service s",
         "    moved from service.yaml to moved.yaml",

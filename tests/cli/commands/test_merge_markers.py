@@ -17,7 +17,7 @@ def written(place: Path, name: str, texts: dict[str, str]) -> list[str]:
     """Writes one file of three packages; gives the packages."""
     for side, text in texts.items():
         (place / side).mkdir(exist_ok=True)
-        (place / side / name).write_text(text)
+        (place / side / name).write_bytes(text.encode())
     return [str(place / side) for side in texts]
 
 
@@ -56,12 +56,13 @@ def test_a_binary_file_has_no_place_for_markers(tmp_path: Path, capsys: pytest.C
     assert "between" not in printed
 
 
-def test_lines_that_both_added_need_no_markers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_that_both_added_are_left_between_markers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = {"original": "a\n", "upstream": "a\nup\n", "local": "a\nmine\n"}
     sides = written(tmp_path, "README.md", texts)
-    assert exit_code(["merge", *sides, "--on-conflict", "markers", "--in-place"]) == 0
-    assert (tmp_path / "local/README.md").read_text() == "a\nmine\nup\n"
-    assert "both are kept, local's first" in capsys.readouterr().err
+    assert exit_code(["merge", *sides, "--on-conflict", "markers", "--in-place"]) == 1
+    marked = "a\n<<<<<<< ours\nmine\n=======\nup\n>>>>>>> theirs\n"
+    assert (tmp_path / "local/README.md").read_text() == marked
+    assert "both sides added lines at the same place; both are between conflict markers" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -77,3 +78,11 @@ def test_the_merge_driver_names_what_is_left(
     base, theirs, ours = (f"{side}/{name}" for side in written(tmp_path, name, texts))
     assert exit_code(["merge-driver", base, ours, theirs, name]) == 1
     assert what in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_merge_driver_keeps_the_line_ends_of_ours(tmp_path: Path, end: str) -> None:
+    texts = {"original": "a: 1\nb: 1\n", "upstream": "a: 2\r\nb: 2\r\n", "local": f"a: 3{end}b: 1{end}"}
+    base, theirs, ours = (f"{side}/a.yaml" for side in written(tmp_path, "a.yaml", texts))
+    assert exit_code(["merge-driver", base, ours, theirs, "a.yaml"]) == 1
+    assert Path(ours).read_bytes() == f"{MARKED}b: 2\n".replace("\n", end).encode()

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 from checkout import ROOT
+from e2e.hosts import SECONDS
 from krm_merge.cli.app import app
 from krm_merge.cli.schemas.kinds import KINDS
 from krm_merge.packages.kptfile_model import Kptfile
@@ -158,7 +159,7 @@ def test_kpt_says_the_same(change: dict[str, Any], accepted: bool, tmp_path: Pat
         check=False,
         env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(tmp_path), "DOCKER_HOST": "unix:///nowhere"},
         text=True,
-        timeout=60,
+        timeout=SECONDS,
     )
     refused = re.search(r"can't be read|is invalid|old version|must have `metadata.name`", done.stderr)
     assert (refused is None) == accepted, done.stderr

@@ -10,10 +10,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from components.draw.drawings import drawing_of, five
 from krm_merge.components.draw.page import page as page_of
+from resolve.browsing import window
 
 pytestmark = pytest.mark.browser
-# Never a verdict on how fast the machine is.
-expect.set_options(timeout=20_000)
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def shown(browser: Browser, tmp_path: Path) -> Iterator[Page]:
     """A page of five components. It logs no error, and asks nobody for anything."""
     file = tmp_path / "graph.html"
     file.write_text(page_of(five()), encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = window(browser)
     found: list[str] = []
     context.on("console", lambda message: found.append(message.text) if message.type != "log" else None)
     context.on("weberror", lambda error: found.append(str(error.error)))
@@ -60,9 +59,10 @@ def test_a_thousand_components_are_shown(browser: Browser, tmp_path: Path) -> No
     names = {f"c{number}": [f"c{(number - 1) // 3}"] if number else [] for number in range(1000)}
     file = tmp_path / "graph.html"
     file.write_text(page_of(drawing_of(names)), encoding="utf-8")
-    page = browser.new_page()
+    context = window(browser)
+    page = context.new_page()
     page.goto(file.as_uri())
     expect(page.locator("body")).to_have_attribute("data-ready", "true")
     page.locator("#search").fill("c999")
     expect(page.locator("#found").get_by_role("button", name="c999")).to_be_visible()
-    page.close()
+    context.close()

@@ -200,7 +200,9 @@ def woven(o: list[Any], u: list[Any], loc: list[Any], m: list[Any]) -> bool:
     for side, other in ((u, loc), (loc, u)):
         moved = [x for x in o if x in other] != [x for x in other if x in o] and {*o} <= {*other}
         kept = [x for x in side if (x not in o if moved else other.count(x) >= o.count(x))]
-        if not in_order([x for x in kept if x not in repeated], m):
+        # What both added is where local has it.
+        placed = [x for x in kept if side is loc or x in o or x not in loc]
+        if not in_order([x for x in placed if x not in repeated], m):
             return False
     return True
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from e2e.hosts import git, installed_program
+import pytest
+
+from e2e.hosts import SECONDS, git, installed_program
 from fleet.world import World
 from packages.repositories import write
 
@@ -43,12 +45,12 @@ def test_a_choice_for_a_group_touches_its_packages_alone(world: World) -> None:
     git(tree, "commit", "--quiet", "--all", "--message=four")
     world.planned()
     world.fleet("run", "campaign")
-    assert values(tree) == ["two"] * 6
-    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\nq\n")
+    assert values(tree) == ["three", "three", "three", "four", "two", "two"]
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="u\nq\n")
     assert done.returncode == 0, done.stderr
     again = world.fleet("run", "campaign")
     assert (again.returncode, again.stdout.partition(" in ")[0]) == (1, "3 merged")
-    assert values(tree) == ["three", "three", "three", "two", "two", "two"]
+    assert values(tree) == ["two", "two", "two", "four", "two", "two"]
     assert world.states() == {"clean": 5, "conflicts": 1}
     assert world.fleet("run", "campaign").stdout.startswith("0 merged")
     shown = world.fleet("conflicts", "campaign", "--all").stdout
@@ -82,17 +84,33 @@ def test_a_choice_of_the_package_comes_first(world: World) -> None:
     assert values(tree) == ["two", "three"]
 
 
-def test_what_the_campaign_refuses_is_left_as_it_is_until_it_is_settled(world: World) -> None:
+@pytest.mark.parametrize("asked", [[], ["--on-conflict", "fail"]])
+def test_what_nothing_settles_is_left_as_it_is_until_it_is_settled(world: World, asked: list[str]) -> None:
     tree = world.working_tree(3, conflicts=1)
-    world.planned()
-    place = world.place / "campaign/campaign.yaml"
-    place.write_text(place.read_text().replace("policy:\n", "policy:\n  onConflict: fail\n"))
-    assert world.fleet("run", "campaign").returncode == 1
-    assert world.states() == {"clean": 2, "refused": 1}
+    world.planned("--packages", "tree", *asked)
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 1
+    assert "1 x ConfigMap data.a: upstream changed it, local changed it" in done.stdout
+    assert "  krm-merge fleet resolve campaign " in done.stdout
+    assert world.states() == {"clean": 2, "conflicts": 1}
     assert values(tree) == ["three", "two", "two"]
     world.fleet("resolve", "campaign", "--terminal", stdin="u\n")
     assert world.fleet("run", "campaign").returncode == 0
     assert values(tree) == ["two"] * 3
+
+
+@pytest.mark.parametrize(("winner", "value"), [("upstream", "two"), ("local", "three")])
+def test_what_the_campaign_decides_is_merged_and_can_still_be_settled(world: World, winner: str, value: str) -> None:
+    tree = world.working_tree(2, conflicts=1)
+    world.planned("--packages", "tree", "--on-conflict", winner)
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 0, done.stdout
+    assert "look at the conflicts: krm-merge fleet conflicts campaign" in done.stdout
+    assert world.states() == {"clean": 2}
+    assert values(tree) == [value, "two"]
+    world.fleet("resolve", "campaign", "--terminal", stdin="o\n")
+    assert world.fleet("run", "campaign").stdout.startswith("1 merged")
+    assert values(tree) == ["one", "two"]
 
 
 def test_nothing_chosen_is_nothing_written(world: World) -> None:
@@ -111,19 +129,19 @@ def test_the_page_settles_a_group_and_some_packages_apart(world: World) -> None:
         (record,) = ask("/api/report")["records"]
         apart = {"revision": 0, "id": record["id"], "packages": "team-1 team-2/*"}
         group, other = ask("/api/apart", apart)["records"]
-        assert ask("/api/choose", {"revision": 1, "ids": [other["id"]], "choice": "local"})["open"] == 1
+        assert ask("/api/choose", {"revision": 1, "ids": [other["id"]], "choice": "upstream"})["open"] == 1
         assert ask("/api/save", {"revision": 2})["files"] == ["policy.yaml"]
         ask("/api/close", {})
     assert world.fleet("run", "campaign").stdout.startswith("2 merged")
-    assert values(tree) == ["two", "three", "three", "two", "two"]
+    assert values(tree) == ["three", "two", "two", "three", "two"]
     assert world.states() == {"clean": 3, "conflicts": 2}
     # Packages that are settled apart are not touched by the choice for the others.
     with page_of(world) as ask:
-        ask("/api/choose", {"revision": 0, "ids": [group["id"]], "choice": "local"})
+        ask("/api/choose", {"revision": 0, "ids": [group["id"]], "choice": "upstream"})
         ask("/api/save", {"revision": 1})
         ask("/api/close", {})
     assert world.fleet("run", "campaign").stdout.startswith("2 merged")
-    assert values(tree) == ["three", "three", "three", "three", "two"]
+    assert values(tree) == ["two"] * 5
 
 
 def test_a_policy_that_somebody_edits_meanwhile_is_not_overwritten(world: World) -> None:
@@ -147,11 +165,11 @@ def test_packages_in_policy_yaml_are_names_or_patterns(world: World) -> None:
     tree = world.working_tree(4, conflicts=4)
     world.planned()
     world.fleet("run", "campaign")
-    world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
+    world.fleet("resolve", "campaign", "--terminal", stdin="u\n")
     place = world.place / "campaign/policy.yaml"
     place.write_text(place.read_text().replace("- path:", "- packages: [team-1/pkg-001, 'team-[23]/*']\n  path:"))
     assert world.fleet("run", "campaign").stdout.startswith("3 merged")
-    assert values(tree) == ["two", "three", "three", "three"]
+    assert values(tree) == ["three", "two", "two", "two"]
     place.write_text(place.read_text().replace("team-1/pkg-001", "0"))
     done = world.fleet("run", "campaign")
     assert (done.returncode, done.stderr) == (
@@ -184,7 +202,7 @@ def page_of(world: World) -> Iterator[Callable[..., Any]]:
     address = urlsplit(process.stdout.readline().strip())
 
     def ask(path: str, body: object = None) -> Any:
-        connection = HTTPConnection("127.0.0.1", address.port or 0, timeout=30)
+        connection = HTTPConnection("127.0.0.1", address.port or 0, timeout=SECONDS)
         headers = {"Authorization": f"Bearer {address.fragment}", "Content-Type": "application/json"}
         connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body), headers)
         answer = json.loads(connection.getresponse().read())
@@ -194,4 +212,4 @@ def page_of(world: World) -> Iterator[Callable[..., Any]]:
     try:
         yield ask
     finally:
-        process.communicate(timeout=60)
+        process.communicate(timeout=SECONDS)

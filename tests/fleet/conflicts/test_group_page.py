@@ -12,7 +12,7 @@ from krm_merge.fleet.conflicts.session import GroupSession
 from krm_merge.fleet.conflicts.steps import GroupSteps
 from krm_merge.resolve.kept import Kept
 from krm_merge.resolve.words import OF_FLEET
-from resolve.browsing import card, count, faults, opened
+from resolve.browsing import card, count, faults, opened, window
 from resolve.serving import Client, served_session
 
 pytestmark = pytest.mark.browser
@@ -87,7 +87,7 @@ def test_always_is_offered_for_a_group_alone(page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_anybody_can_use_it(browser: Browser, client: Client, width: int, scheme: str) -> None:
     # The policy of the page lets nobody add a script, the one that looks for faults neither.
-    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context = window(browser, width=width, bypass_csp=True)
     page = opened(context, client)
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     page.keyboard.press("x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,16 @@ def test_groups_that_differ_in_local_alone_are_two() -> None:
     made.choose([first.id], "local")
     assert [one.status for one in made.records] == ["settled", "open"]
     assert first.id != second.id
+
+
+def test_a_choice_on_hidden_values_is_a_rule_for_their_place() -> None:
+    hidden = replace(conflict("data.p", kind="Secret"), values={}, alike={"local": "A"}, choices=("upstream", "local"))
+    made = GroupSession(campaign(), groups((hidden, teams(1, 2))))
+    made.choose([made.records[0].id], "local")
+    assert made.records[0].settled_by == "rule policy.yaml"
+    assert policy_of(made) == "- group: apps\n  kind: Secret\n  path: data.p\n  onConflict: local\n"
+    with pytest.raises(RefusedChoiceError, match="a campaign keeps no secret values"):
+        made.hidden_values(made.records[0].id)
 
 
 def test_a_choice_for_a_group() -> None:

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,7 +48,7 @@ def test_every_package_is_as_update_would_have_it(world: World) -> None:
     # One worker: what it has read for one package, it takes for the next.
     world.fleet("run", "campaign", "--jobs", "1")
     for name in sorted(f"team-{number}/pkg-00{number}" for number in range(6)):
-        assert krm_merge("update", f"{world.place}/other/{name}@v2", cwd=world.place).returncode == 0
+        assert krm_merge("update", f"{world.place}/other/{name}@v2", cwd=world.place).returncode == (name[5] in "012")
     assert snapshot(tree) == snapshot(world.place / "other")
 
 
@@ -201,19 +200,21 @@ def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> No
     assert f"process 4711 on {socket.gethostname()} is at work on this campaign" in done.stderr
 
 
-@pytest.mark.parametrize("milliseconds", [50, 300, 600, 800, 1000, 1200, 1500, 2000])
-def test_a_killed_run_goes_on(world: World, milliseconds: int) -> None:
+@pytest.mark.parametrize("count", [0, 1, 5, 15, 25, 35, 45, 55])
+def test_a_killed_run_goes_on(world: World, count: int) -> None:
+    """Killed when so many packages are merged."""
     tree = world.working_tree(60, conflicts=2)
     world.planned()
     command = [sys.executable, "-m", "krm_merge", "fleet", "run", "campaign"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
-    time.sleep(milliseconds / 1000)
-    kill(process)
+    begun = world.place / "campaign/tmp"
+    kill(process, when=lambda: begun.exists() and len(list(tree.glob("team-*/*/new.yaml"))) >= count)
     world.fleet("run", "campaign")
     assert world.states() == {"clean": 58, "conflicts": 2}
     assert not list(tree.rglob(".*.krm-merge*"))
     assert not (world.place / "campaign/tmp").exists()
-    assert all("a: two" in path.read_text() for path in tree.rglob("a.yaml"))
+    updated = ["a: two" in path.read_text() for path in tree.rglob("a.yaml")]
+    assert (sum(updated), len(updated)) == (58, 60)
 
 
 def test_an_interrupted_run_says_so(world: World) -> None:

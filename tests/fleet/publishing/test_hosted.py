@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -98,10 +97,7 @@ def test_what_a_forge_fails_at_is_tried_again_and_not_done_twice(
 def test_a_kill_between_pushed_and_opened(fleet: HostedFleet, done: bool) -> None:
     fleet.server.faults.append(Fault(broken="hang", method="POST", done=done))
     process = fleet.started()
-    while fleet.server.faults:
-        assert process.poll() is None
-        time.sleep(0.01)
-    kill(process)
+    kill(process, when=lambda: not fleet.server.faults)
     fleet.server.released.set()
     pushed = fleet.head()
     assert pushed

@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ import pytest
 from e2e.hosts import git
 from e2e.in_process import krm_merge
 from fleet.world import World, kill
+from krm_merge.packages.files.tree import File
+from packages.repositories import write
 
 BRANCH = "krm-merge/shop-v2"
 
@@ -22,7 +23,7 @@ BRANCH = "krm-merge/shop-v2"
 def listed(world: World, count: int, *, conflicts: int = 0) -> list[Path]:
     places = world.repositories(count, conflicts=conflicts)
     (world.place / "repositories.txt").write_text("".join(f"file://{place}\n" for place in places))
-    world.planned("--repositories", "repositories.txt")
+    world.planned("--repositories", "repositories.txt", "--on-conflict", "upstream")
     world.fleet("run", "campaign")
     return places
 
@@ -149,8 +150,6 @@ def test_open_conflicts_have_no_branch_unless_drafts_are_asked_for(world: World)
     places = world.repositories(1, conflicts=1)
     (world.place / "repositories.txt").write_text(f"file://{places[0]}\n")
     world.planned("--repositories", "repositories.txt")
-    place = world.place / "campaign/campaign.yaml"
-    place.write_text(place.read_text().replace("policy:\n", "policy:\n  onConflict: fail\n"))
     world.fleet("run", "campaign")
     assert world.fleet("publish", "campaign").stdout == "nothing to publish\n"
     assert not head(places[0])
@@ -214,13 +213,27 @@ def test_what_changed_since_is_not_published(world: World, tree: Path) -> None:
     assert len(git(world.place / "origin.git", "log", "--format=%s", f"main..{BRANCH}").splitlines()) == 2
 
 
-@pytest.mark.parametrize("milliseconds", [400, 700, 900, 1100, 1400])
-def test_a_killed_publish_goes_on(world: World, milliseconds: int) -> None:
+def test_what_the_git_of_a_killed_publish_pushes_meanwhile_is_published(world: World) -> None:
+    (place,) = listed(world, 1)
+    (commit,) = [target["commit"] for target in world.status()["targets"]]
+    (result,) = world.place.glob("campaign/cache/**/refs/krm-merge/result")
+    git(place, "fetch", "--quiet", str(result.parents[2]), "refs/krm-merge/result:refs/heads/other")
+    other = f"#!/bin/sh\nunset GIT_QUARANTINE_PATH\ngit update-ref refs/heads/{BRANCH} {commit}\n"
+    write(place / "hooks", {"pre-receive": File(other.encode(), "executable")})
+    done = world.fleet("publish", "campaign", "--push-only")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert head(place) == commit
+
+
+@pytest.mark.parametrize("count", [0, 1, 4, 8, 11])
+def test_a_killed_publish_goes_on(world: World, count: int) -> None:
+    """Killed when so many branches and pull requests are there, of six each."""
     places = listed(world, 6)
+    made = [file for place in places for file in (place / "refs/heads" / BRANCH, place.with_suffix(".pulls.json"))]
     command = [sys.executable, "-m", "krm_merge", "fleet", "publish", "campaign"]
     process = subprocess.Popen(command, cwd=world.place, stdout=subprocess.DEVNULL, start_new_session=True)
-    time.sleep(milliseconds / 1000)
-    kill(process)
+    begun = world.place / "campaign/tmp"
+    kill(process, when=lambda: begun.exists() and sum(file.exists() for file in made) >= count)
     done = world.fleet("publish", "campaign")
     assert done.returncode == 0, done.stderr
     assert world.states() == {"open": 6}

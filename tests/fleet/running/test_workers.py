@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
+from contextlib import suppress
 from pathlib import Path
 
-from e2e.hosts import GIT_ENVIRONMENT, installed_program
+from e2e.hosts import GIT_ENVIRONMENT, installed_program, wait_until
 from fleet.world import World
 
 
@@ -37,15 +37,12 @@ def test_workers_end_when_the_program_is_killed(world: World) -> None:
         start_new_session=True,
     )
     # A worker has a file of its own for a crash.
-    while not list((world.place / "campaign").glob("tmp/worker-*.log")):
-        assert process.poll() is None
-        time.sleep(0.01)
+    wait_until(lambda: list(world.place.glob("campaign/tmp/worker-*.log")) or process.poll() is not None)
+    assert process.poll() is None
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    deadline = time.monotonic() + 60
-    while alive_in_group(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    left = alive_in_group(process.pid)
-    if left:
-        os.killpg(process.pid, signal.SIGKILL)
-    assert left == []
+    try:
+        wait_until(lambda: not alive_in_group(process.pid))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from requests import PreparedRequest, Response
+from requests.adapters import HTTPAdapter
 
+from e2e.hosts import SECONDS
 from forges.connected import FEW, HOSTED, LIMITED, NOW, Time, connected, opened
 from forges.fake_forge import Broken, FakeForge, FakeRepository, Fault
 from krm_merge.forges.interface import Forge, ForgeError, UnavailableForgeError
@@ -116,10 +120,21 @@ class TestFaults:
         with pytest.raises(UnavailableForgeError, match=r"no answer from 127\.0\.0\.1 \(.*refused\), 3 times"):
             forge.pull_requests(url)
 
-    def test_no_answer_in_time(self, server: FakeForge, time: Time, kind: str, url: str) -> None:
+    def test_no_answer_in_time(
+        self, server: FakeForge, time: Time, kind: str, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        limits: list[float] = []
+
+        def sent(adapter: HTTPAdapter, request: PreparedRequest, **settings: Any) -> Response:
+            limits.append(settings["timeout"])
+            # The second one is answered, however long that takes here.
+            return send(adapter, request, **(settings if len(limits) == 1 else {**settings, "timeout": SECONDS}))
+
+        send = HTTPAdapter.send
+        monkeypatch.setattr(HTTPAdapter, "send", sent)
         server.faults.append(Fault(broken="hang"))
         assert connected(server, time, timeout=0.1, kind=kind).pull_requests(url) == []
-        assert time.slept == [1]
+        assert (time.slept, limits) == ([1], [0.1, 0.1])
 
     @pytest.mark.parametrize(
         ("broken", "message"),

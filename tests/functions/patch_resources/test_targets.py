@@ -493,6 +493,29 @@ def test_errors_tell_no_values_of_secrets(patch: str, says: str) -> None:
     assert "aGlkZGVu" not in error
 
 
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "- {op: test, path: /spec/template/spec/containers/0/env/0/value, value: aGlkZGVu}",
+        "- {op: test, path: /spec/template, value: aGlkZGVu}",
+        "- {op: replace, path: '', value: [aGlkZGVu]}",
+    ],
+)
+def test_errors_tell_no_values_of_variables(patch: str) -> None:
+    env = "spec: {template: {spec: {containers: [{name: c, env: [{name: DB_PASSWORD, value: c2VjcmV0}]}]}}}\n"
+    text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\n{env}"
+    (error,) = Done([text], config_of({"target": {"kind": "Deployment"}, "patch": patch})).said("error")
+    assert "c2VjcmV0" not in error
+    assert "aGlkZGVu" not in error
+
+
+def test_errors_tell_no_secret_values_of_patches() -> None:
+    patch = "- {op: test, path: /data/API_TOKEN, value: aGlkZGVu}"
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {API_TOKEN: {a: b}}\n"
+    (error,) = Done([text], config_of({"target": {"kind": "ConfigMap"}, "patch": patch})).said("error")
+    assert "aGlkZGVu" not in error
+
+
 def test_a_list_is_not_patched() -> None:
     """Nor do its objects get lost in silence: kpt takes lists apart, other hosts may not."""
     items = f"apiVersion: v1\nkind: List\nitems:\n{as_item(SERVICE)}"

@@ -49,8 +49,51 @@ def sides(tmp_path: Path) -> Path:
 
 
 def fingerprint(sides: Path) -> str:
-    (record,) = json.loads(run(sides, "merge", "o", "u", "l", "--format", "json"))["records"]
+    (record,) = json.loads(run(sides, "merge", "o", "u", "l", "--format", "json", code=1))["records"]
     return str(record["fingerprint"])
+
+
+HIDES = "redact:\n- {kind: ConfigMap, path: data.a}\n"
+
+
+@pytest.mark.parametrize("where", ["merge-policy.yaml", "--rules"])
+def test_it_hides_what_it_names(sides: Path, where: str) -> None:
+    (sides / "rules.yaml").write_text(HIDES)
+    arguments = ["--rules", "rules.yaml"] if where == "--rules" else []
+    if not arguments:
+        (sides / "l" / where).write_text(POLICY + HIDES)
+    settled = ("--on-conflict", "upstream", "--format", "json")
+    (record,) = json.loads(run(sides, "merge", "o", "u", "l", *settled, *arguments))["records"]
+    assert record["redacted"]
+    assert not {"original", "upstream", "local", "result"} & record.keys()
+    said = krm_merge("resolve", "o", "u", "l", "--terminal", *arguments, cwd=sides, stdin="u\n")
+    assert "(hidden value A)" in said.stdout
+    assert (sides / "l" / "c.yaml").read_text() == TEXT.format("c")
+    (resolution,) = yaml.safe_load((sides / "l" / "merge-policy.yaml").read_text())["resolutions"]
+    assert (resolution["resource"]["name"], resolution["choice"]) == ("c", "upstream")
+
+
+@pytest.mark.parametrize(
+    ("redaction", "problem"),
+    [
+        ("{path: null}", "redact[0]: says nothing; give path, field, or the kind of a resource"),
+        ("{}", "redact[0]: says nothing; give path, field, or the kind of a resource"),
+        ("{path: 'a['}", "redact[0].path: cannot read the field path 'a[' at column 2"),
+        ("{field: ''}", "redact[0].field is ''; "),
+        ("{pattern: a}", "redact[0].pattern is an unknown field; known are group, kind, namespace, name, path, field"),
+    ],
+)
+def test_what_hides_nothing_is_refused(sides: Path, redaction: str, problem: str) -> None:
+    (sides / "l" / "merge-policy.yaml").write_text(f"{POLICY}redact:\n- {redaction}\n")
+    assert f"merge-policy.yaml: {problem}" in run(sides, "merge", "o", "u", "l", "-o", "m", code=3)
+
+
+def test_too_many_redactions_are_refused(sides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KRM_MERGE_MAX_RULES", "1")
+    (sides / "l" / "merge-policy.yaml").write_text(f"{POLICY}redact:\n- field: a\n- field: b\n")
+    said = run(sides, "merge", "o", "u", "l", "-o", "m", code=3)
+    assert "redact: 2 " in said
+    assert "more than 1; let one entry cover more" in said
 
 
 def test_merge_obeys_it_and_the_command_line_comes_first(sides: Path) -> None:
@@ -59,6 +102,65 @@ def test_merge_obeys_it_and_the_command_line_comes_first(sides: Path) -> None:
     assert (sides / "m" / "c.yaml").read_text() == TEXT.format("d")
     run(sides, "merge", "o", "u", "l", "-o", "n", "--on-conflict", "upstream")
     assert (sides / "n" / "c.yaml").read_text() == TEXT.format("c")
+
+
+RULES = {
+    "a rule": "rules:\n- {kind: ConfigMap, path: data.a, onConflict: local}\n",
+    "a choice": "resolutions:\n",
+}
+
+
+@pytest.mark.parametrize("options", [[], ["--on-conflict", "upstream"], ["--on-conflict", "markers"]], ids=str)
+@pytest.mark.parametrize("settled_by", RULES)
+def test_what_rules_and_choices_settle_stops_nothing_and_stays_so(
+    sides: Path, settled_by: str, options: list[str]
+) -> None:
+    """`--on-conflict` is for what is open: `b` is, `a` is not."""
+    more = RESOLUTION.format(fingerprint(sides), "local") if settled_by == "a choice" else ""
+    policy = POLICY.replace("onConflict: local   # ours\n", RULES[settled_by] + more)
+    (sides / "l" / "merge-policy.yaml").write_text(policy)
+    run(sides, "merge", "o", "u", "l", "-o", "m", *options)
+    assert (sides / "m" / "c.yaml").read_text() == TEXT.format("d")
+    for side, value in (("o", "1"), ("u", "2"), ("l", "3")):
+        with (sides / side / "c.yaml").open("a") as file:
+            file.write(f"  b: {value}\n")
+    done = run(sides, "merge", "o", "u", "l", "-o", "n", *options, code="upstream" not in options)
+    assert (sides / "n").exists() == bool(options)
+    if not options:
+        assert "error   c.yaml: data.b: upstream changed it, local changed it (original 1, upstream 2, local 3)" in done
+        assert "stopped at 1 conflict, all else merges; nothing was written. Ways on:" in done
+        return
+    merged = (sides / "n" / "c.yaml").read_text()
+    assert merged.startswith(TEXT.format("d"))
+    assert ("<<<<<<< ours\n  b: 3\n=======\n  b: 2\n" in merged) == ("markers" in options)
+
+
+def test_the_policy_of_a_package_comes_before_markers(sides: Path) -> None:
+    (sides / "l" / "merge-policy.yaml").write_text(POLICY)
+    run(sides, "merge", "o", "u", "l", "-o", "m", "--on-conflict", "markers")
+    assert (sides / "m" / "c.yaml").read_text() == TEXT.format("d")
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "is_kept"),
+    [
+        ("{kind: ConfigMap, onDelete: upstream}", 0, False),
+        ("{kind: ConfigMap, onDelete: local}", 0, True),
+        ("{kind: ConfigMap, onConflict: upstream}", 0, True),
+        ("{kind: Deployment, onDelete: upstream}", 1, None),
+        ("{kind: ConfigMap, onConflict: fail, onDelete: upstream}", 0, False),
+        ("{kind: ConfigMap, onConflict: fail}", 1, None),
+    ],
+)
+def test_a_rule_for_deletions_settles_them(sides: Path, rule: str, code: int, is_kept: bool | None) -> None:
+    """F5: a resource that upstream removed and local changed."""
+    (sides / "u" / "c.yaml").unlink()
+    (sides / "l" / "merge-policy.yaml").write_text(
+        POLICY.replace("onConflict: local   # ours\n", f"rules:\n- {rule}\n")
+    )
+    run(sides, "merge", "o", "u", "l", "-o", "m", code=code)
+    assert (sides / "m").exists() == (is_kept is not None)
+    assert (sides / "m" / "c.yaml").exists() == bool(is_kept)
 
 
 def test_a_choice_is_replayed_and_a_stale_one_is_reported(sides: Path) -> None:
@@ -79,7 +181,7 @@ def test_choices_of_upstream_never_come_in(sides: Path) -> None:
         POLICY.replace("local   # ours", "upstream") + "resolutions:\n" + RESOLUTION.format(fingerprint(sides), "local")
     )
     (sides / "u" / "merge-policy.yaml").write_text(given)
-    run(sides, "merge", "o", "u", "l", "--in-place")
+    run(sides, "merge", "o", "u", "l", "--in-place", "--on-conflict", "upstream")
     added = (sides / "l" / "merge-policy.yaml").read_text()
     assert "onConflict: upstream" in added
     assert "resolutions" not in added
@@ -142,15 +244,20 @@ def test_the_function_obeys_it() -> None:
 def test_show_check_and_prune(sides: Path) -> None:
     assert "has no MergePolicy" in run(sides, "policy", "show", "l")
     known = fingerprint(sides)
-    more = "rules:\n- {kind: Deployment, onConflict: upstream}\nresolutions:\n"
+    more = "rules:\n- {kind: Deployment, onConflict: upstream}\n"
+    more += "redact:\n- {kind: Database, path: spec.uri}\n- field: '*_DSN'\nresolutions:\n"
     choices = RESOLUTION.format(known, "upstream") + "# old\n" + RESOLUTION.format("ab" * 32, "local")
     policy = sides / "l" / "merge-policy.yaml"
     policy.write_text(POLICY + more + choices)
     shown = run(sides, "policy", "show", "l")
     assert "conflicts are won by local" in shown
     assert "rule        Deployment: onConflict: upstream" in shown
+    assert "redact      Database spec.uri\nredact      *_DSN\n" in shown
     assert "resolution  any resource data.a (value): local" in shown
-    assert "rules[0]: matches nothing in the package" in run(sides, "policy", "check", "l", code=1)
+    found = run(sides, "policy", "check", "l", code=1)
+    assert "rules[0]: matches nothing in the package" in found
+    assert "redact[0]: matches nothing in the package" in found
+    assert "redact[1]" not in found
     options = ["--original", "o", "--upstream", "u"]
     assert "would drop" in run(sides, "policy", "prune", "l", *options, "--dry-run")
     assert policy.read_text() == POLICY + more + choices

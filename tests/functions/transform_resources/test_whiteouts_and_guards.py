@@ -227,6 +227,25 @@ def test_values_of_secrets_are_not_told(points: Points, wish: Value, severity: s
         assert values <= {"(redacted)"}
 
 
+def test_values_of_secret_variables_are_not_told() -> None:
+    resource = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"priority": 1, "containers": [{"name": "c", "env": [{"name": "DB_PASSWORD", "value": "c2VjcmV0"}]}]},
+    }
+    path = "/spec/containers/0/env/0/value"
+    plugins = [
+        patches(name, op("replace", path, secret), op("replace", "/spec/priority", number))
+        for name, secret, number in (("s", "c3Ryb25n", 2), ("w", "aGlkZGVu", 3))
+    ]
+    done = transformed([yaml.safe_dump(resource)], *plugins)
+    hidden, shown = done.events("ignored")
+    assert hidden["tags"]["value"] == "(redacted)"
+    assert shown["tags"]["value"] == "3"
+    assert not any(text in str(done.results) for text in ("c2VjcmV0", "c3Ryb25n", "aGlkZGVu"))
+
+
 def test_changes_of_secrets_are_not_told(points: Points) -> None:
     """T8, T7: nor where a second run would go on, or a plugin adds one that is there."""
     counter = iter(range(100, 200))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.lines.sequence import choose_in_sequences
+from krm_merge.merge.lines.sequence import Settling, merge_sequences
 from merge.decisions.resolutions import again, identity, merge, policy, resolution, sides_of
 from report.conflicts import CASES, HEAD, conflicts
 
@@ -31,7 +31,7 @@ def test_a_choice_that_a_conflict_does_not_have_changes_nothing(nature: Nature) 
 
 @pytest.mark.parametrize("choice", ["upstream-then-local", "local-then-upstream"])
 def test_both_sides_of_a_text_are_not_taken_where_it_would_no_longer_be_json(choice: str) -> None:
-    text = HEAD + 'data:\n  f: |\n    {"a": 1,\n     "b": %s}\n'
+    text = HEAD + "data:\n  f: |\n    [0,\n     %s]\n"
     sides = [{"c.yaml": (text % value).encode()} for value in "123"]
     (record,) = conflicts(merge(sides))
     merged = merge(sides, policy(resolution(record, choice)))
@@ -41,7 +41,7 @@ def test_both_sides_of_a_text_are_not_taken_where_it_would_no_longer_be_json(cho
 
 @pytest.mark.parametrize(("upstream", "local"), [("u", "uv"), ("u", "u")])
 def test_what_local_has_of_both_sides_is_not_taken_twice(upstream: str, local: str) -> None:
-    runs = choose_in_sequences("o", upstream, local, "upstream-then-local")
+    runs = merge_sequences("o", upstream, local, Settling("upstream-then-local", chooses_inserted=True))
     sides = {"upstream": upstream, "local": local}
     assert "".join(sides[run.side][run.start : run.stop] for run in runs) == local
 

@@ -111,7 +111,11 @@ def test_precedence() -> None:
         "rule policy rules[0]",
         "c",
     )
-    assert winner(policy(rules=[{**rule, "onConflict": "upstream"}]), on_conflict="local") == ("policy", "d")
+    ruled = policy(onConflict="local", rules=[{**rule, "onConflict": "upstream"}])
+    assert winner(ruled, on_conflict="local") == ("rule policy rules[0]", "c")
+    assert winner(ruled, on_conflict="fail") == ("rule policy rules[0]", "c")
+    assert winner(ruled, rules=[rule], on_conflict="fail") == ("rule rules[0]", "d")
+    assert winner(policy(onConflict="local"), on_conflict="fail") == ("", "d")
     assert winner(policy(onConflict="upstream"), rules=[rule]) == ("rule rules[0]", "d")
     resolved = policy(resolution(record, "original"), rules=[rule])
     assert winner(resolved, rules=[rule], on_conflict="local") == ("resolution policy resolutions[0]", "b")

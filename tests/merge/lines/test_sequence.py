@@ -1,6 +1,6 @@
-"""Rule L3 (and V6, by lines): the laws on random sequences, the containment rule, conflicts.
+"""Rule V6: the laws on random sequences of lines, the containment rule, conflicts.
 
-Each letter is an element; a word is a sequence. `u` comes from upstream, `l` from local.
+Each letter is a line; a word is a text. `u` comes from upstream, `l` from local.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, choose_in_sequences, merge_sequences
-from krm_merge.merge.lines.three_way import merge_lines
+from krm_merge.merge.lines.sequence import ChosenSide, MergedRun, Settling, merge_sequences
+from krm_merge.merge.lines.three_way import AS_GIT, merge_lines
+from krm_merge.merge.values.texts import merge_text
 
 SEQUENCES = st.lists(st.sampled_from("abcd"), max_size=7).map("".join)
 WINNERS: st.SearchStrategy[Literal["upstream", "local"]] = st.sampled_from(["upstream", "local"])
@@ -22,11 +23,11 @@ Winner = Literal["upstream", "local"]
 
 def merged(original: str, upstream: str, local: str, winner: Winner = "upstream") -> tuple[str, list[str]]:
     """The result and its clashes."""
-    return taken(merge_sequences(original, upstream, local, winner), original, upstream, local)
+    return taken(merge_sequences(original, upstream, local, Settling(winner)), original, upstream, local)
 
 
 def taken(runs: list[MergedRun], original: str, upstream: str, local: str) -> tuple[str, list[str]]:
-    sides = {"original": original, "upstream": upstream, "local": local}
+    sides = {"upstream": upstream, "local": local}
     text = "".join(sides[run.side][run.start : run.stop] for run in runs)
     return text, [run.clash for run in runs if run.clash]
 
@@ -40,7 +41,7 @@ def test_a_b_c(one: str, other: str, winner: Winner) -> None:
 
 @given(SEQUENCES, SEQUENCES, SEQUENCES, WINNERS)
 def test_runs_go_forward_and_say_what_clashed(original: str, upstream: str, local: str, winner: Winner) -> None:
-    runs = merge_sequences(original, upstream, local, winner)
+    runs = merge_sequences(original, upstream, local, Settling(winner))
     for side in ("upstream", "local"):
         own = [run for run in runs if run.side == side]
         assert all(a.stop <= b.start for a, b in itertools.pairwise(own))
@@ -55,7 +56,7 @@ def test_runs_go_forward_and_say_what_clashed(original: str, upstream: str, loca
 @given(SEQUENCES, SEQUENCES, SEQUENCES)
 def test_without_a_change_on_the_same_elements_the_winner_does_not_matter(o: str, u: str, l: str) -> None:  # noqa: E741
     result, clashes = merged(o, u, l, "upstream")
-    if "changed" not in clashes:
+    if not {"changed", "alike"} & set(clashes):
         assert merged(o, u, l, "local") == (result, clashes)
 
 
@@ -66,7 +67,8 @@ EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
     ("local's run contains upstream's", "a", "ax", "axl", "axl", []),
     ("local's run contains upstream's in its middle", "a", "ax", "akxl", "akxl", []),
     ("upstream's run contains local's", "a", "axuv", "au", "axuv", []),
-    ("no contiguous part", "a", "axy", "axly", "axlyxy", ["inserted"]),
+    ("no contiguous part, but most of it", "a", "axy", "axly", "axly", []),
+    ("no contiguous part, and less than half of it", "a", "axy", "axlmky", "axlmkyxy", ["inserted"]),
     ("at two places", "ab", "aubu", "albl", "alublu", ["inserted", "inserted"]),
     ("both changed one", "abc", "auc", "alc", "auc", ["changed"]),
     ("one removed what the other changed", "abc", "ac", "alc", "ac", ["changed"]),
@@ -109,7 +111,7 @@ def test_what_a_person_chose(chosen: ChosenSide, local: str, expected: str) -> N
     """M5: a choice that was made before changes nothing."""
     upstream = "aub"
     sides = {"upstream": upstream, "local": local}
-    runs = choose_in_sequences("aob", upstream, local, chosen)
+    runs = merge_sequences("aob", upstream, local, Settling(chosen, chooses_inserted=True))
     assert "".join(sides[run.side][run.start : run.stop] for run in runs) == expected
 
 
@@ -121,28 +123,35 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=5).map("\n".join
 @given(LINES, LINES, WINNERS)
 def test_lines_a_b_c(one: str, other: str, winner: Winner) -> None:
     for original, upstream, local in ((one, other, one), (one, one, other), (one, other, other)):
-        result = merge_lines(original, upstream, local, winner)
+        result = merge_text(original, upstream, local, winner)
         assert result is not None
         assert (result.text, result.conflicts) == (other, 0)
 
 
 @given(LINES, LINES, LINES, WINNERS)
-def test_lines_d(original: str, upstream: str, local: str, winner: Winner) -> None:
-    result = merge_lines(original, upstream, local, winner)
-    if result is not None:
-        again = merge_lines(original, upstream, result.text, winner)
+def test_lines_d_where_a_conflict_is_decided(original: str, upstream: str, local: str, winner: Winner) -> None:
+    result = merge_text(original, upstream, local, winner)
+    if result is not None and result.conflicts:
+        again = merge_text(original, upstream, result.text, winner)
         assert again is not None
         assert again.text == result.text
 
 
-def test_the_winners_lines_stand_in_each_place() -> None:
+@given(LINES, LINES, LINES, WINNERS)
+def test_lines_h(original: str, upstream: str, local: str, winner: Winner) -> None:
+    by_git, result = merge_lines(original, upstream, local, AS_GIT), merge_text(original, upstream, local, winner)
+    if not by_git.conflicts:
+        assert result == by_git
+
+
+def test_the_winners_lines_are_kept_in_each_place() -> None:
     original, upstream, local = "a\nb\nc\nd\ne\n", "a\nU\nc\nV\ne\n", "a\nL\nc\nM\ne\n"
-    result = merge_lines(original, upstream, local, "upstream")
+    result = merge_text(original, upstream, local, "upstream")
     assert result is not None
-    assert (result.text, result.conflicts) == (upstream, 2)
-    result = merge_lines(original, upstream, local, "local")
+    assert (result.text, result.changed) == (upstream, 2)
+    result = merge_text(original, upstream, local, "local")
     assert result is not None
-    assert (result.text, result.conflicts) == (local, 2)
+    assert (result.text, result.changed) == (local, 2)
 
 
 JSON = '{\n  "a": 1,\n  "b": 2,\n  "c": 3\n}\n'
@@ -160,5 +169,5 @@ GUARDED = [
 @pytest.mark.parametrize(("original", "upstream", "local", "expected"), GUARDED)
 @pytest.mark.parametrize("winner", ["upstream", "local"])
 def test_json_stays_json(original: str, upstream: str, local: str, expected: str | None, winner: Winner) -> None:
-    result = merge_lines(original, upstream, local, winner)
+    result = merge_text(original, upstream, local, winner)
     assert (result and result.text) == expected

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_merge.merge.values.likeness import THRESHOLD, likeness
+from krm_merge.merge.values.likeness import likeness
+from krm_merge.text.likeness import THRESHOLD
 from krm_merge.text.reading.nodes import Node
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import from_value

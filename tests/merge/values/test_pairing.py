@@ -101,7 +101,19 @@ def test_what_a_side_left_alone_is_where_it_was(original: list[str], side: list[
             {"001", "-10"},
             id="added by name",
         ),
-        pytest.param("[a, b]", "[n, a, b]", "[a, b, n]", {"010", "121", "-0-", "--2"}, id="added in other places"),
+        pytest.param("[a, b]", "[n, a, b]", "[a, b, n]", {"010", "121", "-02"}, id="equal ones added in other places"),
+        pytest.param(
+            "[{uses: a@v1}, {uses: b@v1}]",
+            "[{uses: b@v2}, {uses: a@v2}]",
+            "[{uses: a@v1, with: 1}, {run: b}]",
+            {"010", "101"},
+            id="by what they use, in whatever version",
+        ),
+        pytest.param("[a:v1.0, b:v1.0]", "[b:v1.1, a:v1.1]", "[a:v1.2]", {"010", "10-"}, id="in other versions"),
+        pytest.param("[old]", "[up]", "[]", {"0--", "-0-"}, id="alone in its gap, where the other removed it"),
+        pytest.param(
+            "[x]", "[x, {a: 1, b: 2, c: 3}]", "[x, {a: 1, b: 2, c: 4}]", {"000", "-11"}, id="almost equal additions"
+        ),
         pytest.param("[]", "[u]", "[l]", {"-0-", "--0"}, id="from nothing"),
     ],
 )

@@ -60,8 +60,6 @@ def test_comments_and_layout_of_both(original: str, upstream: str, local: str, e
     [
         ("a\nb\nc\n", "u\nb\nc\n", "a\nb\nl\n", "u\nb\nl\n"),
         ("a\nb\nc\n", "u\nb\nc\n", "l\nb\nc\n", None),
-        ("a\nb\nc\n", "u\nb\nc\n", "a\r\nb\r\nl\r\n", "u\r\nb\r\nl\r\n"),
-        ("a\r\nb\r\nc\r\n", "u\r\nb\r\nc\r\n", "a\nb\nl\n", "u\nb\nl\n"),
         ("a\nb\n", "a\nb\nno\n", "l\nb\n", None),
     ],
 )

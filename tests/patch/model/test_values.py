@@ -1,4 +1,4 @@
-"""Plain values: when two are equal, how large they are, and how Go prints them."""
+"""Plain values: when two are equal, how deep they are, and how Go prints them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krm_merge.patch.model.values import identity, is_deeper, size, text_of
+from krm_merge.patch.model.values import identity, is_deeper, text_of
 
 
 @pytest.mark.parametrize(
@@ -22,16 +22,6 @@ from krm_merge.patch.model.values import identity, is_deeper, size, text_of
 )
 def test_equal_values_have_one_identity(first: Any, second: Any, is_equal: bool) -> None:
     assert (identity(first) == identity(second)) is is_equal
-
-
-def test_size_counts_scalars_lists_and_maps() -> None:
-    assert size({"a": [1, 2], "b": {"c": "d"}}, 100) == 6
-    assert size("text", 100) == 1
-
-
-def test_size_stops_where_it_is_enough() -> None:
-    """A level is counted as a whole."""
-    assert size([[[1] * 5] * 5], 1) < size([[[1] * 5] * 5], 100)
 
 
 def test_depth() -> None:

@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 
 import pytest
 
+from e2e.hosts import SECONDS
 from effort import scaled
 from generated.objects import (
     KUBERNETES,
@@ -54,7 +55,7 @@ def kubectl(directory: Path, documents: list[Data], patch: Data) -> tuple[dict[s
     (directory / "patch.json").write_text(json.dumps(patch))
     command = ["kubectl", "patch", "--local", "--type=strategic", "--output=json"]
     command += ["--filename=documents.json", "--patch-file=patch.json"]
-    run = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=60)
+    run = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=SECONDS)
     return {item["metadata"]["name"]: item for item in json_texts(run.stdout)}, run.stderr
 
 

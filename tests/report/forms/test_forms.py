@@ -20,6 +20,7 @@ from krm_merge.report.forms.markup import html, tag
 from krm_merge.report.forms.shown import words_changed, yaml_text
 from krm_merge.report.record import DecisionRecord, Files, MergeReport, RecordedSide
 from krm_merge.report.words import RULES, anchor_of
+from krm_merge.schema.secrecy import Redaction
 from report.conflicts import CASES, SCHEMA, merged_case
 
 HOSTILE = (
@@ -234,6 +235,28 @@ def test_context_holds_no_secret_and_stays_in_the_document() -> None:
     (context,) = contexts_of(merged.records, merged.files.get).values()
     assert context.lines[0] == "apiVersion: v1"
     assert context.lines[-1] == "data: {a: u}"
+
+
+def test_context_hides_what_is_around_a_place() -> None:
+    text = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: w}}\nspec:\n"
+        "  template:\n    spec:\n      containers:\n"
+        "      - name: web\n        env:\n        - name: DB_PASSWORD\n          value: hunter2 # not hunter3\n"
+        "        - name: A\n          value: {}\n        - name: TLS_KEY\n          value: |\n            hunter2\n"
+        "            b\n        - name: API_DSN\n          value: hunter2\n"
+    )
+    merged = merge_packages(*({"c.yaml": text.format(value).encode()} for value in "oul"))
+    (context,) = contexts_of(merged.records, merged.files.get, [Redaction(field="*_DSN")]).values()
+    assert [line.strip() for line in context.lines] == [
+        "- name: DB_PASSWORD",
+        "value: (redacted)",
+        "- name: A",
+        "value: u",
+        "- name: TLS_KEY",
+        "value: (redacted)",
+        "",
+    ]
+    assert context.lines[context.start : context.stop] == ("          value: u",)
 
 
 def test_importing_the_package_costs_nothing() -> None:

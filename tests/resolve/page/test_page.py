@@ -12,7 +12,7 @@ from tools.make_pictures import make_pictures
 from checkout import ROOT
 from krm_merge.resolve.kept import Kept, PolicySteps
 from report.conflicts import SECRETS
-from resolve.browsing import card, count, faults, opened
+from resolve.browsing import MILLISECONDS, card, count, faults, opened, window
 from resolve.packages import OWN_VALUE, PER_NATURE, all_natures, config_maps, task_of
 from resolve.serving import Client, served
 
@@ -47,6 +47,18 @@ def test_three_conflicts_are_settled_with_three_clicks_and_saved(page: Page, cli
     expect(page.get_by_role("heading", name="Saved")).to_be_visible()
     assert [record.chosen for record in client.host.session.records] == ["upstream", "local", "original"]
     assert client.host.is_saved
+
+
+def test_a_server_that_ended_after_saving_leaves_nothing_to_do(page: Page) -> None:
+    page.route("**/api/close", lambda route: route.abort("connectionrefused"))
+    page.keyboard.press("l")
+    expect(count(page)).to_have_text("2 open · 1 settled")
+    page.keyboard.press("a")
+    expect(count(page)).to_have_text("All 3 settled")
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("s")
+    expect(page.get_by_role("heading", name="Saved")).to_be_visible()
+    expect(page.locator("#notice")).to_be_empty()
 
 
 def test_the_keyboard_alone_does_it(page: Page, client: Client) -> None:
@@ -273,7 +285,7 @@ def test_hidden_values_are_shown_on_request_and_hidden_again(context: BrowserCon
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_anybody_can_use_it(browser: Browser, width: int, scheme: str) -> None:
     # The policy of the page lets nobody add a script, the one that looks for faults neither.
-    context = browser.new_context(viewport={"width": width, "height": 900}, bypass_csp=True)
+    context = window(browser, width=width, bypass_csp=True)
     with served(task_of(*all_natures())) as client:
         page = opened(context, client)
         page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -303,7 +315,7 @@ def test_three_thousand_conflicts(context: BrowserContext, said: list[str]) -> N
         page.keyboard.press("l")
         expect(count(page)).to_have_text("2999 open · 1 settled")
         page.keyboard.press("a")
-        expect(count(page)).to_have_text("All 3000 settled", timeout=60_000)
+        expect(count(page)).to_have_text("All 3000 settled", timeout=5 * MILLISECONDS)
 
 
 def test_the_pictures_of_the_readme_can_be_made(browser: Browser, tmp_path: Path) -> None:

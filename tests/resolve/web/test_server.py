@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from e2e.hosts import SECONDS, wait_until
+from krm_merge.resolve.choices import ChoiceStep
 from krm_merge.resolve.kept import Kept, PolicySteps
 from krm_merge.resolve.web import server as server_module
 from krm_merge.resolve.web.guard import LONGEST_BODY
@@ -27,7 +30,7 @@ def client() -> Iterator[Client]:
 
 def raw(client: Client, request: str) -> bytes:
     """All that is answered on one connection."""
-    with socket.create_connection(("127.0.0.1", client.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", client.port), timeout=SECONDS) as connection:
         connection.sendall(request.replace("\n", "\r\n").encode())
         connection.shutdown(socket.SHUT_WR)
         answer = b""
@@ -97,6 +100,10 @@ def test_an_old_revision_is_refused_and_changes_nothing(client: Client) -> None:
         ({"choice": "local", "value": 1}, "only with that"),
         ({"choice": "recognise"}, "cannot be chosen here"),
         ({"choice": "theirs"}, "choice is not one of"),
+        ({"choice": ["local"]}, "choice is not one of"),
+        ({"choice": {}}, "choice is not one of"),
+        ({"choice": 1}, "choice is not one of"),
+        ({"choice": None}, "choice is not one of"),
         ({"choice": "local", "ids": ["unknown"]}, "there is no decision"),
         ({"choice": "local", "ids": []}, "ids is empty"),
     ],
@@ -148,7 +155,8 @@ def test_always_writes_a_rule(client: Client) -> None:
     assert answer.body["records"][0]["settledBy"] == "rule merge-policy.yaml"
 
 
-def test_saving_needs_all_settled_and_comes_once(client: Client) -> None:
+def test_saving_needs_all_settled_and_comes_once(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_AFTER_SAVING", SECONDS)
     refused = client.ask("/api/save", {})
     assert (refused.status, refused.body["open"]) == (422, 2)
     client.choose([record["id"] for record in client.report()["records"]], "upstream")
@@ -168,15 +176,35 @@ def test_closing_ends_the_server() -> None:
         client.ask("/api/report")
 
 
-@pytest.mark.parametrize("seconds", ["IDLE_SECONDS"])
-def test_a_server_that_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch, seconds: str) -> None:
-    monkeypatch.setattr(server_module, seconds, 0)
+def is_there(client: Client) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", client.port), timeout=SECONDS).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def test_a_server_that_nobody_asks_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "IDLE_SECONDS", 0)
     with served(task_of(*config_maps(1))) as client:
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", client.port), timeout=10).close()
-            except ConnectionRefusedError:
-                break
+        wait_until(lambda: not is_there(client))
+
+
+def test_a_server_that_takes_long_to_save_ends_after_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Kept[ChoiceStep]):
+        def remove(self) -> None:
+            # The server looks several times whether it may end.
+            time.sleep(1)
+            seen.append(is_there(client))
+
+    seen: list[bool] = []
+    monkeypatch.setattr(server_module, "_AFTER_SAVING", 0)
+    task = task_of(*config_maps(1))
+    with served(task, Slow(None, PolicySteps(task.policy_file))) as client:
+        client.choose([client.report()["records"][0]["id"]], "local")
+        assert client.ask("/api/save", {}).body["saved"]
+        assert seen == [True]
+        wait_until(lambda: not is_there(client))
 
 
 def test_a_fault_of_ours_is_reported_where_it_can_be_read(

@@ -47,6 +47,14 @@ def test_an_edit_of_the_anchored_value_leaves_the_aliases_their_value() -> None:
     assert Edit(ALIASES).set("e", 1, to="w").text() == ALIASES.replace("&y z", "w").replace("*y", "z")
 
 
+def test_an_edit_that_an_alias_shares_with_its_anchor_is_written_once() -> None:
+    before = "a: &x\n  b: 1\nd: {e: *x }\nf: *x # two\n"
+    shared = Edit(before).set("a", "b", to=5).set("d", "e", "b", to=5)
+    assert shared.text() == "a: &x\n  b: 5\nd: {e: *x }\nf: # two\n  b: 1\n"
+    assert shared.set("f", "b", to=5).text() == before.replace("b: 1", "b: 5")
+    assert shared.comment("f", line="# three").text() == before.replace("b: 1", "b: 5").replace("two", "three")
+
+
 def test_a_removed_or_moved_anchor() -> None:
     assert Edit("a: &x 1\nb: *x\n").remove("a").text() == "b: 1\n"
     assert Edit("a: &x 1\nb: *x\n").move("a", after="b").text() == "b: 1\na: &x 1\n"

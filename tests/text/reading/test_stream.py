@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_merge.text.reading.stream import BOM, detached_head, is_empty, joined
+from krm_merge.text.reading.stream import BOM, cut, detached_head, is_empty, joined
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,41 @@ def test_documents_are_joined_with_separators_and_the_line_ends_of_the_file(
     assert joined(documents, like) == file
 
 
-def test_a_document_of_comments_is_empty() -> None:
-    assert is_empty(b"# a\n\n# b\n")
-    assert not is_empty(b"# a\nb: c\n")
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize(
+    ("document", "empty"),
+    [
+        (b"", True),
+        (b"# a\n\n# b\n", True),
+        (b"# a\n \t\n\t# b", True),
+        (b"---\n# a\n", True),
+        (b"--- # a\n", True),
+        (b"---", True),
+        (b"# a\nb: c\n", False),
+        (b"# a\n---\n# b\n", False),
+        (b"---\n\n  b", False),
+        (b"--- b\n", False),
+        (b"b", False),
+        (b"-", False),
+    ],
+)
+def test_a_document_of_comments_is_empty(document: bytes, empty: bool, end: bytes) -> None:
+    assert is_empty(document.replace(b"\n", end)) is empty
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [b"a: 1\n", b"---\nb: 2\n"],
+        [b"%YAML 1.2\n---\na: 1\n", b"%A\n%B x\n---\nb: 2\n"],
+        [b"%A\n%B\na: 1\n", b"---\n"],
+        [b"a: 1\n%a\n", b"---"],
+        [b"%A\r\n---\r\na: 1\r\n", b"%A\r\n---\r\n"],
+    ],
+)
+def test_directives_belong_to_the_document_below_them(documents: list[bytes]) -> None:
+    assert cut(b"".join(documents)) == documents
+    assert joined(documents, b"") == b"".join(documents)
 
 
 def test_a_head_that_a_blank_line_sets_apart() -> None:

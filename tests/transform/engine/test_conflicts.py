@@ -426,3 +426,11 @@ def test_by_path_what_is_written_over_is_told() -> None:
     # The other way round both stand.
     settlement = run({"x": {"k": "old"}}, above, below, detect="path")
     assert (settlement.value, ignored(settlement)) == ({"x": {"k": "mine"}, "y": 1}, [])
+
+
+@pytest.mark.parametrize("detect", ["effect", "path"])
+def test_a_value_that_moves_often_is_not_copied_each_time(detect: Detect) -> None:
+    """The patch has it as often as it moves: small input would take much memory."""
+    plugin = wants("p", *(["move /b /a", "move /a /b"] * 5))
+    values = [one.operation.value for one in run({"a": {"x": 1}}, plugin, detect=detect).patch]
+    assert len({id(value) for value in values if value is not None}) == 1

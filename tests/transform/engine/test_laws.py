@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krm_merge.limits import Copies
 from krm_merge.text.reading.values import same
 from krm_merge.transform import (
     Detect,
@@ -128,7 +129,7 @@ def some_loose_operations(rng: random.Random, start: Data) -> list[Data]:
             operation = some_operation(rng, cast(Data, tracked.value), FIELDS, ALL_KINDS)
         if operation is not None:
             try:
-                carry_out(tracked, Operation.read(operation))
+                carry_out(tracked, Operation.read(operation), Copies())
             except OperationError:
                 continue
             done.append(operation)
@@ -281,12 +282,14 @@ def test_all_of_the_winner_stands(rng: random.Random, keep: Keep) -> None:
     assert standing == [in_json(winner.name, one) for one in winner.operations if one["op"] != "test"]
     own = Tracked(start, keys_of)
     writes = [
-        location for operation in winner.operations for location in carry_out(own, Operation.read(operation)).writes
+        location
+        for operation in winner.operations
+        for location in carry_out(own, Operation.read(operation), Copies()).writes
     ]
     merged = own.copy()
     for one in settlement.patch:
         if one.plugin != winner.name:
-            carry_out(merged, one.operation)
+            carry_out(merged, one.operation, Copies())
     assert same(cast(Any, merged.value), settlement.value)
     for location in writes:
         mine, theirs = own.at(location), merged.at(location)
@@ -312,7 +315,7 @@ def test_who_stands_beside_another_does_so_both_ways(rng: random.Random) -> None
 
 def writes(start: Data, plugin: Says) -> list[Location]:
     own = Tracked(start, keys_of)
-    return [place for one in plugin.operations for place in carry_out(own, Operation.read(one)).writes]
+    return [place for one in plugin.operations for place in carry_out(own, Operation.read(one), Copies()).writes]
 
 
 @given(rng=RANDOMS)

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from transform.plugins.programs import Programs
+from transform.plugins.programs import Programs, set_clock
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Iterator[Programs]:
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Programs]:
     made = Programs(tmp_path, [])
+    set_clock(monkeypatch, tmp_path / "clock")
     yield made
     for plugin in made.made:
         plugin.close()

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 import pytest
 
+from e2e.hosts import SECONDS, wait_until
 from krm_merge.transform import PluginError
+from krm_merge.transform.plugins import running
 from krm_merge.transform.plugins.process import Executable, Protocol
 
 Data = dict[str, Any]
-LONG: Final = 30.0
-"""For those that do."""
+LATE: Final = f"did not finish within {SECONDS} s and was killed"
 POD: Final[Data] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
 DONE: Final = """printf '{"version": "v1", "isWhiteOut": true}'"""
 
 
 @dataclass
 class Programs:
-    """Writes programs; each appends a line to `starts` first, and can leave numbers of processes in `pids`."""
+    """Writes programs; each appends a line to `starts` first, and can leave numbers of processes in `pids`.
+
+    Each has SECONDS for a request.
+    """
 
     directory: Path
     made: list[Executable]
@@ -42,7 +45,7 @@ class Programs:
         lines: list[str],
         name: str = "plugin",
         protocol: Protocol | None = "crane/v1",
-        time_limit: float = LONG,
+        time_limit: float = SECONDS,
         **limits: Any,
     ) -> Executable:
         file = self.directory / name
@@ -50,6 +53,10 @@ class Programs:
         file.chmod(0o755)
         self.made.append(Executable(file, "", protocol, time_limit, **limits))
         return self.made[-1]
+
+    def passes(self, seconds: int = SECONDS) -> str:
+        """A line of the shell with which so many seconds pass on the clock of limits, after a request was read."""
+        return f"echo {seconds} >> {self.directory}/clock"
 
     @property
     def starts(self) -> int:
@@ -69,12 +76,16 @@ def is_there(pid: int) -> bool:
     return True
 
 
-def wait_until(happened: Callable[[], bool]) -> None:
-    for _ in range(200):
-        if happened():
-            return
-        time.sleep(0.02)
-    raise AssertionError("it did not happen")
+def set_clock(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    """Sets the clock of limits ahead by the numbers in a file, which may come.
+
+    A program is late when it says so: on a busy machine not before it has done what it should not, and at once.
+    """
+
+    def clock() -> float:
+        return monotonic() + (sum(map(int, file.read_text().split())) if file.exists() else 0)
+
+    monkeypatch.setattr(running, "monotonic", clock)
 
 
 def refused(plugin: Executable, request: Data = POD) -> PluginError:

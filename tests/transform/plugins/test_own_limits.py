@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 
+from e2e.hosts import SECONDS
 from krm_merge.text.reading.values import Object
 from krm_merge.transform.plugins.entry_points import Installed
 from krm_merge.transform.plugins.own_limits import limited
@@ -22,7 +23,7 @@ MEBIBYTE = 1 << 20
 
 def test_what_keeps_the_limits_is_left_alone() -> None:
     before = (signal.getsignal(signal.SIGALRM), resource.getrlimit(resource.RLIMIT_DATA))
-    with limited():
+    with limited(SECONDS):
         assert subprocess.run(["echo", "done"], capture_output=True, check=True).stdout == b"done\n"
     assert (signal.getsignal(signal.SIGALRM), resource.getrlimit(resource.RLIMIT_DATA)) == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
@@ -33,7 +34,7 @@ def test_time_also_where_a_plugin_catches_every_error(busy: bool) -> None:
     def run() -> None:
         while True:
             with suppress(Exception):
-                sum(range(1000)) if busy else time.sleep(60)
+                sum(range(1000)) if busy else time.sleep(SECONDS)
 
     with pytest.raises(PluginError, match=r"^did not finish within 0\.2 s and was stopped$"), limited(0.2):
         run()
@@ -48,18 +49,18 @@ def test_memory() -> None:
 def test_processes() -> None:
     def run() -> None:
         while True:
-            os.posix_spawnp("sleep", ["sleep", "60"], os.environ)
+            os.posix_spawnp("sleep", ["sleep", "600"], os.environ)
 
     before = children()
-    with pytest.raises(PluginError, match="started more than 3 processes"), limited(process_limit=4):
+    with pytest.raises(PluginError, match="started more than 3 processes"), limited(SECONDS, process_limit=4):
         run()
     assert children() == before
 
 
 def test_processes_do_not_outlive_it() -> None:
     before = children()
-    with limited():
-        left = subprocess.Popen(["sleep", "60"])
+    with limited(SECONDS):
+        left = subprocess.Popen(["sleep", "600"])
     assert children() == before
     left.wait()
 

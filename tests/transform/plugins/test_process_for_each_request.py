@@ -15,39 +15,38 @@ from typing import Any, Final
 
 import pytest
 
+from e2e.hosts import SECONDS, wait_until
 from krm_merge.transform import Metadata, PluginError, Response, Runner
 from krm_merge.transform.plugins.process import Executable
-from transform.plugins.programs import DONE, LARGE, LONG, POD, Data, Programs, refused, wait_until
+from transform.plugins.programs import DONE, LARGE, LATE, POD, Data, Programs, refused
 
-SHORT: Final = 0.3
-"""For those that never finish."""
 META: Final = {"name": "told", "version": "v2", "requestVersion": ["v1"], "responseVersion": ["v1"]}
-KILLED: Final = f"did not finish within {SHORT:g} s and was killed"
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("before", "after"),
     [
-        pytest.param(["while :; do :; done"], id="loops"),
-        pytest.param(["exec sleep 60"], id="sleeps"),
-        pytest.param(["trap '' TERM HUP INT", "while :; do :; done"], id="ignores-signals"),
-        pytest.param(["while :; do echo more >&2; done"], id="floods-stderr"),
-        pytest.param([DONE, "exec sleep 60"], id="answers-and-stays"),
-        pytest.param([DONE, "exec sleep 60 >/dev/null 2>&1"], id="closes-its-output-and-stays"),
-        pytest.param(["sleep 60 &", DONE], id="a-child-holds-the-output"),
+        pytest.param([], ["while :; do :; done"], id="loops"),
+        pytest.param([], ["exec sleep 600"], id="sleeps"),
+        pytest.param(["trap '' TERM HUP INT"], ["while :; do :; done"], id="ignores-signals"),
+        pytest.param([], ["while :; do echo more >&2; done"], id="floods-stderr"),
+        pytest.param([DONE], ["exec sleep 600"], id="answers-and-stays"),
+        pytest.param([DONE, "exec >/dev/null 2>&1"], ["exec sleep 600"], id="closes-its-output-and-stays"),
+        pytest.param(["sleep 600 &", DONE], [], id="a-child-holds-the-output"),
     ],
 )
-def test_the_time_limit(lines: list[str], programs: Programs) -> None:
+def test_the_time_limit(before: list[str], after: list[str], programs: Programs) -> None:
     """What missed it is not asked again."""
-    plugin = programs.shell(*lines, time_limit=SHORT)
-    assert [str(refused(plugin)), str(refused(plugin))] == [KILLED, KILLED]
+    plugin = programs.shell(READ, *before, programs.passes(), *after)
+    assert [str(refused(plugin)), str(refused(plugin))] == [LATE, LATE]
     assert programs.starts == 1
 
 
 def test_the_time_limit_is_for_all_of_a_request(programs: Programs) -> None:
     """For the answer and the end together."""
-    plugin = programs.shell("sleep 1", DONE, "exec >/dev/null 2>&1", "sleep 1", time_limit=1.5)
-    assert str(refused(plugin)) == "did not finish within 1.5 s and was killed"
+    much = programs.passes(SECONDS * 2 // 3)
+    plugin = programs.shell(READ, much, DONE, "exec >/dev/null 2>&1", much, "exec sleep 600")
+    assert str(refused(plugin)) == LATE
 
 
 @pytest.mark.parametrize("lines", [["exec yes"], [f"{DONE}; exec yes"], ["exec tr '\\0' ' ' < /dev/zero"]])
@@ -66,6 +65,7 @@ def test_an_answer_may_be_as_long_as_the_limit(programs: Programs) -> None:
 
 
 LEFT: Final = "left a process behind, which was killed"
+READ: Final = "cat >/dev/null"
 QUIET: Final = "</dev/null >/dev/null 2>&1"
 DETACHED: Final = """
 if os.fork() == 0:
@@ -75,7 +75,7 @@ if os.fork() == 0:
         null = os.open('/dev/null', os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
-        time.sleep(60)
+        time.sleep(600)
     os._exit(0)
 os.wait()
 while not os.path.exists(os.path.dirname(sys.argv[0]) + '/pids'):
@@ -84,26 +84,25 @@ while not os.path.exists(os.path.dirname(sys.argv[0]) + '/pids'):
 
 
 def test_a_child_that_holds_the_output_is_killed(programs: Programs) -> None:
-    plugin = programs.shell("sleep 60 &", f"echo $! > {programs.directory}/pids", DONE, time_limit=SHORT)
-    assert str(refused(plugin)) == KILLED
+    plugin = programs.shell(READ, "sleep 600 &", f"echo $! > {programs.directory}/pids", DONE, programs.passes())
+    assert str(refused(plugin)) == LATE
     programs.assert_all_gone()
 
 
 def test_a_child_that_is_left_behind_is_killed(programs: Programs) -> None:
     """Its plugin had answered, and is not asked again all the same."""
-    plugin = programs.shell(f"sleep 60 {QUIET} &", f"echo $! > {programs.directory}/pids", DONE)
+    plugin = programs.shell(f"sleep 600 {QUIET} &", f"echo $! > {programs.directory}/pids", DONE)
     assert [str(refused(plugin)), str(refused(plugin))] == [LEFT, LEFT]
     assert programs.starts == 1
     programs.assert_all_gone()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us adopt orphans")
-@pytest.mark.parametrize("ending", ["print('{}')", "time.sleep(60)"])
-def test_a_child_in_a_session_of_its_own_is_killed(ending: str, programs: Programs) -> None:
-    stays = "sleep" in ending
-    # Long enough to have its children started.
-    plugin = programs.python(DETACHED, ending, time_limit=3.0 if stays else LONG)
-    assert str(refused(plugin)) == ("did not finish within 3 s and was killed" if stays else LEFT)
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_child_in_a_session_of_its_own_is_killed(stays: bool, programs: Programs) -> None:
+    ending = f"os.system({programs.passes()!r}); time.sleep(600)" if stays else "print('{}')"
+    plugin = programs.python("sys.stdin.read()", DETACHED, ending)
+    assert str(refused(plugin)) == (LATE if stays else LEFT)
     programs.assert_all_gone()
 
 
@@ -133,7 +132,7 @@ from krm_merge.transform.plugins.process import Executable
 signal.signal(int(sys.argv[2]), signal.SIG_DFL)
 parallel.WORTH_IT = 1
 parallel._processors = lambda: int(sys.argv[3])
-work = lambda items: Executable(Path(sys.argv[1]), "it", "crane/v1", 60).run({"kind": "Pod"}, {})
+work = lambda items: Executable(Path(sys.argv[1]), "it", "crane/v1", 600).run({"kind": "Pod"}, {})
 parallel.in_parallel(work, range(2))
 """
 
@@ -144,7 +143,7 @@ parallel.in_parallel(work, range(2))
 def test_what_ends_us_ends_plugins(number: signal.Signals, processes: int, programs: Programs) -> None:
     """Those of all processes that work, with all that they started, in whatever session."""
     pids = programs.directory / "pids"
-    children = (f"sleep 60 {QUIET} &", "child=$!", f"setsid sleep 60 {QUIET} &")
+    children = (f"sleep 600 {QUIET} &", "child=$!", f"setsid sleep 600 {QUIET} &")
     plugin = programs.shell(*children, f"echo $$ $child $! >> {pids}", "wait")
     command = [sys.executable, "-c", IN_PARALLEL, str(plugin.file), str(int(number)), str(processes)]
     with subprocess.Popen(command) as program:
@@ -152,6 +151,35 @@ def test_what_ends_us_ends_plugins(number: signal.Signals, processes: int, progr
         program.send_signal(number)
         assert program.wait() == -number
     programs.assert_all_gone(3 * processes)
+
+
+INTERRUPTED: Final = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+from krm_merge import interrupts
+from krm_merge.transform.plugins.process import Executable
+
+class Interrupted(subprocess.Popen):
+    def __init__(self, *arguments, **settings):
+        super().__init__(*arguments, **settings)
+        pids = Path(sys.argv[2])
+        while not (pids.exists() and pids.read_text()):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+subprocess.Popen = Interrupted
+with interrupts.as_exceptions():
+    Executable(Path(sys.argv[1]), "it", "crane/v1", 600).run({"kind": "Pod"}, {})
+"""
+
+
+def test_a_plugin_that_is_just_starting_is_killed_with_us(programs: Programs) -> None:
+    pids = programs.directory / "pids"
+    plugin = programs.shell(f"echo $$ >> {pids}", "exec sleep 600")
+    command = [sys.executable, "-c", INTERRUPTED, str(plugin.file), str(pids)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert "Interrupted: SIGTERM" in done.stderr
+    programs.assert_all_gone()
 
 
 def test_what_handles_signals_itself_goes_on_with_it(programs: Programs) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from krm_merge import __version__
 from krm_merge.cli import options as common
 from krm_merge.cli.show import opened_journal, say, show_results
 from krm_merge.krm.identity import KPTFILE
@@ -19,7 +18,9 @@ from krm_merge.packages.function_config import CONFIG_FILE, declared, function_c
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.kptfile import KptfileText
 
-IMAGE = f"ghcr.io/krm-merge/krm-merge:v{__version__.rpartition('.')[0]}"
+IMAGE = "localhost/krm-merge:dev"
+"""What `make image` builds: nothing is published yet (docs/releasing.md)."""
+
 STDOUT = Path("-")
 
 

@@ -12,10 +12,11 @@ from krm_merge.cli.git_diff import show_diff
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options, output, record, source, version
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
-from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, summary
+from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, show_stop, summary
 from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
-from krm_merge.cli.terminal.recap import can_be_stashed, recap
+from krm_merge.cli.terminal.recap import recap
 from krm_merge.cli.terminal.stages import counted_files, stages
+from krm_merge.packages.merge.trees import MergedTree
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
@@ -48,8 +49,8 @@ def command(
     One of the files may be - for stdin, and -o - is stdout. Without -o and --in-place the difference to LOCAL is
     printed. The decisions are printed on stderr.
 
-    The exit code is 1 where conflicts are refused (then nothing is written) or left between markers, and 3 where
-    something cannot be read or written.
+    A conflict that neither --on-conflict nor LOCAL's MergePolicy settles stops the merge: nothing is written. The exit
+    code is 1 then, and where conflicts are left between markers; it is 3 where something cannot be read or written.
     """
     if len(places) not in (2, 3):
         raise click.UsageError("give ORIGINAL UPSTREAM LOCAL, or UPSTREAM LOCAL where LOCAL has a Vendorfile")
@@ -61,7 +62,7 @@ def command(
     if places.count(STDIN) > 1 or (in_place and local == STDIN):
         raise click.UsageError("only one file can be -, and none that is to be written in place")
     with errors_as_json(options.form, str(local)):
-        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file)
+        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
     with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
         sides = read_sides(places)
         kept = sides.records(ManifestSource(source, version), asked=record)
@@ -89,8 +90,6 @@ def command(
         write_reports(report, options.reports)
         if (options.with_diff or write is None) and options.form == "text" and not refused:
             show_diff(sides.local, changes)
-        # Stashed with the merge, changes that nobody committed would be gone when resolve makes it again.
-        was_clean = in_place and not can_be_stashed(local)
         if write is not None and not refused:
             with stages(f"writing {counted_files(len(changes))}", options.form):
                 write(sides.local, {**changes, **kept})
@@ -98,21 +97,24 @@ def command(
         click.echo(as_json(report()), nl=False)
     else:
         show_results(merged.results, quiet=options.quiet, all_in=ALL_IN)
-        if not options.quiet:
-            say("refused; nothing was written" if refused else summary(sides.local, changes, merged.results))
+        if not options.quiet and not refused:
+            say(summary(sides.local, changes, merged.results))
             if sides.has_nothing_new:
                 say(f"nothing new: {local} has this version of upstream already")
-            elif kept and write is not None and not refused:
+            elif kept and write is not None:
                 say(f"recorded {version or 'this version'} in {(target or local) / FILE}")
     show_conflicts_left(outcome.marked, outcome.binary)
     if options.form == "text" and not options.quiet and not outcome.are_left:
         recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
-        arguments = [*options.of_resolve(), *recording, *map(str, places)]
-        is_written = in_place and bool(changes)
-        in_git = is_written and was_clean and can_be_stashed(local)
-        lines = list(recap([merged.decided], arguments, is_written=is_written, in_git=in_git))
-        settles = STDIN not in places and not options.says_who_wins  # resolve reads answers on stdin
-        for text in lines if settles else lines[:1]:
-            say(text)
+        _show_end(merged, [*recording, *map(str, places)], options)
     if refused or outcome.are_left:
         sys.exit(1)
+
+
+def _show_end(merged: MergedTree, arguments: list[str], options: MergeOptions) -> None:
+    if errors := merged.results.errors:
+        # resolve reads answers on stdin.
+        resolve = None if str(STDIN) in arguments else [*options.of_resolve(), *arguments]
+        show_stop([merged.decided], len(errors), resolve, options.on_conflict, "nothing was written")
+    elif conflicts := recap([merged.decided]):
+        say(conflicts)

@@ -30,13 +30,13 @@ The result is written to OURS.
 \b
 In .gitattributes:   *.yaml merge=krm
                      Kptfile merge=krm
-Once in each clone:  git config merge.krm.driver 'krm-merge merge-driver %O %A %B %P --marker-size %L'
+Once in each clone:  git config merge.krm.driver 'krm-merge merge-driver --marker-size %L -- %O %A %B %P'
 
 What both branches changed is left between git's conflict markers, and the exit code is 1; all else is merged.
 """
 
 
-@click.command("merge-driver", help=_HELP)
+@click.command("merge-driver", cls=options.NamesLast, help=_HELP)
 @click.argument("base", type=click.Path(path_type=Path))
 @click.argument("ours", type=click.Path(path_type=Path))
 @click.argument("theirs", type=click.Path(path_type=Path))

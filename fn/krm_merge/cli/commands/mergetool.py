@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from krm_merge.cli import options
 from krm_merge.cli.commands.merge_driver import policy_around
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.settling import in_terminal as terminal_option
@@ -30,7 +31,7 @@ from krm_merge.resolve.words import OF_GIT
 _HELP = """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
 
 \b
-Once:             git config mergetool.krm.cmd 'krm-merge mergetool "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
+Once:             git config mergetool.krm.cmd 'krm-merge mergetool -- "$BASE" "$LOCAL" "$REMOTE" "$MERGED"'
                   git config mergetool.krm.trustExitCode true
 At conflicts:     git mergetool --tool krm
 
@@ -40,7 +41,7 @@ where the file is saved without conflicts, else 1; then MERGED is as it was.
 """
 
 
-@click.command("mergetool", help=_HELP)
+@click.command("mergetool", cls=options.NamesLast, help=_HELP)
 @click.argument("base", type=click.Path(path_type=Path))
 @click.argument("local", type=click.Path(path_type=Path))
 @click.argument("remote", type=click.Path(path_type=Path))

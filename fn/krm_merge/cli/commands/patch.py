@@ -14,7 +14,7 @@ from krm_merge.cli.options import gathered, output, quiet
 from krm_merge.cli.show import show_results
 from krm_merge.functions.one_identity import report_renames
 from krm_merge.functions.patch_resources.jobs import THE_NAME, Jobs, PatchJob, labelled
-from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, is_list, report
+from krm_merge.functions.patch_resources.patching import IS_LIST, Patcher, check_copies, is_list, report
 from krm_merge.harmless import quoted
 from krm_merge.krm.identity import identity_of
 from krm_merge.krm.result import Results
@@ -117,6 +117,7 @@ def apply_command(file: Path, patch: Path, target: Path, in_place: bool, options
     Targets([job.target for job in jobs]).check(len(documents.resources), f"{_named(patch)}: ")
     results, config = Results(), Jobs(jobs, modes)
     data, parts = documents.edited_by_parts(lambda: Patcher(config, documents.definitions), results)
+    check_copies(parts)
     after = File(data, before.mode)
     tallies = [list(of_job) for of_job in zip(*parts, strict=True)]
     if any(map(is_list, documents.resources)) and not all(any(one.matched for one in of_job) for of_job in tallies):

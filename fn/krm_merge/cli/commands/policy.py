@@ -40,7 +40,7 @@ def command() -> None:
 @_PACKAGE
 @options.form
 def show(package: Path, form: str) -> None:
-    """Print the policy of the package PKG: who wins, the rules, and the choices on single conflicts."""
+    """Print the policy of the package PKG: who wins, the rules, what is hidden, and the choices on conflicts."""
     with errors_as_json(form, str(package)):
         policy = _policy(package)[1]
     if form == "json":
@@ -48,15 +48,23 @@ def show(package: Path, form: str) -> None:
         click.echo(json.dumps({"file": policy.file, "policy": value}, indent=2, default=str))
         return
     if policy.root is None:
-        click.echo(f"{package} has no {KIND}: conflicts are won by upstream, or as --on-conflict and --rules say")
+        click.echo(
+            f"{package} has no {KIND}: conflicts that --on-conflict and --rules leave open stop update and merge"
+        )
         return
-    click.echo(f"{policy.file}: conflicts are won by {policy.on_conflict or 'upstream'}")
+    winner = policy.on_conflict
+    others = f"are won by {winner}" if winner in ("upstream", "local") else "that nothing here settles stay open"
+    click.echo(f"{policy.file}: conflicts {others}")
     for rule in policy.rules:
         said = {"onConflict": rule.on_conflict, "onDelete": rule.on_delete}
         about = [part for part in (rule.kind, rule.namespace, rule.name) if part]
         about += [format_path(rule.path)] if rule.path is not None else []
         wins = ", ".join(f"{name}: {value}" for name, value in said.items() if value is not None)
         click.echo(f"rule        {' '.join(about) or 'everything'}: {wins}")
+    for one in policy.redactions:
+        named = [part for part in (one.kind, one.namespace, one.name) if part]
+        named += [format_path(one.path)] if one.path is not None else []
+        click.echo(f"redact      {' '.join([*named, *([one.field] if one.field is not None else [])])}")
     for resolution in policy.resolutions.all:
         click.echo(f"resolution  {place_of(resolution)}: {resolution.choice}")
 

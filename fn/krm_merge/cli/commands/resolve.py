@@ -95,7 +95,8 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
             packages = [version_of(updated) for updated in done.packages]
             return Merge(done.changes, done.results, done.decided, sides_of(done, place), packages)
 
-        task = Task(str(place), local, merge, choices.rules.rules, choices.package, remembered(remembered_at(place)))
+        rules, earlier = choices.rules, remembered(remembered_at(place))
+        task = Task(str(place), local, merge, rules.rules, choices.package, earlier, redactions=rules.redactions)
         kept = Kept(kept_beside(place), PolicySteps(task.policy_file))
 
         def write(saved: Saved) -> None:
@@ -125,7 +126,8 @@ def _merge_of(
 
         is_package = local.is_dir()
         earlier = remembered(remembered_at(local if is_package else local.parent))
-        task = Task(str(local), sides.local, merge, choices.rules.rules, choices.package, earlier, is_package)
+        rules = choices.rules
+        task = Task(str(local), sides.local, merge, rules.rules, choices.package, earlier, is_package, rules.redactions)
         kept = Kept(kept_beside(local), PolicySteps(task.policy_file))
 
         def write(saved: Saved) -> None:

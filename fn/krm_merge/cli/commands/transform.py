@@ -41,6 +41,7 @@ from krm_merge.functions.transform_resources.transforming import Transformer, Tr
 from krm_merge.harmless import quoted
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
+from krm_merge.limits import CopiedInAll
 from krm_merge.packages.files.directory import Directory, PackageError
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.startup import replace
@@ -339,13 +340,14 @@ def _new(
     items = [item for one in documents.values() for item in one.resources] if strongest else []
     existing = existing_in(items, {new.identity.kind for new in strongest}, transformed.whited_out)
     added: dict[str, list[ProposedResource]] = {}
+    copied = CopiedInAll(transformed.copied)
     for new in strongest:
         if (item := existing.get(new.identity)) is not None:
             report_existing(new, item, results)
         else:
             path = new.path_beside(new.created.file)
             added.setdefault(path, []).append(new)
-            report_added(new, path, run.runner, results)
+            report_added(new, path, run.runner, results, copied)
     run.runner.close()
     return added
 

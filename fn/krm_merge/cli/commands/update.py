@@ -13,8 +13,8 @@ from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
-from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, summary
-from krm_merge.cli.terminal.recap import can_be_stashed, recap, what_next
+from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, show_stop, summary
+from krm_merge.cli.terminal.recap import recap, what_next
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import Directory, RefusedError
@@ -43,13 +43,14 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
     one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
     upstream of their own are updated too.
 
-    The package changes as a whole or not at all. The exit code is 1 where conflicts are refused, or are left between
-    markers, and 3 where something cannot be read, reached or written.
+    The package changes as a whole or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
+    settles stops the update: nothing is changed. The exit code is 1 then, and where conflicts are left between markers;
+    it is 3 where something cannot be read, reached or written.
     """
     place, ref = named_package(package)
     with errors_as_json(options.form, str(place)):
         refuse_missing(place)
-        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file)
+        choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
     with errors_as_json(options.form, str(place)), opened_journal(place) as journal:
         # What was just completed is not committed yet.
         if not allow_dirty and not dry_run and journal.recovered != "completed":
@@ -96,13 +97,14 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
         is_written = bool(done.changes) and not dry_run
         if is_written and (following := what_next(place, Changed(local, done.changes), done.decided)):
             say(following)
-        if not outcome.are_left:
-            arguments = [*options.of_resolve(), f"{place}@{ref}" if ref else str(place)]
-            # What is not committed yet is all ours, unless something else was there before.
-            in_git = is_written and not allow_dirty and can_be_stashed(place)
-            lines = list(recap(done.decided, arguments, is_written=is_written, in_git=in_git))
-            for text in lines[:1] if options.says_who_wins else lines:
-                say(text)
+        if errors := done.results.errors:
+            dirty = ["--allow-dirty"] if allow_dirty else []
+            resolve = [*options.of_resolve(), *dirty, f"{place}@{ref}" if ref else str(place)]
+            # resolve takes the strategy of the Kptfile.
+            asks = resolve if strategy is None else None
+            show_stop(done.decided, len(errors), asks, options.on_conflict, "nothing was changed")
+        elif not outcome.are_left and (conflicts := recap(done.decided)):
+            say(conflicts)
     if done.results.errors or outcome.are_left:
         sys.exit(1)
 
@@ -127,10 +129,7 @@ def sides_of(done: Update, place: Path) -> dict[str, RecordedSide]:
 
 def _show(local: Directory, done: Update, *, quiet: bool, dry_run: bool) -> None:
     show_results(done.results, quiet=quiet, all_in=ALL_IN)
-    if done.results.errors:
-        say("refused; nothing was changed")
-        return
-    if quiet:
+    if quiet or done.results.errors:
         return
     for updated in done.packages:
         before, after = updated.before, f"{updated.after.ref} ({updated.after.commit[:7]})"

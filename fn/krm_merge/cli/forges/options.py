@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from krm_merge.forges.interface import Forge
 from krm_merge.git.credentials import credentials_for
 from krm_merge.git.signing import signing_settings
 from krm_merge.git.store import Person
-from krm_merge.packages.git import cache_directory
+from krm_merge.packages.git_cache import GitCache
 
 forge_kinds = click.option(
     "--forge",
@@ -77,6 +77,7 @@ class Places:
     forges: Forges
     author: Person
     signing: tuple[str, ...]
+    cache: GitCache = field(default_factory=GitCache)
 
     def of(self, url: str) -> tuple[Repository, Forge]:
         """A repository with its branches as they are now, and its forge. Raises GitError and ForgeError."""
@@ -85,8 +86,7 @@ class Places:
         # Readable, and one for each.
         folder = f"{name.rpartition('/')[2]}-{sha256(name.encode()).hexdigest()[:16]}"
         credentials = credentials_for(url, forge.git_token(url))
-        directory = cache_directory() / "components" / folder
-        return Repository.opened(url, directory, credentials, self.author, self.signing), forge
+        return Repository.opened(url, self.cache.held(folder), credentials, self.author, self.signing), forge
 
 
 def with_places(command: Callable[..., None]) -> Callable[..., None]:

@@ -35,6 +35,7 @@ GROUPS = {
         "check": "Look for mistakes in packages before somebody else does.",
         "names": "Name functions of pipelines, so that updates recognise them.",
         "schema": "Print the JSON schema of a kind, for editors and validators.",
+        "cache": "Show and clean the copies of git repositories that are kept.",
         "completion": "Print the completion script for bash, zsh or fish.",
         "help": "Show the page of a topic, a rule or a command.",
     },
@@ -54,7 +55,7 @@ _NARROWEST, _WIDEST = 40, 100
 def overview(width: int | None = None) -> str:
     """The screen, wrapped at `width` columns; by default at the width of the terminal, or 80."""
     columns = max(_NARROWEST, min(width or shutil.get_terminal_size().columns, _WIDEST))
-    topics = f"krm-merge help TOPIC shows a page: {', '.join(TOPICS)}; or a rule, such as V4."
+    topics = f"krm-merge help TOPIC or RULE shows a page: {', '.join(TOPICS)}."
     lines = [
         *textwrap.wrap(f"krm-merge {__version__}: merges Kubernetes packages and reports every conflict", columns),
         "",

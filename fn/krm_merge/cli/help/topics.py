@@ -12,7 +12,7 @@ PAGES_WITH_RULES = ("rules.md", "patches.md", "transform.md")
 _RULE = re.compile(r"[A-Z][0-9]{1,2}")
 _FENCE = re.compile(r"^(```|~~~)")
 _HEADING = re.compile(r"^(#+) (.*)$")
-_COMMENT = re.compile(r"^<!--.*?-->\n*", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^<!--.*?(?:-->\n*|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @frozen
@@ -59,8 +59,9 @@ def page_of_rule(number: str) -> str:
     """The section about a rule, in Markdown. Raises NoPageError where no rule has this number."""
     for page in PAGES_WITH_RULES:
         text = _read(page)
-        for title in re.findall(rf"^#+ ({number}\. .*)$", text, re.MULTILINE):
-            return _section(text, title)
+        for heading in filter(None, map(_HEADING.match, text.splitlines())):
+            if heading[2].startswith(f"{number}. "):
+                return _section(text, heading[2])
     raise NoPageError(f"no rule has the number {number}; krm-merge help rules lists them")
 
 

@@ -2,55 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from posixpath import join
 from shlex import quote
+from typing import TypeAlias
 
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.krm.identity import KPTFILE
+from krm_merge.krm.result import Severity
 from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Tree
-from krm_merge.packages.git import uncommitted
 
 _MOST_FILES = 5
 
+ConflictPlaces: TypeAlias = Mapping[str, Sequence[str]]
+"""The paths of conflicts by file."""
 
-def recap(
-    decided: Iterable[PackageDecisions], arguments: Sequence[str], *, is_written: bool, in_git: bool
-) -> Iterator[str]:
-    """The number of conflicts and where they are, then the command that settles them; nothing where there are none.
 
-    `arguments` are those of `resolve`; the last one is the package that was merged into, perhaps with a ref. No command
-    is named where the merge is written and cannot be taken back, because the package is not `in_git`.
-    """
+def recap(decided: Iterable[PackageDecisions]) -> str:
+    """The number of conflicts that were settled and where they are; '' where there are none."""
     places = _places(decided)
-    count = sum(map(len, places.values()))
-    if not count:
-        return
+    return where(places) if places else ""
+
+
+def open_conflicts(decided: Iterable[PackageDecisions]) -> ConflictPlaces:
+    """The conflicts that nothing settled, so that the merge was refused."""
+    return _places(decided, only_open=True)
+
+
+def where(places: ConflictPlaces) -> str:
+    """How many conflicts there are, and in which files."""
     files = [f"{file}{_where(paths)}" for file, paths in list(places.items())[:_MOST_FILES]]
     if len(places) > _MOST_FILES:
         left = sum(len(paths) for paths in list(places.values())[_MOST_FILES:])
         files.append(f"and {left:,} more in {len(places) - _MOST_FILES:,} more files")
-    conflicts, them = ("1 conflict", "it") if count == 1 else (f"{count:,} conflicts", "them")
-    yield f"{conflicts}: {', '.join(files)}"
-    command = " ".join(["krm-merge resolve", *map(quote, arguments)])
-    if not is_written:
-        yield f"settle {them} with: {command}"
-    elif in_git:
-        package = arguments[-1].rpartition("@")[0] or arguments[-1]
-        # What is stashed is the merge alone: resolve makes it again.
-        yield f"settle {them} yourself with: git stash -u -- {quote(package)} && {command}"
+    return f"{conflicts_of(places)}: {', '.join(files)}"
 
 
-def can_be_stashed(place: Path) -> bool:
-    """Whether git has the package as it was before the merge was written."""
-    try:
-        return place.is_dir() and bool(uncommitted(place))
-    except PackageError:
-        # Merging directories needs no git.
-        return False
+def conflicts_of(places: ConflictPlaces) -> str:
+    """How many conflicts there are, in words."""
+    count = count_of(places)
+    return "1 conflict" if count == 1 else f"{count:,} conflicts"
+
+
+def count_of(places: ConflictPlaces) -> int:
+    """How many conflicts there are."""
+    return sum(map(len, places.values()))
 
 
 def what_next(place: Path, merged: Tree, decided: Iterable[PackageDecisions]) -> str:
@@ -62,23 +60,24 @@ def what_next(place: Path, merged: Tree, decided: Iterable[PackageDecisions]) ->
     return f"{what}; run the package's functions on {'it' if new == 1 else 'them'}: kpt fn render {quote(str(place))}"
 
 
-def _places(decided: Iterable[PackageDecisions]) -> dict[str, list[str]]:
-    """The paths of the conflicts by file."""
+def _places(decided: Iterable[PackageDecisions], *, only_open: bool = False) -> dict[str, list[str]]:
+    """The paths of the conflicts by file; `only_open` leaves out those that something settled."""
     found: dict[str, list[str]] = {}
-    for file, path in _conflicts(decided):
-        found.setdefault(file, []).append(path)
+    for file, path, severity in _conflicts(decided):
+        if severity == "error" or not only_open:
+            found.setdefault(file, []).append(path)
     return found
 
 
-def _conflicts(decided: Iterable[PackageDecisions]) -> Iterator[tuple[str, str]]:
+def _conflicts(decided: Iterable[PackageDecisions]) -> Iterator[tuple[str, str, Severity]]:
     for part in decided:
         for outcome in part.outcomes:
             for decision in outcome.decisions:
                 if decision.is_conflict:
-                    yield join(part.folder, outcome.member.place), format_path(decision.path)
+                    yield join(part.folder, outcome.member.place), format_path(decision.path), decision.severity
         for file in part.files:
             if file.is_conflict:
-                yield join(part.folder, file.path), ""
+                yield join(part.folder, file.path), "", file.severity
 
 
 def _where(paths: Sequence[str]) -> str:

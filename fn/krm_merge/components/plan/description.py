@@ -12,7 +12,8 @@ from krm_merge.forges.addresses import same_repository
 
 BEGIN = "<!-- krm-merge components: begin -->"
 END = "<!-- krm-merge components: end -->"
-_BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}", re.DOTALL)
+# No second beginning inside: from each, the search would read on to the end.
+_BLOCK = re.compile(rf"{BEGIN}((?:(?!{BEGIN}).)*?){END}", re.DOTALL)
 _DIGEST = re.compile(r"^- `([^`@]+)` is `[^`@]*@(sha256:[0-9a-f]{64})`", re.MULTILINE)
 _TRIGGER = re.compile(r"^- ([^ ]+) \((open|waiting|done|closed)\)(?::.*; built as (.*))?", re.MULTILINE)
 _NAME = re.compile(r"`([^`]+)`")

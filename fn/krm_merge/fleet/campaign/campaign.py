@@ -141,6 +141,6 @@ class Campaign:
 
     @property
     def settings_digest(self) -> str:
-        """What every merge depends on, but for choices on conflicts."""
-        parts = (self.upstream, self.from_, self.smart, self.list_keys)
+        """What every merge and its report depend on, but for choices on conflicts."""
+        parts = (self.upstream, self.from_, self.smart, self.list_keys, self.policy.redactions)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -10,8 +10,8 @@ from posixpath import normpath
 
 from krm_merge.fleet.campaign.campaign import CampaignTarget, CampaignUpstream
 from krm_merge.forges.addresses import same_repository
-from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
+from krm_merge.git.working_tree import WorkingTree
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file
 from krm_merge.packages.files.tree import belongs
@@ -56,10 +56,12 @@ def working_tree_of(directories: Iterable[Path]) -> Path:
         real = directory.resolve()
         if not any(real.is_relative_to(tree) for tree in found):
             try:
-                top = git_program.output(["-C", str(real), "rev-parse", "--show-toplevel"])
+                around = WorkingTree.around(real)
             except GitError as error:
-                raise PackageError(f"{directory}: {error}; packages are directories of a git working tree") from None
-            found[Path(os.fsdecode(top).rstrip("\n"))] = directory
+                raise PackageError(f"{directory}: {error}") from None
+            if around is None:
+                raise PackageError(f"{directory}: packages are directories of a git working tree, and this is in none")
+            found[around.top] = directory
     if len(found) != 1:
         names = ", ".join(map(str, found)) or "no directory"
         raise PackageError(f"one working tree is expected, not {names}; make a campaign for each")

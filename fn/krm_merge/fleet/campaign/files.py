@@ -34,14 +34,13 @@ from krm_merge.merge.decisions.resolution import Resolutions
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
-from krm_merge.posix import file_locks
+from krm_merge.posix import file_locks, locked_soon
 from krm_merge.text.document import written
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import Value, from_value, to_value
 
 _NOT_COMMITTED = "/.policy.yaml.choices.krm-merge\n/cache/\n/ledger.db*\n/lock\n/reports/\n/tmp/\n"
-_MOST_PROBLEMS = 10
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -113,9 +112,7 @@ class CampaignDirectory:
         assert isinstance(value, dict)
         checked, problems = check(model, value)
         if checked is None:
-            more = [f"and {len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
-            said = [f"{path}{problem}" for path, problem in problems[:_MOST_PROBLEMS]]
-            raise PackageError(f"{place}: {'; '.join([*said, *more])}")
+            raise PackageError(f"{place}: {'; '.join(f'{path}{problem}' for path, problem in problems)}")
         return checked
 
     def _policy(self) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
@@ -149,11 +146,9 @@ class CampaignDirectory:
         fcntl = file_locks()
         place = self.path / "lock"
         with place.open("a+") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not locked_soon(handle.fileno(), fcntl):
                 handle.seek(0)
-                raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end") from None
+                raise UnavailableError(f"{self.path}: {_holder(handle.read())}; wait for its end")
             try:
                 handle.truncate(0)
                 json.dump({"process": os.getpid(), "host": socket.gethostname()}, handle)

@@ -60,7 +60,9 @@ class CampaignPolicyModel(StrictModel):
     """How packages are merged, as with the options of `krm-merge update`. Choices for all are in `policy.yaml`."""
 
     onConflict: OnConflict | None = Field(
-        None, description="Who wins where both sides changed a value; without it, as the package or policy.yaml says."
+        None,
+        description="Who wins where both sides changed a value; without it, as the package or policy.yaml says. A "
+        "package with a conflict that nothing settles is left as it is.",
     )
     functionIdentity: Literal["document", "smart"] = Field(
         "smart", description="How functions of a pipeline without names are recognised."

@@ -63,5 +63,6 @@ def report_of(name: str, groups: Sequence[Group]) -> MergeReport:
 
 
 def values_of(group: Group) -> list[tuple[str, Value]]:
-    """The values of a group, side by side."""
-    return [(side, group.conflict.values[side]) for side in SIDES if side in group.conflict.values]
+    """The values of a group, side by side; an open conflict has no result."""
+    values, is_open = group.conflict.values, group.conflict.status == "open"
+    return [(side, values[side]) for side in SIDES if side in values and not (is_open and side == "result")]

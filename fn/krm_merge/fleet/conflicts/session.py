@@ -12,26 +12,21 @@ from krm_merge.fleet.conflicts.steps import GroupChoice, GroupChoices, GroupPart
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, RecordedSide, SideName
-from krm_merge.resolve.asked_about import named
+from krm_merge.resolve.interface import NO_VALUE, NOT_ALWAYS, ConflictSession
 from krm_merge.resolve.own_value import RefusedChoiceError, own_value
-from krm_merge.resolve.session import NO_VALUE
 from krm_merge.resolve.task import Answer, NotSettledError, Saved
 from krm_merge.text.reading.values import Value
 
 
-class GroupSession:
-    """The state of one session. `revision` grows with every step."""
-
-    policy_file = POLICY_FILE
+class GroupSession(ConflictSession[GroupStep]):
+    """The state of one session."""
 
     def __init__(self, campaign: Campaign, groups: Iterable[Group], steps: Iterable[GroupStep] = ()) -> None:
         """Takes groups that nobody has settled yet, and the `steps` of an earlier session."""
-        self.revision = 0
         self._campaign = campaign
         self._groups = {group.conflict.fingerprint: group for group in _by_kind(groups) if group.conflict.choices}
         self._written = _written(campaign, self._groups)
-        self._steps = [known for step in steps if (known := step.about(self._groups)).choices]
-        self._undone: list[GroupStep] = []
+        super().__init__(known for step in steps if (known := step.about(self._groups)).choices)
         self._take_steps()
 
     def _take_steps(self) -> None:
@@ -41,29 +36,14 @@ class GroupSession:
     # ---- what there is -----------------------------------------------------------------------------------------
 
     @property
+    def policy_file(self) -> str:
+        """The policy of the campaign."""
+        return POLICY_FILE
+
+    @property
     def records(self) -> list[DecisionRecord]:
         """A record for each group, and behind it one for each set of packages that is settled apart."""
         return [self._record(part) for part in self._parts.values()]
-
-    @property
-    def open(self) -> list[DecisionRecord]:
-        """Those that nothing is chosen for."""
-        return [record for record in self.records if record.status == "open"]
-
-    @property
-    def steps(self) -> Sequence[GroupStep]:
-        """All that was chosen, in its order, and not undone."""
-        return self._steps
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a step to undo."""
-        return bool(self._steps)
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is an undone step."""
-        return bool(self._undone)
 
     @property
     def can_save(self) -> bool:
@@ -92,8 +72,9 @@ class GroupSession:
         return {}
 
     def hidden_values(self, identifier: str) -> Mapping[SideName, Value]:
-        """None: the ledger, which a campaign is settled from, has no value of a Secret. Raises RefusedChoiceError."""
-        self._part(identifier)
+        """None: the ledger, which a campaign is settled from, has no hidden value. Raises RefusedChoiceError."""
+        if self.record(identifier).is_redacted:
+            raise RefusedChoiceError("a campaign keeps no secret values; krm-merge resolve shows them in a package")
         return {}
 
     def packages(self, identifier: str) -> Sequence[str]:
@@ -136,24 +117,18 @@ class GroupSession:
 
         Raises RefusedChoiceError, and chooses nothing then.
         """
-        if not identifiers:
-            raise RefusedChoiceError("ids is empty; name at least one group")
-        if (choice == "value") != (value is not NO_VALUE):
-            raise RefusedChoiceError("a value is given with the choice value, and only with that")
+        unique = list(dict.fromkeys(identifiers))
+        records = self._asked_about(unique, choice, value, "group")
         made = []
-        for part in [self._part(identifier) for identifier in dict.fromkeys(identifiers)]:
-            record = self._record(part)
-            if choice not in record.choices:
-                raise RefusedChoiceError(
-                    f"{named(record)}: {choice} cannot be chosen here; {', '.join(record.choices)} can"
-                )
-            if always and part.number:
+        for part, record in zip(map(self._part, unique), records, strict=True):
+            # M6: of hidden values nobody knows which are equal, so a choice on them is for their place.
+            is_rule = always or (record.is_redacted and record.resource is not None)
+            if is_rule and part.number:
                 raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
-            if always and not may_be_rule(part.group, choice):
-                what = "a rule says upstream or local, for a field of a resource that no position in a list leads to"
-                raise RefusedChoiceError(f"this cannot hold always: {what}")
+            if is_rule and not may_be_rule(part.group, choice):
+                raise RefusedChoiceError(NOT_ALWAYS)
             meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
-            made.append(GroupChoice(part.group.conflict.fingerprint, part.apart, choice, meant, always))
+            made.append(GroupChoice(part.group.conflict.fingerprint, part.apart, choice, meant, is_rule))
         return self._stepped(GroupStep(tuple(made)))
 
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
@@ -171,32 +146,17 @@ class GroupSession:
             raise RefusedChoiceError("these are all packages; choose for the group")
         return self._stepped(GroupStep((GroupChoice(part.group.conflict.fingerprint, wanted),)))
 
-    def undo(self) -> Answer:
-        """Takes the latest step back. Raises RefusedChoiceError where there is none."""
-        if not self._steps:
-            raise RefusedChoiceError("there is nothing to undo")
-        step = self._steps[-1]
-        answer = self._with_steps(self._steps[:-1], step)
-        self._undone.append(step)
+    def _stepped(self, step: GroupStep) -> Answer:
+        answer = self._carry_out([*self._steps, step], step)
+        self._undone = []
+        self.revision += 1
         return answer
 
-    def redo(self) -> Answer:
-        """Makes an undone step again. Raises RefusedChoiceError where there is none."""
-        if not self._undone:
-            raise RefusedChoiceError("there is nothing to do again")
-        step = self._undone.pop()
-        return self._with_steps([*self._steps, step], step)
-
-    def _stepped(self, step: GroupStep) -> Answer:
-        self._undone = []
-        return self._with_steps([*self._steps, step], step)
-
-    def _with_steps(self, steps: list[GroupStep], changed: GroupStep) -> Answer:
+    def _carry_out(self, steps: list[GroupStep], changed: GroupStep) -> Answer:
         fingerprints = {one.fingerprint for one in changed.choices}
         before = [part.id for part in self._parts.values() if part.key[0] in fingerprints]
         self._steps = steps
         self._take_steps()
-        self.revision += 1
         records = [self._record(part) for part in self._parts.values() if part.key[0] in fingerprints]
         return Answer(records, [identifier for identifier in before if identifier not in self._parts])
 

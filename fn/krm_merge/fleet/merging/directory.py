@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_merge.fleet.merging.content import digest_of, look_at
-from krm_merge.fleet.merging.job import Job, Outcome
+from krm_merge.fleet.merging.job import LEFT_ALONE, Job, Outcome
 from krm_merge.fleet.merging.merge import Merging, after
 from krm_merge.packages.committed import CommittedFiles
 from krm_merge.packages.files.directory import Directory, PackageError
@@ -52,7 +52,7 @@ class WorkingTreeMerger:
             return _dirty(job.target, sorted(here))
         merged = self._merging.merged(base, job.target, self._merging.settings.campaign.targets[job.target].packages)
         outcome = self._merging.outcome(job.target, merged)
-        wanted = base if outcome.state == "refused" else after(base, merged)
+        wanted = base if outcome.state in LEFT_ALONE else after(base, merged)
         changes = _differences(here, wanted)
         if job.is_dirty and changes and job.ours != digest_of(here):
             if wanted is not base:

@@ -6,9 +6,9 @@ Nothing is checked out, and nothing of the repository runs: no hooks, no filters
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,8 @@ from krm_merge.forges.tokens import token_for
 from krm_merge.git import program as git_program
 from krm_merge.git.credentials import NO_CREDENTIALS, Credentials, credentials_for
 from krm_merge.git.objects import GitObjects, TreeEntry
-from krm_merge.git.program import GitError, complaint
+from krm_merge.git.program import GitError
+from krm_merge.git.remote import refusal
 from krm_merge.packages.files.tree import Changes, File
 from krm_merge.packages.git import MODES
 
@@ -27,10 +28,8 @@ HEADS: Final = "refs/heads/"
 TRAILER: Final = "Fleet-Campaign"
 _RESULT = "refs/krm-merge/result"
 _LATEST = ":1"
-_SAFE = ("-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "maintenance.auto=false")
 _MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
 _USUAL_VARIABLES: Final = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN", "codeberg.org": "FORGEJO_TOKEN"}
-_REFUSED = re.compile(rb"! \[(?:remote )?rejected\].*\((.*)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class GitStore:
         fetch = ["fetch", "--progress", "--quiet", *self._depth, "--no-tags", "--no-recurse-submodules"]
         try:
             found = credentials_of(self.address)
-            command = [*_SAFE, *found.options, *fetch, "--end-of-options", self.address, name]
+            command = [*found.options, *fetch, "--end-of-options", self.address, name]
             git_program.output(command, self.place, environment=found.environment)
         except GitError as error:
             raise GitError(f"{self.address}: {error}") from None
@@ -108,13 +107,18 @@ class GitStore:
         lease = f"--force-with-lease={HEADS}{branch}:{seen}"
         push = ["push", "--progress", "--no-verify", lease, "--end-of-options", self.address]
         found = credentials_of(self.address)
-        command = [*_SAFE, *found.options, *push, f"{commit}:{HEADS}{branch}"]
+        command = [*found.options, *push, f"{commit}:{HEADS}{branch}"]
         done = git_program.run(command, self.place, environment=found.environment)
-        if done.returncode != 0:
-            refused = _REFUSED.search(done.stderr)
-            why = refused[1].decode(errors="replace") if refused is not None else complaint(done.stderr)
+        if done.returncode != 0 and not self._has_arrived(commit, f"{HEADS}{branch}"):
+            why = refusal(done.stderr)
             why = "somebody pushed to it meanwhile" if why == "stale info" else why
             raise GitError(f"{self.address}: {branch} cannot be pushed: {why}")
+
+    def _has_arrived(self, commit: str, name: str) -> bool:
+        """Whether the repository has the commit all the same: the git of a killed command goes on for a moment."""
+        with suppress(GitError):
+            return heads_of(self.address, name).get(name) == commit
+        return False
 
     def remove(self) -> None:
         """Removes the copy."""

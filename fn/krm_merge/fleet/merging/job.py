@@ -18,7 +18,10 @@ TargetState: TypeAlias = Literal["pending", "unchanged", "clean", "conflicts", "
 """What became of the merge of a target."""
 
 STATES: tuple[TargetState, ...] = ("pending", "unchanged", "clean", "conflicts", "refused", "failed")
-NEED_ATTENTION: frozenset[TargetState] = frozenset(("conflicts", "refused", "failed"))
+LEFT_ALONE: frozenset[TargetState] = frozenset(("conflicts", "refused"))
+"""Nothing of such a target is written."""
+
+NEED_ATTENTION: frozenset[TargetState] = LEFT_ALONE | {"failed"}
 
 FailureClass: TypeAlias = Literal["transient", "permanent", "poison", ""]
 
@@ -71,7 +74,7 @@ class TargetConflict:
     values: Mapping[SideName, Value]
     choices: Sequence[Choice]
     alike: Mapping[SideName, str] | None = None
-    """Of a Secret: which sides are the same."""
+    """Of hidden values: which sides are the same."""
 
     @classmethod
     def of(cls, package: str, record: DecisionRecord) -> TargetConflict:

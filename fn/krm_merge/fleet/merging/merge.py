@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from posixpath import join
 
-from krm_merge.fleet.merging.job import Outcome, Settings
+from krm_merge.fleet.merging.job import LEFT_ALONE, Outcome, Settings
 from krm_merge.fleet.merging.policy import policy_for
 from krm_merge.fleet.merging.reading import TargetPackage, conflicts_in, message_of, state_of
 from krm_merge.fleet.merging.upstream import CampaignRepositories
@@ -52,20 +52,20 @@ class Merging:
             for conflict in conflicts_in(one.package, of_one)
         ]
         state = state_of(merged, conflicts)
-        refused = state == "refused"
+        is_left = state in LEFT_ALONE
         reports = [
             one.report(join(target, one.package).rstrip("/"), of_one)
             for one, of_one in zip(merged, records, strict=True)
-            if conflicts or refused or with_body
+            if conflicts or is_left or with_body
         ]
         return Outcome(
             target=target,
             state=state,
             message=message_of(merged),
-            files=0 if refused else sum(len(one.changes) for one in merged),
+            files=0 if is_left else sum(len(one.changes) for one in merged),
             packages=tuple(one.package for one in merged),
             conflicts=tuple(conflicts),
-            report="".join(map(as_json, reports)) if conflicts or refused else "",
+            report="".join(map(as_json, reports)) if conflicts or is_left else "",
             body="\n".join(map(as_markdown, reports)) if with_body else "",
         )
 

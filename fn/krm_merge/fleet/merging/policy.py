@@ -16,17 +16,21 @@ from krm_merge.merge.decisions.resolution import Resolution, Resolutions
 
 
 def policy_for(campaign: Campaign, package: PackagePolicy, name: str) -> Policy:
-    """How the conflicts of a package are settled: by its own choices, then by the campaign's for it, then for all."""
+    """How the conflicts of a package are settled: by its own choices, then by the campaign's for it, then for all.
+
+    What none of them settles leaves the package as it is.
+    """
     ours = campaign.policy
     exceptions = [one.resolution for one in campaign.exceptions if one.is_for(name)]
     everything = PackagePolicy(
         package.on_conflict or ours.on_conflict,
         (*package.rules, *ours.rules),
         Resolutions((*package.resolutions.all, *exceptions, *ours.resolutions.all)),
+        (*package.redactions, *ours.redactions),
         package.file,
         package.root,
     )
-    return combined(campaign.on_conflict, (), everything)
+    return combined(campaign.on_conflict, (), everything, stops=True)
 
 
 def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetConflict]) -> str:

@@ -54,13 +54,12 @@ class TargetPackage:
 
 
 def state_of(merged: Sequence[TargetPackage], conflicts: Sequence[TargetConflict]) -> TargetState:
-    """What became of a target. A conflict that a rule or a choice settled needs nobody's attention."""
+    """What became of a target. A conflict that a rule, a choice or the policy settled needs nobody's attention."""
+    if any(conflict.status == "open" for conflict in conflicts):
+        return "conflicts"
     if any(one.is_refused for one in merged):
         return "refused"
-    if not any(one.changes for one in merged):
-        return "unchanged"
-    undecided = any(conflict.is_undecided for conflict in conflicts)
-    return "conflicts" if undecided else "clean"
+    return "clean" if any(one.changes for one in merged) else "unchanged"
 
 
 def message_of(merged: Sequence[TargetPackage]) -> str:

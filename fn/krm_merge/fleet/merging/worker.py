@@ -22,6 +22,7 @@ from krm_merge.fleet.merging.repository import RepositoryMerger
 
 _JOBS_BETWEEN_COLLECTIONS = 200
 _SECONDS_TO_END = 10
+_BETWEEN_SIGNALS = 0.05
 
 
 class _Worker:
@@ -59,8 +60,11 @@ def _end_with_program() -> None:
 
 def _end_after(program: BaseProcess) -> None:
     program.join()
-    os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(_SECONDS_TO_END)
+    end = time.monotonic() + _SECONDS_TO_END
+    while time.monotonic() < end:
+        # The first signal interrupts a job, after which the worker would wait for another one.
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_BETWEEN_SIGNALS)
     os._exit(1)
 
 

@@ -135,7 +135,7 @@ class Publisher:
             yield target, entry
 
     def _is_draft(self, entry: LedgerEntry) -> bool:
-        return entry.state == "refused" and self.draft_conflicts
+        return entry.state == "conflicts" and self.draft_conflicts
 
     def _push(self, target: CampaignTarget, entry: LedgerEntry) -> None:
         """Pushes the branch of a target. Raises KrmMergeError and OSError."""

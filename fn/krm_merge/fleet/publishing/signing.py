@@ -15,7 +15,7 @@ from krm_merge.git.objects import GitObjects
 from krm_merge.git.program import GitError
 
 _DIFFERS = re.compile(rb"^(?:parent .*|gpgsig(?:-sha256)? .*(?:\n .*)*)\n", re.MULTILINE)
-_PERSON = re.compile(r"^committer (?P<name>.*) <(?P<mail>.*)> (?P<date>.*)$", re.MULTILINE)
+_PERSON = re.compile(r"^committer (?P<name>[^<\n]*) <(?P<mail>[^>\n]*)> (?P<date>.*)$", re.MULTILINE)
 
 
 def signed(store: GitStore, base: str, commit: str, settings: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from posixpath import join
 
@@ -14,14 +15,14 @@ from krm_merge.fleet.merging.content import digest_of
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, heads_of
 from krm_merge.fleet.publishing.branches import NotPublishedError, check_ours
 from krm_merge.fleet.publishing.signing import is_signed_copy, signed
-from krm_merge.git import program as git_program
 from krm_merge.git.program import GitError
+from krm_merge.git.working_tree import WorkingTree
 from krm_merge.packages.committed import CommittedFiles
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.files.tree import File, Tree
 
 
-@dataclass(slots=True)
+@dataclass
 class TreePublisher:
     """Publishes results in one working tree."""
 
@@ -34,6 +35,13 @@ class TreePublisher:
     @property
     def _tree(self) -> Path:
         return Path(self.campaign.working_tree)
+
+    @cached_property
+    def _around(self) -> WorkingTree:
+        found = WorkingTree.around(self._tree)
+        if found is None:
+            raise GitError(f"{self._tree}: not a git repository")
+        return found
 
     def committed(self, targets: Sequence[tuple[CampaignTarget, LedgerEntry]]) -> tuple[str, list[str], list[str]]:
         """Commits on top of what is checked out: the last one, whose targets they are, and those that changed since.
@@ -84,8 +92,8 @@ class TreePublisher:
             commit = signed(self._store(), base, commit, self.signing)
             self._git("update-ref", "-m", f"krm-merge fleet: {self.campaign.name}", "HEAD", commit, base)
             names = "".join(f"{target}\0" for target in targets).encode()
-            add = ["-C", str(self._tree), "--literal-pathspecs", "add", "--all", "--pathspec-from-file=-"]
-            git_program.output([*add, "--pathspec-file-nul"], data=names)
+            add = ["--literal-pathspecs", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]
+            self._around.output(add, names)
         branch = self._git("symbolic-ref", "--quiet", "--short", "HEAD")
         remote = self._optional("config", f"branch.{branch}.remote")
         if remote:
@@ -98,7 +106,7 @@ class TreePublisher:
         return self._optional("remote", "get-url", "--push", "origin")
 
     def _store(self) -> GitStore:
-        return GitStore(self.origin, Path(self._git("rev-parse", "--absolute-git-dir")), is_shallow=False)
+        return GitStore(self.origin, self._around.repository, is_shallow=False)
 
     def _message(self, target: CampaignTarget) -> str:
         upstream = self.campaign.upstream
@@ -106,7 +114,7 @@ class TreePublisher:
         return f"{message}\n\n{TRAILER}: {self.campaign.name}\n"
 
     def _git(self, *arguments: str) -> str:
-        return os.fsdecode(git_program.output(["-C", str(self._tree), *arguments])).strip()
+        return os.fsdecode(self._around.output(arguments)).strip()
 
     def _optional(self, *arguments: str) -> str:
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 _PROGRAM = "krm-merge"
-_SECONDS_TO_CONNECT = "10s"
+_SECONDS_TO_CONNECT = "30s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from krm_merge.functions.dispatch import API_VERSION
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.package.merger import ListKeys
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.values import Value, key_text, to_value
@@ -97,7 +98,7 @@ def _is_null(node: Node | None) -> bool:
 
 def _validated(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
     from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
-    from krm_merge.functions.validation import list_keys_of, rules_of, validated
+    from krm_merge.functions.validation import list_keys_of, redactions_of, rules_of, validated
 
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}
@@ -106,11 +107,13 @@ def _validated(resource_list: ResourceList, holder: MappingNode, is_config_map: 
         usable = {n: fields[n] for n in _PACKAGES if n in fields and _is_package(fields[n], lists=not is_config_map)}
         return MergeSettings(usable.get("original"), usable.get("upstream"))
     rules: tuple[Rule, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
     list_keys: tuple[ListKeys, ...] = ()
     if isinstance(model, MergePackage):
         rules = rules_of(model.rules)
+        redactions = redactions_of(model.redact)
         list_keys = list_keys_of(model.listKeys)
-    return _settings(fields, Policy(model.onConflict, rules), list_keys)
+    return _settings(fields, Policy(model.onConflict, rules, redactions=redactions), list_keys)
 
 
 def _shallow(name: str, node: Node) -> Value:

@@ -35,7 +35,7 @@ def merge_package(resource_list: ResourceList) -> None:
     if resource_list.results.errors:
         return
     outcomes = merged.outcomes(sides.inhabited(merged.resources))
-    write_outcomes(resource_list, sides, outcomes)
+    write_outcomes(resource_list, sides, outcomes, policy.redactions)
     report_notices(resource_list, sides, settings.policy, package, outcomes)
 
 

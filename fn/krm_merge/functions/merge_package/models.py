@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from krm_merge.functions.models import ListKeysModel, RuleModel, StrictModel
+from krm_merge.functions.models import ListKeysModel, RedactionModel, RuleModel, StrictModel
 from krm_merge.merge.decisions.policy import OnConflict
 
 
@@ -39,3 +39,6 @@ class MergePackage(_Choices):
         default_factory=list, description="Exceptions from the policy; the first match wins."
     )
     listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+    redact: list[RedactionModel] = Field(
+        default_factory=list, description="What no report shows, beside the values that are always hidden."
+    )

@@ -36,4 +36,4 @@ def read_policy_of_package(
         resource_list.results.error(str(error), file=found[0][0] or None)
         return None, None
     asked = settings.policy.on_conflict if settings.is_policy_given else None
-    return package, combined(asked, settings.policy.rules, package)
+    return package, combined(asked, settings.policy.rules, package, settings.policy.redactions)

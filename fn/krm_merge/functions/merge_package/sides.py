@@ -303,10 +303,10 @@ def _documents(node: Node) -> list[tuple[bytes, int, Callable[[], Node | None]]]
         return [(*_lines(item), partial(resolved, item)) for item in node.items]
     assert isinstance(node, Scalar)
     from krm_merge.text.reading.reader import check
-    from krm_merge.text.reading.stream import cut, is_empty
+    from krm_merge.text.reading.stream import cut, is_empty, plain_lines
 
     check(node.text)
-    texts = [data for data in cut(node.text.encode()) if not is_empty(data)]
+    texts = [data for data in cut(plain_lines(node.text.encode())) if not is_empty(data)]
     return [(data, 0, partial(_read_document, data)) for data in texts]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from krm_merge.functions.edit_items import CHANGED, REMOVED, SAME, ItemFate
 from krm_merge.functions.patch_resources.jobs import Jobs, PatchJob
@@ -15,9 +17,12 @@ from krm_merge.krm.identity import flaw_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import Results
 from krm_merge.krm.selector import TargetNames, Targets
+from krm_merge.limits import CopiedInAll, Copies
 from krm_merge.patch import Moved, PatchError
 from krm_merge.patch.model.errors import hiding_values
 from krm_merge.patch.model.values import same
+from krm_merge.schema.secrecy import hidden_in
+from krm_merge.schema.secret_names import is_secret_kind
 from krm_merge.text.reading.values import Object, to_value
 
 _SHOWN = 5
@@ -29,7 +34,7 @@ class Tally:
     """The result of one patch.
 
     `unstable` says that a second run would change more; `fails_again` is the error of a second run, with its resource.
-    `kept` are the identity fields that it must not change, with the options that would allow it.
+    `kept` are the identity fields that it must not change, with the options that would allow it; `copied` counts nodes.
     """
 
     matched: int = 0
@@ -38,6 +43,7 @@ class Tally:
     fails_again: str = ""
     kept: dict[str, str] = field(default_factory=dict)
     renamed: list[Renamed] = field(default_factory=list)
+    copied: int = 0
 
 
 class Patcher:
@@ -50,6 +56,7 @@ class Patcher:
         self._config = config
         self._shapes = Shapes(definitions, config.list_keys)
         self._targets = Targets([job.target for job in config.jobs])
+        self._copied = CopiedInAll()
 
     def finish(self) -> list[Tally]:
         """The tallies."""
@@ -81,6 +88,7 @@ class Patcher:
         before = to_value(root)
         assert isinstance(before, dict)
         now, identity = before, TargetNames.of(before)
+        copies = Copies(self._copied)
         following = 0
         while (number := self._targets.next(following, identity.name)) is not None:
             job, tally, following = self._config.jobs[number], self.tallies[number], number + 1
@@ -88,10 +96,10 @@ class Patcher:
                 continue
             tally.matched += 1
             try:
-                with hiding_values(item.kind == "Secret"):
-                    after = self._applied(job, tally, now, item)
+                with hiding_values(partial(_is_secret, item, job, now)):
+                    after = self._applied(job, tally, now, item, copies)
             except PatchError as error:
-                self._refuse(item, job, error)
+                self._refuse(item, job, error, secret=_is_secret(item, job, now))
                 return SAME
             if after is None:
                 tally.changed.append(str(item.ref))
@@ -109,15 +117,16 @@ class Patcher:
         item.change(before, now, self._shapes.of(item).keys_at)
         return CHANGED
 
-    def _refuse(self, item: Resource, job: PatchJob, error: PatchError) -> None:
-        problem = format_problem(error, job.patch, secret=item.kind == "Secret")
+    def _refuse(self, item: Resource, job: PatchJob, error: PatchError, *, secret: bool) -> None:
+        problem = format_problem(error, job.patch, secret=secret)
         message, path = f"{item.ref}: {job.label}: {problem}", format_path(error.path) or None
         self.results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
 
-    def _applied(self, job: PatchJob, tally: Tally, now: Object, item: Resource) -> Object | None:
+    def _applied(self, job: PatchJob, tally: Tally, now: Object, item: Resource, copies: Copies) -> Object | None:
         """The object after one patch, None where the patch removes it."""
         moved: list[Moved] = []
-        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved)
+        copied = self._copied.nodes
+        after = job.patch.apply(now, self._shapes.of(item), self._config.modes, moved, copies)
         if job.patch.removes:
             return None
         if job.keeps_name or job.keeps_kind:
@@ -126,10 +135,12 @@ class Patcher:
         if job.patch.operations is not None and not tally.fails_again:
             # P6: a pipeline runs the function at every render.
             try:
-                again = _settled(job.patch.operations.apply(after), after, job)
+                again = _settled(job.patch.operations.apply(after, copies.afresh()), after, job)
                 tally.unstable = tally.unstable or not same(again, after)
             except PatchError as error:
-                tally.fails_again = f"{item.ref}: {format_problem(error, job.patch, secret=item.kind == 'Secret')}"
+                problem = format_problem(error, job.patch, secret=_is_secret(item, job, after))
+                tally.fails_again = f"{item.ref}: {problem}"
+        tally.copied += self._copied.nodes - copied
         for move in moved:
             path = format_path(move.path)
             why = "elements that the patch does not name come first, the others follow in its order"
@@ -141,6 +152,16 @@ class Patcher:
                 rule="P2",
             )
         return after
+
+
+def _is_secret(item: Resource, job: PatchJob, now: Object) -> bool:
+    """Whether messages about a patch of a resource must not show values (M6)."""
+    return is_secret_kind(item.kind) or job.patch.is_secret or next(hidden_in(now), None) is not None
+
+
+def check_copies(parts: Iterable[Sequence[Tally]]) -> None:
+    """Raises KrmMergeError if the parts of a run copy too many nodes together."""
+    CopiedInAll(sum(tally.copied for part in parts for tally in part))
 
 
 def is_list(item: Resource) -> bool:

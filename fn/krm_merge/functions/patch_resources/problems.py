@@ -1,4 +1,4 @@
-"""Messages for errors of patches, without values of Secrets."""
+"""Messages for errors of patches, without secret values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OTHER_VALUE = " is not equal to tested value "
 _PLACES = re.compile(
     r"can't (?:remove|replace) a non-existent object '.*?'|can't (?:insert|replace) outside of list"
     r"|unable to fully resolve json pointer .*|member '.*?' not found|index '.*?' is out of bounds"
-    r"|copies make more than .*"
+    r"|copies make more than .*|the value that it copies is nested deeper than [0-9]+ levels"
 )
 
 

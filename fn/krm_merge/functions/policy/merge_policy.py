@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.member import MERGE_POLICY, PackageDecisions
-from krm_merge.merge.decisions.policy import ASKED, OnConflict, Policy, Rule
+from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import TextError
 from krm_merge.text.reading.reader import read_all
@@ -38,6 +40,7 @@ class PackagePolicy:
     on_conflict: OnConflict | None = None
     rules: tuple[Rule, ...] = ()
     resolutions: Resolutions = NO_RESOLUTIONS
+    redactions: tuple[Redaction, ...] = ()
     file: str = ""
     root: nodes.MappingNode | None = None
 
@@ -45,13 +48,28 @@ class PackagePolicy:
 NO_POLICY = PackagePolicy()
 
 
-def combined(on_conflict: OnConflict | None, rules: tuple[Rule, ...], package: PackagePolicy) -> Policy:
-    """M3: resolutions, then the settings of this run, then those of the package, then the default.
+def combined(
+    on_conflict: OnConflict | None,
+    rules: tuple[Rule, ...],
+    package: PackagePolicy,
+    redactions: tuple[Redaction, ...] = (),
+    *,
+    stops: bool = False,
+) -> Policy:
+    """M3: resolutions, then rules, then who wins all other conflicts; in each, what this run sets comes first.
 
-    `on_conflict` is None if this run sets nothing.
+    `on_conflict` is None if this run sets nothing. Where the package does not either, upstream wins, or, with `stops`,
+    nobody does. What either hides is hidden.
     """
-    asked = () if on_conflict is None else (Rule(on_conflict=on_conflict, place=ASKED),)
-    return Policy(package.on_conflict or "upstream", (*rules, *asked, *package.rules), resolutions=package.resolutions)
+    winner = on_conflict or package.on_conflict
+    default: OnConflict = "fail" if stops else "upstream"
+    return Policy(
+        winner or default,
+        (*rules, *package.rules),
+        resolutions=package.resolutions,
+        stops=stops and winner is None,
+        redactions=(*redactions, *package.redactions),
+    )
 
 
 def may_be_policy(data: bytes) -> bool:
@@ -65,6 +83,18 @@ def policy_in(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
     if len(found) > 1:
         raise PolicyError(f"{found[1][0]}: a second {KIND}; the package has one in {found[0][0]}, keep one of them")
     return read_policy(*found[0]) if found else NO_POLICY
+
+
+def redactions_in(*versions: Mapping[str, bytes]) -> tuple[Redaction, ...]:
+    """What the MergePolicies of versions of a package hide, which map files of its own folder to their contents.
+
+    A version whose policy cannot be read hides nothing: it is what somebody looks at, not what a merge obeys.
+    """
+    found: list[Redaction] = []
+    for files in versions:
+        with suppress(PolicyError):
+            found += policy_in(files.items()).redactions
+    return tuple(dict.fromkeys(found))
 
 
 def _policies(file: str, data: bytes) -> list[nodes.MappingNode]:
@@ -87,7 +117,7 @@ def read_policy(file: str, root: nodes.MappingNode) -> PackagePolicy:
     value = to_value(root)
     assert isinstance(value, dict)
     policy = policy_of(value, file)
-    return PackagePolicy(policy.on_conflict, policy.rules, policy.resolutions, file, root)
+    return replace(policy, root=root)
 
 
 def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
@@ -107,7 +137,7 @@ def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
 
 def policy_from(model: MergePolicy, file: str) -> PackagePolicy:
     """The same from a checked model."""
-    from krm_merge.functions.validation import rules_of
+    from krm_merge.functions.validation import redactions_of, rules_of
     from krm_merge.krm.fieldpath import parse_path
 
     resolutions = [
@@ -123,7 +153,8 @@ def policy_from(model: MergePolicy, file: str) -> PackagePolicy:
         )
         for number, given in enumerate(model.resolutions)
     ]
-    return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), file)
+    redactions = redactions_of(model.redact)
+    return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), redactions, file)
 
 
 def stale(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:

@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from krm_merge.functions.models import ListKeysModel, RuleModel, StrictModel
+from krm_merge.functions.models import ListKeysModel, RedactionModel, RuleModel, StrictModel
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.merge.decisions.secrecy import SECRET, SECRET_LIST
+from krm_merge.schema.secret_names import is_secret_kind
 
 
 def _checked_path_or_none(text: str) -> str:
@@ -22,7 +22,7 @@ def _checked_path_or_none(text: str) -> str:
 
 
 class MergeRules(BaseModel):
-    """Rules and merge keys in a separate file, or in a MergePackage, whose other fields are ignored."""
+    """Rules, merge keys and redactions in a separate file, or in a MergePackage, whose other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
@@ -30,6 +30,9 @@ class MergeRules(BaseModel):
         default_factory=list, description="Exceptions from the policy; the first match wins."
     )
     listKeys: list[ListKeysModel] = Field(default_factory=list, description="Merge keys that the schema does not know.")
+    redact: list[RedactionModel] = Field(
+        default_factory=list, description="What no report shows, beside the values that are always hidden."
+    )
 
 
 class ResolvedResource(StrictModel):
@@ -72,7 +75,7 @@ class ResolutionModel(StrictModel):
             raise ValueError("the choice is value, but the field value is missing; add it")
         if self.choice != "value" and "value" in self.model_fields_set:
             raise ValueError(f"the field value is given, but the choice is {self.choice}; remove one of the two")
-        if self.choice == "value" and self.resource is not None and self.resource.kind in (SECRET, SECRET_LIST):
+        if self.choice == "value" and self.resource is not None and is_secret_kind(self.resource.kind):
             raise ValueError("values of Secrets are not recorded; choose upstream or local")
         return self
 
@@ -84,10 +87,13 @@ class MergePolicy(StrictModel):
     kind: Literal["MergePolicy"]
     metadata: dict[str, Any] = Field(default_factory=dict)
     onConflict: OnConflict | None = Field(
-        None, description="Who wins where both sides changed a value; an option of the merge overrides it."
+        None, description="Who wins where neither a choice nor a rule says so; an option of the merge overrides it."
     )
     rules: list[RuleModel] = Field(
         default_factory=list, description="Exceptions from the policy; the first match wins."
+    )
+    redact: list[RedactionModel] = Field(
+        default_factory=list, description="What no report shows, beside the values that are always hidden."
     )
     resolutions: list[ResolutionModel] = Field(
         default_factory=list, description="Choices for single conflicts. They override all rules, and are not merged."

@@ -12,6 +12,7 @@ from krm_merge.functions.transform_resources.new_resources import add_new
 from krm_merge.functions.transform_resources.transforming import Transformer, TransformSummary
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results
+from krm_merge.limits import CopiedInAll
 from krm_merge.transform.plugins.directory import PluginDirectory
 from krm_merge.transform.plugins.inline import InlinePlugin
 from krm_merge.transform.runner import Runner
@@ -32,10 +33,11 @@ def transform_resources(resource_list: ResourceList) -> None:
     finally:
         runner.close()
     report_failures(summaries, results)
+    copied = CopiedInAll(sum(summary.copied for summary in summaries))
     created = [one for summary in summaries for one in summary.created]
     if created and not results.errors:
         whited_out = set().union(*(summary.whited_out for summary in summaries))
-        add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict)
+        add_new(resource_list, created, whited_out, runner, transformation.choices.on_conflict, copied)
     if not results.errors:
         renames = (one for summary in summaries for one in summary.renamed)
         report_renames(resource_list.items, renames, results)

@@ -13,6 +13,7 @@ from krm_merge.krm.identity import Identity, identity_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import ResourceRef, Result, Results, Severity
+from krm_merge.limits import CopiedInAll
 from krm_merge.merge.decisions.member import Member
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import from_value
@@ -53,6 +54,7 @@ def add_new(
     whited_out: Container[ItemKey],
     runner: Runner,
     on_conflict: Severity,
+    copied: CopiedInAll,
 ) -> None:
     """Adds new resources, each once, beside those that they were made for; existing resources are kept."""
     results = resource_list.results
@@ -66,7 +68,7 @@ def add_new(
             continue
         path = new.path_beside(place_of(new.created.annotations, root))
         resource_list.items.append(new_resource(Member("", new.identity, new.tree, ""), path, free.take(path)))
-        report_added(new, path, runner, results)
+        report_added(new, path, runner, results, copied)
     runner.close()
 
 
@@ -89,12 +91,12 @@ def strongest_of(
     return list(found.values())
 
 
-def report_added(new: ProposedResource, path: str, runner: Runner, results: Results) -> None:
+def report_added(new: ProposedResource, path: str, runner: Runner, results: Results, copied: CopiedInAll) -> None:
     """Reports a resource that is added, and the changes that the plugins would make to it. Close the runner."""
     tags = {"event": "created", "plugin": new.plugin}
     message = f"{new.ref}: added by {new.plugin} for {new.created.source}"
     results.info(message, resource=new.ref, file=path, rule="T7", tags=tags)
-    for plugin, problem in second_run(runner, new.created.resource):
+    for plugin, problem in second_run(runner, new.created.resource, copied):
         tags = {"event": "not-idempotent", "plugin": plugin}
         message = f"{new.ref}: at the next run, {plugin} {problem}; in a pipeline it runs at every render"
         results.warning(message, resource=new.ref, file=path, rule="T8", tags=tags)

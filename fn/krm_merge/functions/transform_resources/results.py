@@ -10,9 +10,10 @@ from typing import Literal
 from krm_merge.functions.transform_resources.bookkeeping import ProtectedChange
 from krm_merge.functions.transform_resources.config import WhiteoutAction
 from krm_merge.harmless import REDACTED
-from krm_merge.krm.fieldpath import format_path
+from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results, Severity
+from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.locations import ABSENT, Absent
 from krm_merge.transform.engine.settle import Ignored, Reason, Settlement
@@ -34,7 +35,7 @@ _WHITEOUT: dict[str, tuple[Severity, str]] = {
 
 
 class TransformReporter:
-    """Reports on one resource, without values of Secrets."""
+    """Reports on one resource, without secret values."""
 
     def __init__(self, results: Results, item: Resource, on_conflict: Severity) -> None:
         """`on_conflict` is the severity of a change that is ignored."""
@@ -42,7 +43,7 @@ class TransformReporter:
         self._item = item
         self._ref = item.ref
         self._on_conflict = on_conflict
-        self._is_secret = item.kind == "Secret"
+        self._secrecy: Secrecy | None = None
 
     def losses(self, settlement: Settlement) -> None:
         """Reports patches whose test failed, and every change that is ignored (T5)."""
@@ -66,15 +67,15 @@ class TransformReporter:
             "unit": str(one.unit + 1),
         }
         if operation.kind in ("add", "replace"):
-            tags["value"] = REDACTED if self._is_secret else _compact(operation.value)
+            tags["value"] = REDACTED if self._is_secret(one.path, operation.value) else _compact(operation.value)
         self._add(
             "T5",
             self._on_conflict,
             f"{self._ref}: {plugin}'s {operation} is ignored: {why}",
             tags,
             path=format_path(one.path) or None,
-            current=self._text(one.current),
-            proposed=self._text(one.proposed),
+            current=self._text(one.path, one.current),
+            proposed=self._text(one.path, one.proposed),
         )
 
     def bookkeeping(self, protected_changes: Sequence[ProtectedChange], annotations: Object) -> None:
@@ -89,13 +90,14 @@ class TransformReporter:
                 "op": operation.kind,
                 "pointer": pointer_text(operation.path),
             }
-            existing = self._text(annotations.get(one.annotation, ABSENT))
+            path = ("metadata", "annotations", one.annotation)
+            existing = self._text(path, annotations.get(one.annotation, ABSENT))
             self._add(
                 "T5",
                 self._on_conflict,
                 f"{self._ref}: {plugin}'s {operation} is ignored{part}: kpt manages this annotation",
                 tags,
-                path=format_path(("metadata", "annotations", one.annotation)),
+                path=format_path(path),
                 current=existing,
                 proposed=existing,
             )
@@ -140,10 +142,15 @@ class TransformReporter:
         result = Result(severity, message, self._ref, item.file, item.index, path, current, proposed, tags, rule)
         self._results.add(result)
 
-    def _text(self, value: Value | Absent) -> str | None:
+    def _is_secret(self, path: FieldPath, value: Value) -> bool:
+        # Most resources have no conflict: they do not pay for this.
+        self._secrecy = self._secrecy or Secrecy((self._item.root,))
+        return self._secrecy.hides(path, (value,))
+
+    def _text(self, path: FieldPath, value: Value | Absent) -> str | None:
         if value is ABSENT:
             return None
-        if self._is_secret:
+        if self._is_secret(path, value):
             return REDACTED
         return value if isinstance(value, str) else _compact(value)
 

@@ -21,6 +21,7 @@ from krm_merge.functions.transform_resources.results import TransformReporter
 from krm_merge.krm.identity import KPTFILE, flaw_of
 from krm_merge.krm.resource import Resource, ResourceError
 from krm_merge.krm.result import ResourceRef, Results
+from krm_merge.limits import CopiedInAll
 from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, same, to_value
 from krm_merge.transform.protocol.operation import pointer_text
@@ -58,7 +59,7 @@ class TransformSummary:
     """The summary of many resources.
 
     `created` and `renamed` are new and renamed resources, `whited_out` are keys. `failures` have plugin and problem,
-    with the resources concerned; `busy` are the plugins that proposed changes.
+    with the resources concerned; `busy` are the plugins that proposed changes. `copied` counts nodes.
     """
 
     created: list[Created] = field(default_factory=list)
@@ -66,6 +67,7 @@ class TransformSummary:
     failures: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     busy: set[str] = field(default_factory=set)
     renamed: list[Renamed] = field(default_factory=list)
+    copied: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class Transformer:
         self._runner = transformation.runner
         self._shapes = Shapes(definitions, transformation.choices.list_keys)
         self._summary = TransformSummary()
+        self._copied = CopiedInAll()
 
     @property
     def refuses_whiteouts(self) -> bool:
@@ -98,6 +101,7 @@ class Transformer:
     def finish(self) -> TransformSummary:
         """Ends the plugins' processes."""
         self._runner.close()
+        self._summary.copied = self._copied.nodes
         return self._summary
 
     def decide(self, item: Resource) -> DecidedTransform | None:
@@ -119,7 +123,7 @@ class Transformer:
         assert isinstance(before, dict)
         keys_at = self._shapes.of(item).keys_at
         shown = without_bookkeeping(before)
-        outcome = self._runner.run(shown, keys_at)
+        outcome = self._runner.run(shown, keys_at, self._copied)
         for failure in outcome.failures:
             self._fail(failure.plugin, failure.problem, item)
         if outcome.failures:
@@ -174,13 +178,15 @@ class Transformer:
                 return CHANGED
 
     def _check_second_run(self, after: Object, decided: DecidedTransform) -> None:
-        for plugin, problem in second_run(self._runner, after, decided.keys_of):
+        for plugin, problem in second_run(self._runner, after, self._copied, decided.keys_of):
             decided.reporter.unstable(plugin, problem)
 
 
-def second_run(runner: Runner, after: Object, keys_of: KeysOf = lambda _: ()) -> Iterator[tuple[str, str]]:
+def second_run(
+    runner: Runner, after: Object, copied: CopiedInAll, keys_of: KeysOf = lambda _: ()
+) -> Iterator[tuple[str, str]]:
     """The further changes that plugins would make to their own result, by plugin (T8)."""
-    again = runner.run(after, keys_of)
+    again = runner.run(after, keys_of, copied)
     take_protected_changes(again.settlement, after)
     if again.failures:
         failure = again.failures[0]

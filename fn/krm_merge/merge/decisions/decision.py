@@ -109,8 +109,8 @@ class Decision:
 
     @property
     def is_conflict(self) -> bool:
-        """Whether both sides wanted something here."""
-        return self.severity != "info"
+        """Whether both sides wanted something here; a comment never makes a conflict (V8)."""
+        return self.severity != "info" and self.rule != "V8"
 
 
 @frozen

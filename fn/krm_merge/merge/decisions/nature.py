@@ -18,13 +18,14 @@ Nature: TypeAlias = Literal[
     "functions",
     "file",
     "added-twice",
+    "comment",
 ]
 
 _BY_RULE: Final[dict[str, Nature]] = {
     "V5": "kind",
     "V6": "text",
     "V7": "alternative",
-    "V8": "text",
+    "V8": "comment",
     "H": "text",
     "W1": "text",
     "L1": "sequence",

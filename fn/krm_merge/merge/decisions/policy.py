@@ -8,14 +8,11 @@ from krm_merge.krm.fieldpath import FieldPath, covers
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import Severity
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.startup import frozen
 
 OnConflict: TypeAlias = Literal["upstream", "local", "fail"]
 OnDelete: TypeAlias = Literal["upstream", "local"]
-
-
-ASKED = "onConflict"
-"""The place of the rule for a policy that was set for everything."""
 
 
 @frozen
@@ -47,12 +44,7 @@ class Rule:
 
     def selects(self, identity: Identity) -> bool:
         """Whether the rule speaks of this resource."""
-        return (
-            (self.name is None or self.name == identity.name)
-            and (self.kind is None or self.kind == identity.kind)
-            and (self.namespace is None or self.namespace == identity.namespace)
-            and (self.group is None or self.group == identity.group)
-        )
+        return identity.fits(self.group, self.kind, self.namespace, self.name)
 
 
 @frozen
@@ -60,7 +52,8 @@ class Policy:
     """The policy of one resource: the rules that select it, the first match of a path wins.
 
     `resolutions` are choices on single conflicts, and come first; `identities` are the names of the resource. `marks`
-    leaves what nothing decides to people, between conflict markers.
+    leaves what nothing decides to people, between conflict markers. `stops` says that nobody chose `on_conflict`: it is
+    `fail`, so that nothing is decided without being asked for. `redactions` say what reports hide (M6).
     """
 
     on_conflict: OnConflict = "upstream"
@@ -68,13 +61,15 @@ class Policy:
     marks: bool = False
     resolutions: Resolutions = NO_RESOLUTIONS
     identities: tuple[Identity, ...] = ()
+    stops: bool = False
+    redactions: tuple[Redaction, ...] = ()
 
     def of(self, *identities: Identity) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
         names = dict.fromkeys(identities)
         rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
         asked = identities if self.resolutions.all else ()
-        return Policy(self.on_conflict, rules, self.marks, self.resolutions, asked)
+        return Policy(self.on_conflict, rules, self.marks, self.resolutions, asked, self.stops, self.redactions)
 
     @property
     def kind(self) -> str:
@@ -97,18 +92,35 @@ class Policy:
                 return rule
         return None
 
-    def severity(self, path: FieldPath) -> Severity:
-        """How a conflict here is reported."""
-        return "error" if self.conflict(path) == "fail" else "warning"
+    def severity(self, path: FieldPath, *, of_existence: bool = False) -> Severity:
+        """How a conflict here is reported; `of_existence` is one that a rule with `onDelete` settles (F5)."""
+        return "error" if self._refuses(path, of_existence) else "warning"
 
-    def explanation(self, path: FieldPath, what: str, kept: str, *, has_place: bool = True) -> str:
+    def leaves_marks(self, path: FieldPath) -> bool:
+        """Whether a conflict here is left to people, between conflict markers."""
+        return self.marks and self.rule_on_conflict(path) is None
+
+    def _refuses(self, path: FieldPath, of_existence: bool) -> bool:
+        for rule in self.rules:
+            if rule.path is not None and not covers(rule.path, path):
+                continue
+            if of_existence and rule.on_delete is not None:
+                return False
+            if rule.on_conflict is not None:
+                return rule.on_conflict == "fail"
+        return self.on_conflict == "fail"
+
+    def explanation(
+        self, path: FieldPath, what: str, kept: str, *, has_place: bool = True, of_existence: bool = False
+    ) -> str:
         """A conflict in words: what happened, and what is kept unless the policy refuses it.
 
-        `has_place` says whether markers can show both sides.
+        `has_place` says whether markers can show both sides, `of_existence` is as for `severity`.
         """
-        if self.conflict(path) == "fail":
-            return f"{what}; refused by onConflict: fail"
-        if self.marks and has_place and self.rule_on_conflict(path) is None:
+        ruled = self.rule_on_conflict(path) is not None
+        if self._refuses(path, of_existence):
+            return what if self.stops and not ruled else f"{what}; refused by onConflict: fail"
+        if has_place and self.leaves_marks(path):
             return f"{what}; both are between conflict markers"
         return f"{what}; {kept}"
 

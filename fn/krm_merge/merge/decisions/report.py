@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from krm_merge.harmless import REDACTED
@@ -13,21 +13,29 @@ from krm_merge.krm.result import ResourceRef, Result, Results
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.losses import losses, shortened
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
-from krm_merge.merge.decisions.secrecy import is_secret
+from krm_merge.schema.secrecy import Redaction, Secrecy
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode
 from krm_merge.text.reading.values import to_value
 
 _SHOWN_CHANGES = 5
 
 
-def report(outcome: ResourceOutcome, resource: Resource, results: Results, *, refused: bool) -> None:
-    """Reports what became of a resource, and every decision that is worth a result."""
+def report(
+    outcome: ResourceOutcome,
+    resource: Resource,
+    results: Results,
+    redactions: Sequence[Redaction] = (),
+    *,
+    refused: bool,
+) -> None:
+    """Reports what became of a resource, and every decision that is worth a result; hidden values are left out."""
     # A file without resources is named by its path.
     ref = resource.ref if resource.kind else None
     is_rewritten = not refused and outcome.fate == "merged" and resource.is_changed
     if is_rewritten and (of_text := _decision_on_text(outcome, resource)) is not None:
         outcome.decisions.append(of_text)
-    for result in results_of(outcome.decisions, outcome.member, ref, refused=refused):
+    secrecy = Secrecy(outcome.roots, redactions)
+    for result in results_of(outcome.decisions, outcome.member, ref, secrecy, refused=refused):
         results.add(result)
     fate = {"added": "added, as upstream has it", "deleted": "deleted, as upstream deleted it"}.get(outcome.fate)
     if fate and not refused and not outcome.decisions:
@@ -42,31 +50,33 @@ def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision 
     from krm_merge.merge.lines.comments import comments_in
 
     if outcome.text is not None:
-        message, rule = "merged with upstream's by lines, which hold what both sides changed", "H"
-    elif Counter(comments_in(resource.source)) != Counter(comments_in(resource.text())):
+        # That is decided, and reported, by law H.
+        return None
+    if Counter(comments_in(resource.source)) != Counter(comments_in(resource.text())):
         message, rule = "comments only, as upstream has them", "V8"
     else:
         message, rule = "layout only, as upstream has it", "W1"
     return Decision(rule, (), message, "upstream", is_reported=True)
 
 
-def results_of(decisions: list[Decision], member: Member, ref: ResourceRef | None, *, refused: bool) -> list[Result]:
+def results_of(
+    decisions: list[Decision], member: Member, ref: ResourceRef | None, secrecy: Secrecy, *, refused: bool
+) -> list[Result]:
     """A result for every decision that is worth one, and one that sums up the changes unless all is refused."""
     file, index = member.file, member.index
-    results = [_result(decision, member, ref) for decision in decisions if decision.is_reported]
+    results = [_result(decision, member, ref, secrecy) for decision in decisions if decision.is_reported]
     changes = [decision for decision in decisions if decision.edits]
     if changes and not refused:
         paths = list(dict.fromkeys(decision.path for decision in changes))
-        shown = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
-        more = f" and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else ""
+        shown = shown_paths(paths)
         count = "1 change" if len(paths) == 1 else f"{len(paths)} changes"
-        message = f"{ref or file}: {count} from upstream: {shown}{more}"
+        message = f"{ref or file}: {count} from upstream: {shown}"
         results.append(Result("info", message, ref, file, index, rule="V2", tags={"side": "upstream"}))
     return results
 
 
-def _result(decision: Decision, member: Member, ref: ResourceRef | None) -> Result:
-    secret = _is_secret(member, decision)
+def _result(decision: Decision, member: Member, ref: ResourceRef | None, secrecy: Secrecy) -> Result:
+    secret = secrecy.hides(decision.path, (decision.original, decision.upstream, decision.local))
     path = format_path(decision.path)
     tags: dict[str, str] = {"side": decision.side}
     values = ""
@@ -109,6 +119,12 @@ def _values(decision: Decision, secret: bool) -> str:
     return f" ({'; '.join(lost)})" if lost else ""
 
 
+def shown_paths(paths: Sequence[FieldPath]) -> str:
+    """The first places of several, and how many more there are."""
+    shown = ", ".join(_thing(path) for path in paths[:_SHOWN_CHANGES])
+    return f"{shown} and {len(paths) - _SHOWN_CHANGES} more" if len(paths) > _SHOWN_CHANGES else shown
+
+
 def _thing(path: FieldPath) -> str:
     """The place as people would name it; the whole path is in the result's field."""
     for at in range(len(path) - 1, -1, -1):
@@ -118,10 +134,6 @@ def _thing(path: FieldPath) -> str:
             rest = format_path(path[at + 1 :])
             return f"{label} {rest}" if rest else label
     return format_path(path)
-
-
-def _is_secret(member: Member, decision: Decision) -> bool:
-    return is_secret(member.identity.kind, decision.path, (member.root,))
 
 
 def as_text(node: Node, redacted: bool = False) -> str:

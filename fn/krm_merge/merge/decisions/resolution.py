@@ -80,8 +80,8 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
     """The key of a conflict, in this package and in others: 64 hexadecimal digits.
 
     The first half is made of all but local's value, so that a conflict is recognised when local has the chosen value.
-    Names do not count, nor do positions in lists. `sides` are original, upstream and local, None for a Secret, whose
-    values do not even leave as a hash (M6).
+    Names do not count, nor do positions in lists. `sides` are original, upstream and local, None where they are
+    hidden: then they do not even leave as a hash (M6). Without a resource, `kind` is the file of what is hidden.
     """
     import json
     from hashlib import sha256
@@ -92,6 +92,11 @@ def fingerprint(nature: Nature, kind: str, path: FieldPath, sides: Sequence[Cont
         text = json.dumps([*about, *known], sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         digests.append(sha256(text.encode()).hexdigest()[:_HALF])
     return "".join(digests)
+
+
+def is_of_place(digits: str) -> bool:
+    """Whether a fingerprint is for a place alone: with values, its halves differ."""
+    return digits[:_HALF] == digits[_HALF:]
 
 
 def file_content(data: bytes | None) -> Content:

@@ -1,56 +1,74 @@
-"""Three-way merge of sequences with equal elements as anchors (rules L3 and V6)."""
+"""Three-way merge of lines with equal ones as anchors (rule V6)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.lines.diff import Block, matching_blocks
 from krm_merge.startup import frozen
 
-Origin: TypeAlias = Literal["original", "upstream", "local"]
+Clash: TypeAlias = Literal["", "changed", "inserted", "alike"]
+"""Lines that both sides changed, other lines that both inserted at one place, and alike ones."""
+
+ChosenSide: TypeAlias = Literal["upstream", "local", "upstream-then-local", "local-then-upstream"]
+
+Span: TypeAlias = tuple[int, int]
 
 
 @frozen
 class MergedRun:
-    """A stretch of the result: which elements of which side. `clash` names what the sides could not agree on."""
+    """A stretch of the result: which lines of which side. `clash` names what the sides could not agree on."""
 
-    side: Origin
+    side: Literal["upstream", "local"]
     start: int
     stop: int
-    clash: Literal["", "inserted", "changed"] = ""
+    clash: Clash = ""
 
 
-ChosenSide: TypeAlias = Literal["upstream", "local", "upstream-then-local", "local-then-upstream"]
+@frozen
+class Settling:
+    """How clashes are settled: as `chosen`, but other lines that both inserted are all kept unless `chooses_inserted`.
+
+    `splits` looks for the single lines that each side changed where git finds them too near to each other. Lines that
+    are `loose` say nothing of their neighbours: one that was inserted among others that went is kept.
+    """
+
+    chosen: ChosenSide
+    chooses_inserted: bool = False
+    splits: bool = True
+    loose: bool = False
 
 
 def merge_sequences(
-    original: Sequence[Hashable],
-    upstream: Sequence[Hashable],
-    local: Sequence[Hashable],
-    winner: Literal["upstream", "local"],
+    original: Sequence[str],
+    upstream: Sequence[str],
+    local: Sequence[str],
+    settling: Settling,
     with_upstream: list[Block] | None = None,
 ) -> list[MergedRun]:
-    """The runs of the merged sequence; elements that local has are taken from local.
+    """The runs of the merged sequence; lines that local has are taken from local.
 
-    Where both sides inserted at one place, the run that contains the other one is kept, else local's run is put
-    before upstream's (clash `inserted`). Where both changed the same elements, the winner's run is kept (`changed`).
+    Where both sides inserted at one place, a run that contains the other one is kept. Alike lines are one addition that
+    was made twice (clash `alike`), of others local's are put before upstream's (`inserted`). Of lines that both
+    changed, the chosen ones are kept (`changed`).
     """
-    return list(merged_runs(original, upstream, local, winner, with_upstream))
+    return list(merged_runs(original, upstream, local, settling, with_upstream))
 
 
 def merged_runs(
-    original: Sequence[Hashable],
-    upstream: Sequence[Hashable],
-    local: Sequence[Hashable],
-    winner: Literal["upstream", "local"],
+    original: Sequence[str],
+    upstream: Sequence[str],
+    local: Sequence[str],
+    settling: Settling,
     with_upstream: list[Block] | None = None,
 ) -> Iterator[MergedRun]:
     """The runs of `merge_sequences`, one after the other: for those whom the first clash ends."""
+    merge = _Merge(original, upstream, local, settling)
     o_from = u_from = l_from = 0
     for o_at, u_at, l_at, size in anchors(original, upstream, local, with_upstream):
-        for run in _between((original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at), winner):
+        for run in merge.stretch((o_from, o_at), (u_from, u_at), (l_from, l_at)):
             if run.stop > run.start or run.clash:
                 yield run
         if size:
@@ -58,57 +76,126 @@ def merged_runs(
         o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
 
 
-def choose_in_sequences(
-    original: Sequence[Hashable], upstream: Sequence[Hashable], local: Sequence[Hashable], chosen: ChosenSide
-) -> list[MergedRun]:
-    """The runs of the merged sequence with the same choice wherever the sides cannot agree."""
-    runs: list[MergedRun] = []
-    o_from = u_from = l_from = 0
-    for o_at, u_at, l_at, size in anchors(original, upstream, local):
-        before, theirs, ours = (original, o_from, o_at), (upstream, u_from, u_at), (local, l_from, l_at)
-        between = _between(before, theirs, ours, "upstream")
-        if any(run.clash for run in between):
-            runs_of = {"upstream": MergedRun("upstream", u_from, u_at), "local": MergedRun("local", l_from, l_at)}
-            between = [runs_of[side] for side in chosen.split("-then-")]
-            first, second = list(upstream[u_from:u_at]), list(local[l_from:l_at])
-            if (chosen == "upstream-then-local" and second[: len(first)] == first) or (
-                chosen == "local-then-upstream" and second[len(second) - len(first) :] == first
-            ):
-                # Chosen before: local has both already.
-                between = [MergedRun("local", l_from, l_at)]
-        runs += [*between, MergedRun("local", l_at, l_at + size)]
-        o_from, u_from, l_from = o_at + size, u_at + size, l_at + size
-    return [run for run in runs if run.stop > run.start]
+class _Merge:
+    """The merge of stretches between anchors. Spans are those of the original, of upstream and of local."""
+
+    def __init__(
+        self, original: Sequence[str], upstream: Sequence[str], local: Sequence[str], settling: Settling
+    ) -> None:
+        self._original = original
+        self._upstream = upstream
+        self._local = local
+        self._settling = settling
+
+    def stretch(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
+        if (run := self._of_one_side(before, theirs, ours)) is not None:
+            yield run
+        elif self._settling.splits:
+            yield from self._split(before, theirs, ours)
+        else:
+            yield from self._clash("changed" if before[1] > before[0] else "inserted", theirs, ours)
+
+    def _of_one_side(self, before: Span, theirs: Span, ours: Span) -> MergedRun | None:
+        """The run of the one side that changed these lines, or that made all of the other's changes and more."""
+        o, u, l = self._original[slice(*before)], self._upstream[slice(*theirs)], self._local[slice(*ours)]  # noqa: E741
+        from_upstream, from_local = MergedRun("upstream", *theirs), MergedRun("local", *ours)
+        if u in (l, o):
+            return from_local
+        if l == o:
+            return from_upstream
+        if not o:
+            return from_local if _contains(l, u) else from_upstream if _contains(u, l) else None
+        if max(map(len, (o, u, l))) > 1:
+            if u and is_between(o, u, l):
+                return from_local
+            # Lines that local removed are not those that upstream put in their place (law S).
+            if l and not len(l) < min(len(o), len(u)) and is_between(o, l, u):
+                return from_upstream
+        return None
+
+    def _split(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
+        # Most merges have no lines that both changed.
+        from krm_merge.merge.lines.split import edits_of, groups_of
+
+        at, u, l = before[0], theirs[0], ours[0]  # noqa: E741
+        by_upstream = edits_of(self._original, self._upstream, before, theirs)
+        by_local = edits_of(self._original, self._local, before, ours)
+        groups = groups_of(by_upstream, by_local, loose=self._settling.loose)
+        for group in groups:
+            same = group.start - at
+            yield MergedRun("local", l, l + same)
+            u, l = u + same, l + same  # noqa: E741
+            u_stop, l_stop = u + group.size(0), l + group.size(1)
+            yield from self._of_group((group.start, group.stop), (u, u_stop), (l, l_stop))
+            at, u, l = group.stop, u_stop, l_stop  # noqa: E741
+        yield MergedRun("local", l, ours[1])
+
+    def _of_group(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
+        if (run := self._of_one_side(before, theirs, ours)) is not None:
+            yield run
+        elif before[0] == before[1]:
+            yield from self._inserted(theirs, ours)
+        else:
+            u, l = self._upstream[slice(*theirs)], self._local[slice(*ours)]  # noqa: E741
+            head = _common(u, l)
+            tail = _common(u[head:][::-1], l[head:][::-1])
+            yield MergedRun("local", ours[0], ours[0] + head)
+            yield from self._clash("changed", (theirs[0] + head, theirs[1] - tail), (ours[0] + head, ours[1] - tail))
+            yield MergedRun("local", ours[1] - tail, ours[1])
+
+    def _inserted(self, theirs: Span, ours: Span) -> Iterator[MergedRun]:
+        """Lines that both inserted at one place; of one addition that was made twice, what agrees is there once."""
+        from krm_merge.merge.lines.alike import are_alike
+        from krm_merge.merge.lines.split import edits_of
+
+        if not are_alike(self._upstream[slice(*theirs)], self._local[slice(*ours)]):
+            yield from self._clash("inserted", theirs, ours)
+            return
+        at = ours[0]
+        for edit in edits_of(self._upstream, self._local, theirs, ours, by_place=False):
+            yield MergedRun("local", at, edit.other_start)
+            u, l = (edit.start, edit.stop), (edit.other_start, edit.other_stop)  # noqa: E741
+            if edit.is_exchange:
+                yield from self._clash("alike", u, l)
+            elif u[0] < u[1] and l[0] < l[1]:
+                yield from self._clash("inserted", u, l)
+            else:
+                yield from (MergedRun("upstream", *u), MergedRun("local", *l))
+            at = edit.other_stop
+        yield MergedRun("local", at, ours[1])
+
+    def _clash(self, clash: Clash, theirs: Span, ours: Span) -> Iterator[MergedRun]:
+        settling = self._settling
+        chosen = settling.chosen
+        if clash == "inserted" and not settling.chooses_inserted:
+            chosen = "local-then-upstream"
+        elif (chosen == "upstream-then-local" and self._begins(ours, theirs)) or (
+            chosen == "local-then-upstream" and self._ends(ours, theirs)
+        ):
+            # Chosen before: local has both already.
+            chosen = "local"
+        spans = {"upstream": theirs, "local": ours}
+        for side in ("upstream", "local") if chosen.startswith("upstream") else ("local", "upstream"):
+            if side in chosen:
+                yield MergedRun(side, *spans[side], clash)
+                clash = ""
+
+    def _begins(self, ours: Span, theirs: Span) -> bool:
+        u, l = self._upstream[slice(*theirs)], self._local[slice(*ours)]  # noqa: E741
+        return l[: len(u)] == u
+
+    def _ends(self, ours: Span, theirs: Span) -> bool:
+        u, l = self._upstream[slice(*theirs)], self._local[slice(*ours)]  # noqa: E741
+        return l[max(0, len(l) - len(u)) :] == u
 
 
-Stretch: TypeAlias = tuple[Sequence[Hashable], int, int]
+def _common(first: Sequence[str], second: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    size = min(len(first), len(second))
+    return next((at for at in range(size) if first[at] != second[at]), size)
 
 
-def _between(
-    original: Stretch, upstream: Stretch, local: Stretch, winner: Literal["upstream", "local"]
-) -> list[MergedRun]:
-    before, theirs, ours = [list(side[start:stop]) for side, start, stop in (original, upstream, local)]
-    from_upstream, from_local = MergedRun("upstream", *upstream[1:]), MergedRun("local", *local[1:])
-    if theirs in (ours, before):
-        return [from_local]
-    if ours == before:
-        return [from_upstream]
-    if before and theirs and ours and max(map(len, (before, theirs, ours))) > 1:
-        # One side made all of the other's changes, and more.
-        if is_between(before, theirs, ours):
-            return [from_local]
-        if is_between(before, ours, theirs):
-            return [from_upstream]
-    if before:
-        return [MergedRun(winner, *(upstream if winner == "upstream" else local)[1:], "changed")]
-    if _contains(ours, theirs):
-        return [from_local]
-    if _contains(theirs, ours):
-        return [from_upstream]
-    return [MergedRun("local", *local[1:], "inserted"), from_upstream]
-
-
-def _contains(run: list[Hashable], part: list[Hashable]) -> bool:
+def _contains(run: Sequence[str], part: Sequence[str]) -> bool:
     """Whether a part is there without a gap. Source: D. E. Knuth, J. H. Morris, V. R. Pratt (1977), in linear time."""
     # For each element of the part: how many before it are how the part begins, too.
     beginnings, matched = [0], 0
@@ -123,14 +210,14 @@ def _contains(run: list[Hashable], part: list[Hashable]) -> bool:
     return matched == len(part)
 
 
-def _matched(part: list[Hashable], beginnings: list[int], matched: int, element: Hashable) -> int:
+def _matched(part: Sequence[str], beginnings: list[int], matched: int, element: str) -> int:
     """How much of the part is there up to this element, where so much was there before it."""
     while matched and part[matched] != element:
         matched = beginnings[matched - 1]
     return matched + (part[matched] == element)
 
 
-def is_between(start: Sequence[Hashable], middle: Sequence[Hashable], end: Sequence[Hashable]) -> bool:
+def is_between(start: Sequence[str], middle: Sequence[str], end: Sequence[str]) -> bool:
     """Whether a shortest way from the start to the end leads over the middle: the end has all changes that made it."""
     away = _lacking(middle, end)
     if away > _lacking(start, end):
@@ -139,7 +226,7 @@ def is_between(start: Sequence[Hashable], middle: Sequence[Hashable], end: Seque
     return left >= away and left == _distance(middle, end)
 
 
-def _lacking(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+def _lacking(first: Sequence[str], second: Sequence[str]) -> int:
     """The least that their distance can be: how many elements of each the other lacks, whatever their order."""
     ours, theirs = Counter(first), Counter(second)
     # Not by subtracting Counters, which takes many times as long.
@@ -147,15 +234,15 @@ def _lacking(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
     return len(first) + len(second) - 2 * shared
 
 
-def _distance(first: Sequence[Hashable], second: Sequence[Hashable]) -> int:
+def _distance(first: Sequence[str], second: Sequence[str]) -> int:
     """How many elements have to be removed or added to come from the one to the other."""
     return len(first) + len(second) - 2 * sum(size for _, _, size in matching_blocks(first, second))
 
 
 def anchors(
-    original: Sequence[Hashable],
-    upstream: Sequence[Hashable],
-    local: Sequence[Hashable],
+    original: Sequence[str],
+    upstream: Sequence[str],
+    local: Sequence[str],
     with_upstream: list[Block] | None = None,
 ) -> list[tuple[int, int, int, int]]:
     """Stretches that all three have: positions in original, upstream and local, and the length; an empty one ends.

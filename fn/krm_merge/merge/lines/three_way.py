@@ -1,19 +1,13 @@
-"""Three-way merge of strings of several lines (rules V6, R4)."""
+"""Three-way merge of texts by their lines (rules V6, R4)."""
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.lines.sequence import (
-    ChosenSide,
-    MergedRun,
-    choose_in_sequences,
-    is_between,
-    merge_sequences,
-    merged_runs,
-)
-from krm_merge.startup import frozen, pattern
+from krm_merge.merge.lines.sequence import MergedRun, Settling, is_between, merge_sequences, merged_runs
+from krm_merge.startup import frozen, pattern, replace
 
 Winner: TypeAlias = Literal["upstream", "local"]
 
@@ -26,177 +20,88 @@ def split_lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
-def has_crlf(text: str) -> bool:
-    """Whether all lines of a text end with CR LF."""
-    return "\r\n" in text and text.count("\r\n") == text.count("\n")
+def joined_lines(lines: list[str]) -> str:
+    """The text of lines of which one may have been the last without a line break."""
+    return "".join([line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]] + lines[-1:])
 
 
-def with_plain_ends(text: str, like: str) -> str:
-    """A text with plain line ends where another one has only line ends of one kind: git may have changed them."""
-    return text.replace("\r\n", "\n") if has_crlf(like) or "\r" not in like else text
+@frozen
+class Form:
+    """How a text is a list of lines: `split` and `join` are each other's inverse."""
+
+    split: Callable[[str], list[str]]
+    join: Callable[[list[str]], str]
+
+
+OF_VALUE = Form(lambda text: text.split("\n"), "\n".join)
+"""A string: a line break separates two lines."""
+OF_FILE = Form(split_lines, joined_lines)
+"""A file, as git reads it: a last line without a line break is another than with one."""
 
 
 @frozen
 class MergedText:
     """The merged text, and in how many places the sides could not agree.
 
-    `changed` are the stretches that both changed, `inserted` the places where both added lines: these are all kept.
+    `changed` are the lines that both changed, `alike` those that both added with a difference, `inserted` the places
+    where both added other lines: these are all kept.
     """
 
     text: str
     changed: int = 0
     inserted: int = 0
+    alike: int = 0
 
     @property
     def conflicts(self) -> int:
         """The places where the sides could not agree."""
-        return self.changed + self.inserted
+        return self.changed + self.inserted + self.alike
 
     def explanation(self, winner: Winner) -> tuple[str, str]:
         """What both sides did, and which of it is kept; only for texts with conflicts."""
-        in_places = "" if self.conflicts == 1 else f" in {self.conflicts} places"
-        if not self.changed:
-            return f"added lines at the same place{in_places}", "both are kept, local's first"
-        return f"changed the same lines{in_places}", f"{winner}'s lines are kept"
+        did = [
+            f"{what}{'' if count == 1 else f' in {count} places'}"
+            for what, count in (
+                ("changed the same lines", self.changed),
+                ("added nearly the same lines", self.alike),
+                ("added lines at the same place", self.inserted),
+            )
+            if count
+        ]
+        kept = [f"{winner}'s lines are kept"] if self.changed or self.alike else []
+        kept += ["both are kept, local's first"] if self.inserted else []
+        return " and ".join(did), " and ".join(kept)
 
 
-def merge_lines(original: str, upstream: str, local: str, winner: Winner) -> MergedText | None:
-    """Merges by lines; the winner's lines are kept where both changed the same ones. None: a conflict of the whole.
+def merge_lines(original: str, upstream: str, local: str, settling: Settling, form: Form = OF_VALUE) -> MergedText:
+    """Merges by lines; where git finds no conflict, as git does, unless local has upstream's changes already."""
+    return _Change(original, upstream, form).made_once(local, settling)
 
-    It is one where all three are JSON and the result would not be, and where merging upstream with the result would
-    change the result again (L3).
+
+def merge_lines_stably(original: str, upstream: str, local: str, winner: Winner, form: Form) -> MergedText | None:
+    """The same, but merging upstream with the result gives it again (law D).
+
+    If it does not, neighbouring lines are one place as they are for git; None where that does not help either.
     """
-    ours = local.split("\n")
-    change = _Change(original.split("\n"), upstream.split("\n"))
-    merged = change.made_once(ours, winner)
-    text = "\n".join(merged.lines)
-    if _is_json_alone(original, upstream, local, text):
-        return None
-    if merged.lines != ours and change.made_once(merged.lines, winner).lines != merged.lines:
-        return None
-    return merged.as_text(text)
+    change = _Change(original, upstream, form)
+    settling = Settling(winner)
+    for splits in (True, False):
+        merged = change.made_once(local, replace(settling, splits=splits))
+        if merged.text == local or change.made_once(merged.text, settling).text == merged.text:
+            return merged
+    return None
 
 
 def merge_lines_without_conflict(original: str, upstream: str, local: str) -> str | None:
-    """Merges by lines as `merge_lines` does; None where there is a conflict: the first one ends the work."""
-    ours = local.split("\n")
-    change = _Change(original.split("\n"), upstream.split("\n"))
-    lines = change.made_without_clash(ours)
-    if lines is None or (lines != ours and change.made_once(lines, "local").lines != lines):
+    """Merges by lines as git does; None where there is a conflict, which ends the work, or where it is not stable."""
+    change = _Change(original, upstream, OF_VALUE)
+    text = change.made_without_clash(local)
+    if text is None or (text != local and change.made_once(text, AS_GIT).text != text):
         return None
-    text = "\n".join(lines)
-    return None if _is_json_alone(original, upstream, local, text) else text
+    return None if loses_json(original, upstream, local, text) else text
 
 
-def merge_plain_text(original: str, upstream: str, local: str, winner: Winner) -> MergedText | None:
-    """Merges a text of which nothing but its lines is known, as git does where that is clean (R4, law H).
-
-    Conflicts are decided by the winner. None: a conflict of the whole, as whatever is decided by lines would be decided
-    otherwise the next time (law D).
-    """
-    merged = _merged_as_git(original, upstream, local, winner)
-    if not merged.conflicts:
-        return merged
-    stable = merge_lines(original, upstream, local, winner)
-    if stable is None or stable.text == local:
-        return stable
-    again = _merged_as_git(original, upstream, stable.text, winner)
-    return stable if again.conflicts or again.text == stable.text else None
-
-
-def choose_lines(original: str, upstream: str, local: str, chosen: ChosenSide) -> str | None:
-    """Merges by lines with this choice wherever both changed the same ones.
-
-    None where merging again would change the result, or where all three are JSON and the result would not be.
-    """
-    before, theirs = split_lines(original), split_lines(upstream)
-
-    def made(local: str) -> str:
-        ours = split_lines(local)
-        lines = {"upstream": theirs, "local": ours}
-        runs = choose_in_sequences(before, theirs, ours, chosen)
-        return _joined([line for run in runs for line in lines[run.side][run.start : run.stop]])
-
-    text = made(local)
-    if made(text) != text or (all(map(_is_json, (original, upstream, local))) and not _is_json(text)):
-        return None
-    return text
-
-
-def merge_added_text(upstream: str, local: str, winner: Winner) -> MergedText:
-    """Merges a text that both sides added: what both have is there once, what one has more is kept."""
-    theirs, ours = split_lines(upstream), split_lines(local)
-    lines: list[str] = []
-    u_from = l_from = changed = 0
-    for u_at, l_at, size in [*matching_blocks(theirs, ours), (len(theirs), len(ours), 0)]:
-        added = theirs[u_from:u_at], ours[l_from:l_at]
-        changed += all(added)
-        lines += added[winner == "local"] if all(added) else added[0] or added[1]
-        lines += ours[l_at : l_at + size]
-        u_from, l_from = u_at + size, l_at + size
-    return MergedText(_joined(lines), changed)
-
-
-def _merged_as_git(original: str, upstream: str, local: str, winner: Winner) -> MergedText:
-    """The merge by lines; a last line without a line break is another than with one."""
-    before, theirs, ours = (split_lines(side) for side in (original, upstream, local))
-    merged = _Change(before, theirs).made(ours, winner)
-    return merged.as_text(_joined(merged.lines))
-
-
-def _joined(lines: list[str]) -> str:
-    """The text of lines of which one may have been the last without a line break."""
-    return "".join([line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]] + lines[-1:])
-
-
-class _MergedLines(NamedTuple):
-    lines: list[str]
-    changed: int
-    inserted: int
-
-    def as_text(self, text: str) -> MergedText:
-        return MergedText(text, self.changed, self.inserted)
-
-
-class _Change:
-    """Upstream's change of a text of several lines."""
-
-    def __init__(self, original: list[str], upstream: list[str]) -> None:
-        self._original = original
-        self._upstream = upstream
-        self._blocks = matching_blocks(self._original, self._upstream)
-
-    def made(self, local: list[str], winner: Winner) -> _MergedLines:
-        """Makes the change in another version of the text."""
-        runs = merge_sequences(self._original, self._upstream, local, winner, self._blocks)
-        clashes = [run.clash for run in runs]
-        return _MergedLines(self._lines(runs, local), clashes.count("changed"), clashes.count("inserted"))
-
-    def made_without_clash(self, local: list[str]) -> list[str] | None:
-        """The lines that `made_once` gives; None where the sides cannot agree on some."""
-        runs: list[MergedRun] = []
-        for run in merged_runs(self._original, self._upstream, local, "local", self._blocks):
-            if run.clash:
-                return None
-            runs.append(run)
-        lines = self._lines(runs, local)
-        return local if lines != local and is_between(self._original, self._upstream, local) else lines
-
-    def made_once(self, local: list[str], winner: Winner) -> _MergedLines:
-        """The same where the text lacks the change: of equal lines, a diff may take others for the added ones."""
-        merged = self.made(local, winner)
-        has_clash = merged.changed or merged.inserted
-        if has_clash or merged.lines == local or not is_between(self._original, self._upstream, local):
-            return merged
-        return _MergedLines(local, 0, 0)
-
-    def _lines(self, runs: list[MergedRun], local: list[str]) -> list[str]:
-        return [
-            line for run in runs for line in (self._upstream if run.side == "upstream" else local)[run.start : run.stop]
-        ]
-
-
-def _is_json_alone(original: str, upstream: str, local: str, text: str) -> bool:
+def loses_json(original: str, upstream: str, local: str, text: str) -> bool:
     """Whether all three are JSON and the text made of them is not."""
     return _is_json(original) and _is_json(upstream) and _is_json(local) and not _is_json(text)
 
@@ -211,3 +116,58 @@ def _is_json(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def merge_added_lines(upstream: str, local: str, winner: Winner, form: Form) -> MergedText:
+    """Merges a text that both sides added: what both have is there once, what one has more is kept."""
+    theirs, ours = form.split(upstream), form.split(local)
+    lines: list[str] = []
+    u_from = l_from = changed = 0
+    for u_at, l_at, size in [*matching_blocks(theirs, ours), (len(theirs), len(ours), 0)]:
+        added = theirs[u_from:u_at], ours[l_from:l_at]
+        changed += all(added)
+        lines += added[winner == "local"] if all(added) else added[0] or added[1]
+        lines += ours[l_at : l_at + size]
+        u_from, l_from = u_at + size, l_at + size
+    return MergedText(form.join(lines), changed)
+
+
+AS_GIT = Settling("local", splits=False)
+"""Finds a conflict wherever git does."""
+
+
+class _Change:
+    """Upstream's change of a text of several lines."""
+
+    def __init__(self, original: str, upstream: str, form: Form) -> None:
+        self._form = form
+        self._original, self._upstream = form.split(original), form.split(upstream)
+        self._blocks = matching_blocks(self._original, self._upstream)
+
+    def made_once(self, local: str, settling: Settling) -> MergedText:
+        """Makes the change in another version of the text, if that lacks it.
+
+        Of equal lines, a diff may take others for the added ones.
+        """
+        ours = self._form.split(local)
+        runs = merge_sequences(self._original, self._upstream, ours, settling, self._blocks)
+        clashes = [run.clash for run in runs]
+        text = self._text(runs, ours)
+        if any(clashes) or text == local or not is_between(self._original, self._upstream, ours):
+            return MergedText(text, clashes.count("changed"), clashes.count("inserted"), clashes.count("alike"))
+        return MergedText(local)
+
+    def made_without_clash(self, local: str) -> str | None:
+        """The same as git does it; None where the sides cannot agree on some lines."""
+        ours = self._form.split(local)
+        runs: list[MergedRun] = []
+        for run in merged_runs(self._original, self._upstream, ours, AS_GIT, self._blocks):
+            if run.clash:
+                return None
+            runs.append(run)
+        text = self._text(runs, ours)
+        return local if text != local and is_between(self._original, self._upstream, ours) else text
+
+    def _text(self, runs: list[MergedRun], ours: list[str]) -> str:
+        lines = {"upstream": self._upstream, "local": ours}
+        return self._form.join([line for run in runs for line in lines[run.side][run.start : run.stop]])

@@ -11,7 +11,7 @@ from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.member import MERGE_POLICY, Fate, Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.package.document import merge_document
+from krm_merge.merge.package.document import merge_document, merge_embedded
 from krm_merge.merge.package.folders import Folders, is_other_package, left_alone
 from krm_merge.merge.values.tree import TreeMerge
 from krm_merge.schema import KeyedList, KptfileSchema, Schema, WithListKeys
@@ -211,7 +211,9 @@ class PackageMerger:
             what, kept = "local removed it, upstream changed it", "it remains removed"
             if upstream_decides:
                 fate, kept = "added", "upstream's is added again"
-        decision = Decision("F5", (), policy.explanation((), what, kept), "both", policy.severity(()), is_reported=True)
+        explanation = policy.explanation((), what, kept, of_existence=True)
+        severity = policy.severity((), of_existence=True)
+        decision = Decision("F5", (), explanation, "both", severity, is_reported=True)
         return ResourceOutcome(fate, original, upstream, local, [decision])
 
     def _chosen_existence(
@@ -247,7 +249,8 @@ class PackageMerger:
         policy = self.policy.of(*identities)
 
         def decide(root: MappingNode) -> list[Decision]:
-            return TreeMerge(schema, policy, smart=self.smart).merge(before, upstream.root, root)
+            merge = TreeMerge(schema, policy, smart=self.smart, embedded=merge_embedded)
+            return merge.merge(before, upstream.root, root)
 
         return merge_document(original, upstream, local, decide)
 

@@ -17,8 +17,10 @@ from krm_merge.startup import pattern
 from krm_merge.text.cut import has_open_end
 
 # Where kpt notes the name that a resource had upstream (R1).
-_NOTED_IN_COMMENT = pattern(rb"""kpt-merge:[^\n/]*/([^\s"',}]+)""")
-_NOTED_IN_ANNOTATION = pattern(rb"""upstream-identifier["']?[ \t]*:\s*["']?(?:[^\n|]*\|){3}([^\s"',}]+)""")
+# No second note inside: from each, the search would read on to the end of the line.
+_NOTED_IN_COMMENT = pattern(rb"""kpt-merge:(?:(?!kpt-merge:)[^\n/])*+/([^\s"',}]+)""")
+_ANNOTATION = rb"""upstream-identifier["']?[ \t]*:"""
+_NOTED_IN_ANNOTATION = pattern(rb"""%b\s*+["']?(?:(?:(?!%b)[^\n|])*+\|){3}([^\s"',}]+)""" % (_ANNOTATION, _ANNOTATION))
 _KIND = pattern(rb"""(^[ -]*|[{,]\s*)["']?kind["']?[ \t]*:[ \t]*["']?([A-Za-z0-9]+)""", re.MULTILINE)
 _FIRST_FIELD = pattern(rb"^([ \t]+)[^\s#]", re.MULTILINE)
 _FIRST_WORD = pattern(r"[^\s\"',}]+")

@@ -6,7 +6,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.values.likeness import THRESHOLD, likeness
+from krm_merge.merge.values.likeness import likeness
+from krm_merge.text.likeness import THRESHOLD
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import Entry, Node, resolved
 

@@ -1,18 +1,43 @@
-"""References to container images: which repository, which version (rules V10, F2, F4)."""
+"""References with a version: what is referred to, and in which version (rules L2, L3, V10, F2, F4)."""
 
 from __future__ import annotations
 
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.schema.kptfile import FUNCTION_LISTS
+from krm_merge.startup import pattern
+from krm_merge.text.reading.scalars import Canonical
 
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+# In a reference only one of these follows another; longer texts are prose.
+_VERSION = pattern(
+    r"\?ref=[^&#\s]*"
+    r"|@sha256:[0-9a-f]*"
+    r"|@(?:main|master|latest|stable|nightly)(?![\w.-])"
+    r"|:(?:latest|stable|main|master|edge|nightly)(?![\w.-])"
+    r"|(?<![\w.])v?[0-9]+(?:\.[0-9]+)+(?:-(?:alpha|beta|rc|dev|pre|snapshot|build)[\w.]*|-[0-9]+)?(?![\w])"
+    r"|(?<![\w.])v[0-9]+(?:(?:alpha|beta)[0-9]+)?(?![\w.])"
+    r"|(?<![\w.])[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?![\w])"
+    r"|(?<![\w.])[0-9a-f]{7,64}(?![\w.])"
+)
+_ADDRESS = pattern(r"(?<![0-9.])[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
+_LONGEST = 2000
 
 
 def is_image(path: FieldPath) -> bool:
-    """Whether a field is the image of a container or of a function."""
-    if len(path) < 3 or path[-1] != "image" or isinstance(path[-2], str):
-        return False
-    return path[-3] in _CONTAINERS or path[:-2] in FUNCTION_LISTS
+    """Whether a field holds an image, in whatever kind it is: `image`, or a name such as `sidecarImage`."""
+    return bool(path) and isinstance(name := path[-1], str) and (name == "image" or name.endswith("Image"))
+
+
+def without_version(text: str) -> str:
+    """A reference without its versions: `?ref=`, tags, digests, commits, parts of a path."""
+    if len(text) > _LONGEST or not any(letter.isdigit() or letter in "?@:" for letter in text) or _ADDRESS.search(text):
+        return text
+    return _VERSION.sub("\0", text)
+
+
+def blind_to_versions(value: Canonical) -> Canonical:
+    """A value with all its texts without versions."""
+    if type(value) is str:
+        return without_version(value)
+    return tuple(blind_to_versions(part) if isinstance(part, str | tuple) else part for part in value)
 
 
 def image_repository(image: str) -> str:
@@ -23,7 +48,11 @@ def image_repository(image: str) -> str:
 
 
 def merge_images(original: str, upstream: str, local: str) -> str | None:
-    """V10: the one side's repository with the other side's version (tag and digest); None where both changed one."""
+    """V10: the one side's repository with the other side's version (tag and digest); None where that is a conflict.
+
+    It is one where both sides changed the repository or the version, and where the last parts of the repositories
+    differ: a version belongs to what the repository is called.
+    """
     parts = []
     for image in (original, upstream, local):
         repository = image_repository(image)
@@ -33,4 +62,5 @@ def merge_images(original: str, upstream: str, local: str) -> str | None:
         if before not in (theirs, ours) and theirs != ours:
             return None
         merged += theirs if ours == before else ours
-    return merged
+    is_one = len({repository.rpartition("/")[2] for repository, _ in parts}) == 1 and " " not in merged
+    return merged if is_one or merged in (upstream, local) else None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Set
+from typing import TypeAlias, TypeVar
 
+from krm_merge.text.likeness import text_likeness
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.scalars import Canonical
 
 Counted = TypeVar("Counted")
 
-THRESHOLD = 0.5
-"""Values that are less alike than this are different ones."""
+Leaf: TypeAlias = "tuple[tuple[Canonical, ...], Canonical]"
+"""A scalar, or an empty collection, with its path; steps into lists are alike."""
 
 
 def likeness(first: Node, second: Node) -> float:
@@ -26,30 +27,35 @@ def likeness(first: Node, second: Node) -> float:
 class Traits:
     """The traits by which a value is compared, computed once for all comparisons."""
 
-    __slots__ = ("_leaves", "_node", "_paths", "_size")
+    __slots__ = ("_leaves", "_paths", "_size", "node")
 
-    def __init__(self, node: Node) -> None:
-        """Looks through the whole value."""
-        self._node = resolved(node)
+    def __init__(self, node: Node, usual: Set[Leaf] = frozenset()) -> None:
+        """Looks through the whole value; leaves that are `usual` do not count."""
+        self.node = resolved(node)
         # Not as Counters: these are many times as slow to make from a few leaves.
-        self._leaves: dict[tuple[tuple[Canonical, ...], Canonical], int] = {}
+        self._leaves: dict[Leaf, int] = {}
         self._paths: dict[tuple[Canonical, ...], int] = {}
         self._size = 0
-        for leaf in () if isinstance(self._node, Scalar) else _leaves(self._node, ()):
+        for leaf in leaves_of(self.node):
+            if leaf in usual:
+                continue
             self._leaves[leaf] = self._leaves.get(leaf, 0) + 1
             self._paths[leaf[0]] = self._paths.get(leaf[0], 0) + 1
             self._size += 1
 
     def likeness(self, other: Traits) -> float:
         """From 0 to 1, see there."""
-        first, second = self._node, other._node
+        first, second = self.node, other.node
         if isinstance(first, Scalar) or isinstance(second, Scalar):
             return _of_scalars(first, second)
         if isinstance(first, MappingNode) != isinstance(second, MappingNode):
             return 0.0
         # A field that both have counts once, with whatever values.
         together = self._size + other._size - _shared(self._paths, other._paths)
-        return _shared(self._leaves, other._leaves) / together if together else 1.0
+        if not together:
+            # All that they hold is usual.
+            return float(first.canonical == second.canonical)
+        return _shared(self._leaves, other._leaves) / together
 
 
 def _shared(first: Mapping[Counted, int], second: Mapping[Counted, int]) -> int:
@@ -68,13 +74,16 @@ def _of_scalars(first: Node, second: Node) -> float:
     names = ours.partition("=")[::2], theirs.partition("=")[::2]
     if "=" in ours and "=" in theirs:
         return 1.0 if names[0][0] == names[1][0] else 0.0
-    shortest, longest = sorted((len(ours), len(theirs)))
-    head = next((at for at in range(shortest) if ours[at] != theirs[at]), shortest)
-    tail = next((at for at in range(shortest - head) if ours[-1 - at] != theirs[-1 - at]), shortest - head)
-    return (head + tail) / longest
+    return text_likeness(ours, theirs)
 
 
-def _leaves(node: Node, path: tuple[Canonical, ...]) -> Iterator[tuple[tuple[Canonical, ...], Canonical]]:
+def leaves_of(node: Node) -> Iterator[Leaf]:
+    """The leaves of a mapping or list; a scalar has none."""
+    node = resolved(node)
+    return iter(()) if isinstance(node, Scalar) else _leaves(node, ())
+
+
+def _leaves(node: Node, path: tuple[Canonical, ...]) -> Iterator[Leaf]:
     node = resolved(node)
     if isinstance(node, MappingNode):
         for key, entry in node.fields.items():

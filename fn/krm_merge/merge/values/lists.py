@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,15 @@ from krm_merge.merge.decisions.decision import Decision, Edit, Insert, Move, Rem
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.values.identity import NotIdentified, differ_in_version_only, match_functions, read_functions
-from krm_merge.merge.values.matching import Match, match_by_key, match_by_value, match_objects
+from krm_merge.merge.values.matching import Match, match_by_key, match_objects
 from krm_merge.merge.values.order import Order, merge_order
-from krm_merge.merge.values.pairing import added_at_one_place, match_sequence, replaced_by_both
+from krm_merge.merge.values.pairing import (
+    added_at_one_place,
+    match_by_value,
+    match_sequence,
+    match_set,
+    replaced_by_both,
+)
 from krm_merge.schema import FUNCTIONS, OBJECTS, ORDERED, SET, WHOLE, KeyedList
 from krm_merge.schema.objects import ObjectListSchema
 from krm_merge.startup import replace
@@ -40,7 +47,7 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
         return _functions(merge, path, sides, items)
     matches = None
     if kind == SET:
-        matches = match_by_value(items)
+        matches = match_set(items)
     elif kind == OBJECTS:
         matches = match_objects(items)
     elif isinstance(kind, KeyedList):
@@ -208,6 +215,10 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
     step = (*path, element.step)
     if (chosen := merge.chosen_side(("element",), step, sides)) is not None:
         return chosen
+    if element.is_whole and len(sides.present) == 3:
+        return merge.whole(step, sides)
+    if element.is_addition:
+        return _added_twice(merge, step, sides)
     holder, object_ = merge.schema, sides.local or sides.upstream or sides.original
     upstream, local = sides.upstream, sides.local
     are_functions = holder.list_kind(path) == FUNCTIONS
@@ -226,25 +237,32 @@ def _element(merge: TreeMerge, path: FieldPath, element: Match, sides: Sides) ->
     return verdict
 
 
+def _added_twice(merge: TreeMerge, step: FieldPath, sides: Sides) -> Verdict:
+    """L3: both sides added nearly the same; what they do not agree on is a conflict, in fields or as a whole."""
+    mark = len(merge.decisions)
+    verdict = _existence(merge, step, sides)
+    decided = [
+        verdict.severity != "info",
+        verdict.resolution,
+        *(d.is_conflict or d.resolution for d in merge.decisions[mark:]),
+    ]
+    if same(sides.upstream, sides.local) or any(decided):
+        return verdict
+    del merge.decisions[mark:]
+    return merge.whole(step, sides)
+
+
 def _existence(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
     """F5: the local decision about existence is kept; values merge where both have the element."""
     original, upstream, local = sides.original, sides.upstream, sides.local
-    if original is None or (upstream is not None and local is not None):
+    if original is None:
+        around, merge.is_addition = merge.is_addition, True
+        verdict = merge.value(path, sides)
+        merge.is_addition = around
+        return verdict
+    if upstream is not None and local is not None:
         return merge.value(path, sides)
-    if upstream is None and local is None:
-        return Verdict(None, side="both")
-    deleter: Side = "upstream" if upstream is None else "local"
-    if same(original, local if upstream is None else upstream):
-        return Verdict(None, "F5", deleter)
-    policy = merge.policy
-    upstream_decides = policy.delete(path) == "upstream"
-    if deleter == "upstream":
-        node, kept = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
-    else:
-        node, kept = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
-    other: Side = "local" if deleter == "upstream" else "upstream"
-    explanation = policy.explanation(path, f"{deleter} removed it, {other} changed it", kept)
-    return Verdict(node, "F5", "both", policy.severity(path), explanation)
+    return Verdict(None, side="both") if upstream is None and local is None else merge.existence(path, sides)
 
 
 def _sides_of(items: list[list[Node]], element: Match) -> Sides:
@@ -311,24 +329,18 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
     """L3: upstream changed a list without identities, perhaps local did, too."""
     local, upstream = sides.local, sides.upstream
     if upstream is None or local is None:
-        return merge.conflict(path, sides, "V4")
-    if not items[0]:
-        return merge.conflict(path, sides, "L3", "filled by both from nothing")
-    if not items[1] or not items[2]:
-        return merge.conflict(path, sides, "V4")
+        left, had = (Counter(item.canonical for item in side) for side in (items[1] or items[2], items[0]))
+        # Who removed the list removed what the other side removed of it, too.
+        return Verdict(None, side="both") if left <= had else merge.conflict(path, sides, "V4")
+    if merge.is_addition and sides.original is None:
+        # Of one thing that both added, what they agree on is kept, and the rest is asked.
+        return sides.settled() or merge.conflict(path, sides, "L3", "filled by both from nothing")
     if sum(isinstance(step, int) for step in path) >= MOST_NESTED:
         why = f"a list without keys inside {MOST_NESTED} others"
         return sides.settled() or merge.conflict(path, sides, "L3", why)
     assert isinstance(local, SequenceNode)
     mark = len(merge.decisions)
-    matches = match_sequence(*items)
-    winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
-    losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
-
-    def lost(match: Match, held: Sides) -> Verdict | None:
-        return _lost(merge, (*path, match.step), held, winner, is_loser=match in losers)
-
-    verdict = _elements(merge, path, sides, items, matches, lost)
+    verdict = _paired_sequence(merge, path, sides, items, match_sequence(*items))
     edits = merge.decisions[mark:]
     if same(local, sides.original):
         if verdict.node is local and edited(local, edits).canonical == upstream.canonical:
@@ -336,10 +348,28 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
         # What only upstream changed is as upstream has it, whatever was paired.
         del merge.decisions[mark:]
         return Verdict(upstream)
-    if verdict.node is not local or not (merge.verifies or _is_stable(merge, path, sides, edits)):
-        del merge.decisions[mark:]
-        return merge.conflict(path, sides, "L3", "changes of a list without keys that cannot be put in order")
-    if added_at_one_place([match for match in matches if match not in losers]):
+    if verdict.node is not local or merge.verifies or _is_stable(merge, path, sides, edits):
+        return verdict
+    # Law D: likeness may pair otherwise with a result than with local. Equal elements are the same whatever is around.
+    del merge.decisions[mark:]
+    verdict = _paired_sequence(merge, path, sides, items, match_by_value(items))
+    if verdict.node is not local or _is_stable(merge, path, sides, merge.decisions[mark:]):
+        return verdict
+    del merge.decisions[mark:]
+    return merge.conflict(path, sides, "L3", "elements that are there several times, or moved, cannot be told apart")
+
+
+def _paired_sequence(
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
+) -> Verdict:
+    winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
+    losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
+
+    def lost(match: Match, held: Sides) -> Verdict | None:
+        return _lost(merge, (*path, match.step), held, winner, is_loser=match in losers)
+
+    verdict = _elements(merge, path, sides, items, matches, lost)
+    if not same(sides.local, sides.original) and added_at_one_place([one for one in matches if one not in losers]):
         what = "upstream and local added elements at the same place; local's come before upstream's"
         merge.note(path, "L3", what, sides=sides)
     return verdict

@@ -1,4 +1,4 @@
-"""Which elements of a list are the same on the three sides (rules L1, L2)."""
+"""Which elements of a list are the same on the three sides by their keys (rule L1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from krm_merge.krm.fieldpath import Step
 from krm_merge.krm.identity import generate_name_of, identity_of
 from krm_merge.schema import KeyedList
-from krm_merge.schema.elements import element_key
+from krm_merge.schema.model import element_key
 from krm_merge.startup import frozen
 from krm_merge.text.reading.nodes import MappingNode, Node
 from krm_merge.text.reading.scalars import Canonical
@@ -24,16 +24,15 @@ class Match:
     local: int | None
     step: Step
     moved_registry: bool = False
+    is_addition: bool = False
+    """Whether both sides added nearly the same to a list without keys, so that it is one thing (L3)."""
+    is_whole: bool = False
+    """Whether one only took the place of another, so that they merge as one value and not by their fields (L3)."""
 
     @property
     def places(self) -> tuple[int | None, int | None, int | None]:
         """The positions in original, upstream and local."""
         return self.original, self.upstream, self.local
-
-
-def match_by_value(items: Sequence[Sequence[Node]]) -> list[Match] | None:
-    """Pairs the elements of sets; None where a side holds one twice."""
-    return _paired([[item.canonical for item in side] for side in items], lambda side, at: at)
 
 
 def match_by_key(items: Sequence[Sequence[Node]], kind: KeyedList) -> list[Match] | None:

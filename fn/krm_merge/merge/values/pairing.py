@@ -1,25 +1,29 @@
-"""Which elements of a list without keys are the same on the three sides (rule L3)."""
+"""Which elements of a list without keys, or of a set, are the same on the three sides (rules L2, L3)."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence, Set
 from itertools import accumulate
 from typing import NamedTuple
 
 from krm_merge.merge.lines.diff import matching_blocks
-from krm_merge.merge.values.likeness import THRESHOLD, Traits
+from krm_merge.merge.values.images import blind_to_versions, without_version
+from krm_merge.merge.values.likeness import Leaf, Traits, leaves_of
 from krm_merge.merge.values.matching import Match
 from krm_merge.text.editing.order import longest_rising
+from krm_merge.text.likeness import MOST_COMPARED, best_pairs
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar
 from krm_merge.text.reading.scalars import Canonical
 
-WEAK_KEYS = ("name", "host", "path", "id", "key", "target")
-"""Fields that identify elements where no schema says what does, if every element has one of its own."""
+WEAK_KEYS = (
+    *("name", "alert", "record", "host", "path", "id", "key", "target"),
+    *("uses", "image", "type", "role", "port", "prefix", "cluster"),
+)
+"""Fields that identify elements where no schema says what does, where no two elements of a list share a value of it."""
 
-MOST_COMPARED = 10_000
-"""Pairs of elements that are compared with each other in one stretch; in longer ones only positions count."""
+_WITH_VERSION = ("uses", "image")
 
 MOST_COMPARED_IN_LIST = 50_000
 """Pairs of elements that are compared in all stretches of a list, the first ones first."""
@@ -35,24 +39,69 @@ class _Side(NamedTuple):
     numbers: list[int]
 
 
-def match_sequence(original: Sequence[Node], upstream: Sequence[Node], local: Sequence[Node]) -> list[Match]:
-    """Pairs the elements of three lists: equal ones, then by a weak key, then in each stretch the most alike.
+def match_set(items: Sequence[Sequence[Node]]) -> list[Match] | None:
+    """Pairs the elements of sets; a value and the one that a side put in its place are one. None if one is there twice.
 
-    What is left of a stretch is paired by position where all sides have as many elements there.
+    Two values of one thing that both sides added are one element as well, if they differ in their versions only (L2).
     """
-    sides = (original, upstream, local)
-    weak = _weak_key(sides)
-    before, theirs, ours = _numbered(sides)
-    with_upstream, with_local = (_pairs(before, side, weak) for side in (theirs, ours))
+    sides = _numbered(items)
+    if any(len(set(side.numbers)) < len(side.numbers) for side in sides):
+        return None
+    return _matched(sides, is_set=True)
+
+
+def match_sequence(original: Sequence[Node], upstream: Sequence[Node], local: Sequence[Node]) -> list[Match]:
+    """Pairs the elements of three lists: equal ones, then by weak keys, without versions, by likeness, alone in a gap.
+
+    The original is paired with each side on its own (L3).
+    """
+    return _matched(_numbered((original, upstream, local)), is_set=False)
+
+
+def match_by_value(items: Sequence[Sequence[Node]]) -> list[Match]:
+    """Pairs only equal elements: the first of a value with the first, the second with the second."""
+    keys: list[list[tuple[Canonical, int]]] = []
+    for side in items:
+        count = Counter[Canonical]()
+        keys.append([])
+        for item in side:
+            keys[-1].append((item.canonical, count[item.canonical]))
+            count[item.canonical] += 1
+    places = [{key: at for at, key in enumerate(side)} for side in keys]
+    every = dict.fromkeys(key for side in keys for key in side)
+    return [_match(*(place.get(key) for place in places)) for key in every]
+
+
+def _matched(sides: Sequence[_Side], *, is_set: bool) -> list[Match]:
+    before, theirs, ours = sides
+    # What both added is one addition: no side may have put it in another element's place on its own.
+    common = (set(theirs.numbers) & set(ours.numbers)) - set(before.numbers)
+    with_upstream, with_local = (_equal_pairs(before, side) for side in (theirs, ours))
+    for side, pairs in ((theirs, with_upstream), (ours, with_local)):
+        _pair_by_keys(pairs, before.elements, side.elements)
+        _pair_other_versions(pairs, before, side, common)
+        _pair_all_alike(pairs, before, side, common)
     _pair_through(before, theirs, ours, with_upstream, with_local)
     _pair_through(before, ours, theirs, with_local, with_upstream)
-    _pair_by_position((len(original), len(upstream), len(local)), with_upstream, with_local)
-    matches = [_match(at, with_upstream.get(at), with_local.get(at)) for at in range(len(original))]
-    only_upstream = sorted(set(range(len(upstream))) - set(with_upstream.values()))
-    only_local = sorted(set(range(len(local))) - set(with_local.values()))
-    added = _added_by_both(upstream, local, (with_upstream, with_local), (only_upstream, only_local), weak)
-    matches += [_match(None, at, added.get(at)) for at in only_upstream]
-    return matches + [_match(None, None, at) for at in sorted(set(only_local) - set(added.values()))]
+    alone = _alone(with_upstream, before, theirs, common), _alone(with_local, before, ours, common)
+    matches = []
+    for at in range(len(before.numbers)):
+        upstream, local = with_upstream.get(at), with_local.get(at)
+        placed = alone[0].get(at), alone[1].get(at)
+        # What merely took the place of an element that the other side removed is an addition.
+        if placed[0] is not None and (local is not None or placed[1] is not None):
+            upstream = with_upstream[at] = placed[0]
+        if placed[1] is not None and upstream is not None:
+            local = with_local[at] = placed[1]
+        matches.append(_match(at, upstream, local, is_whole=placed != (None, None)))
+    added = _unpaired(theirs, with_upstream), _unpaired(ours, with_local)
+    twice, alike = _added_by_both(sides, (with_upstream, with_local), added, common, is_set=is_set)
+    matches += [_match(None, at, twice.get(at), is_addition=at in alike) for at in added[0]]
+    return matches + [_match(None, None, at) for at in sorted(set(added[1]) - set(twice.values()))]
+
+
+def _unpaired(side: _Side, pairs: Pairs) -> list[int]:
+    return sorted(set(range(len(side.numbers))) - set(pairs.values()))
 
 
 def _numbered(sides: Sequence[Sequence[Node]]) -> list[_Side]:
@@ -111,36 +160,34 @@ def _added(matches: Sequence[Match], side: str) -> dict[Match, tuple[int, int]]:
     return found
 
 
-def _match(original: int | None, upstream: int | None, local: int | None) -> Match:
+def _match(
+    original: int | None,
+    upstream: int | None,
+    local: int | None,
+    *,
+    is_addition: bool = False,
+    is_whole: bool = False,
+) -> Match:
     step = next(at for at in (local, upstream, original) if at is not None)
-    return Match(original, upstream, local, step)
+    return Match(original, upstream, local, step, is_addition=is_addition, is_whole=is_whole)
 
 
-def _weak_key(sides: Sequence[Sequence[Node]]) -> Callable[[Node], Canonical] | None:
-    for name in WEAK_KEYS:
-        # Most names are ruled out by the first element.
-        if all(_has_own_key(side, name) for side in sides):
-            return lambda item, name=name: _scalar(item, name) or ()  # type: ignore[misc]
-    return None
-
-
-def _has_own_key(items: Sequence[Node], name: str) -> bool:
-    """Whether each element has this field, and none the value of another."""
-    seen: set[Canonical] = set()
-    for item in items:
-        key = _scalar(item, name)
-        if key is None or key in seen:
-            return False
-        seen.add(key)
-    return True
+def _keys(items: Sequence[Node], name: str) -> list[Canonical | None]:
+    """The values of a field that identify elements: None where an element has none, or shares it with another."""
+    values = [_scalar(item, name) for item in items]
+    count = Counter(values)
+    return [value if value is not None and count[value] == 1 else None for value in values]
 
 
 def _scalar(item: Node, name: str) -> Canonical | None:
     value = item.get(name) if isinstance(item, MappingNode) else None
-    return value.canonical if isinstance(value, Scalar) and value.canonical != ("null",) else None
+    if not isinstance(value, Scalar) or value.canonical == ("null",):
+        return None
+    known = value.canonical
+    return without_version(known) if name in _WITH_VERSION and type(known) is str else known
 
 
-def _pairs(original: _Side, side: _Side, weak: Callable[[Node], Canonical] | None) -> Pairs:
+def _equal_pairs(original: _Side, side: _Side) -> Pairs:
     before, after = original.numbers, side.numbers
     pairs: Pairs = {}
     for start, other, size in matching_blocks(before, after):
@@ -151,12 +198,53 @@ def _pairs(original: _Side, side: _Side, weak: Callable[[Node], Canonical] | Non
         pairs = in_place
     # Equal elements in other places moved.
     _pair_equal(pairs, before, after)
-    if weak is not None:
-        _pair_equal(pairs, [weak(item) for item in original.elements], [weak(item) for item in side.elements])
-    left = MOST_COMPARED_IN_LIST
-    for o_range, s_range in _stretches(pairs, len(before), len(after)):
-        left = _pair_alike(pairs, original.elements, side.elements, o_range, s_range, left)
     return pairs
+
+
+def _pair_by_keys(pairs: Pairs, original: Sequence[Node], side: Sequence[Node]) -> None:
+    """Pairs by the first field that identifies all elements of both lists, else by each that identifies some."""
+    taken = set(pairs.values())
+    left = (
+        [one for at, one in enumerate(original) if at not in pairs],
+        [one for at, one in enumerate(side) if at not in taken],
+    )
+    if not all(left):
+        return
+    held = [{key for item in of_side if isinstance(item, MappingNode) for key in item.fields} for of_side in left]
+    found = [(_keys(original, name), _keys(side, name)) for name in WEAK_KEYS if name in held[0] and name in held[1]]
+    of_all = next((keys for keys in found if None not in keys[0] and None not in keys[1]), None)
+    for before, after in found if of_all is None else [of_all]:
+        _pair_equal(pairs, before, after)
+
+
+def _pair_other_versions(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> None:
+    """Pairs what differs in versions only."""
+    taken = set(pairs.values())
+    ours = {at for at in range(len(original.numbers)) if at not in pairs}
+    theirs = {at for at, number in enumerate(side.numbers) if at not in taken and number not in common}
+    if not ours or not theirs:
+        return
+    before, after = (
+        [blind_to_versions(item.canonical) if at in free else None for at, item in enumerate(elements)]
+        for elements, free in ((original.elements, ours), (side.elements, theirs))
+    )
+    _pair_equal(pairs, before, after)
+
+
+def _pair_all_alike(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> None:
+    left = MOST_COMPARED_IN_LIST
+    for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers)):
+        free = [at for at in theirs if side.numbers[at] not in common]
+        left = _pair_alike(pairs, original.elements, side.elements, (ours, free), left)
+
+
+def _alone(pairs: Pairs, original: _Side, side: _Side, common: Set[int]) -> Pairs:
+    """What a side put in the place of one element, and nothing else, however unlike it is."""
+    return {
+        ours[0]: theirs[0]
+        for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers))
+        if len(ours) == len(theirs) == 1 and side.numbers[theirs[0]] not in common
+    }
 
 
 def _pair_through(original: _Side, known: _Side, side: _Side, with_known: Pairs, pairs: Pairs) -> None:
@@ -172,31 +260,15 @@ def _pair_through(original: _Side, known: _Side, side: _Side, with_known: Pairs,
     for ours, theirs in _stretches(pairs, len(original.numbers), len(side.numbers)):
         changed = [at for at in ours if at in with_known and known.numbers[with_known[at]] != original.numbers[at]]
         candidates = [at for at in theirs if side.numbers[at] not in added]
-        left = _pair_alike(pairs, versions, side.elements, changed, candidates, left)
-
-
-def _pair_by_position(sizes: tuple[int, int, int], with_upstream: Pairs, with_local: Pairs) -> None:
-    """Pairs what is left where all three lists have as many elements between those that all have."""
-    steady = [at for at in range(sizes[0]) if at in with_upstream and at in with_local]
-    for pairs in (with_upstream, with_local):
-        rising = longest_rising([pairs[at] for at in steady])
-        steady = [at for at in steady if pairs[at] in rising]
-    held = set(with_upstream.values()), set(with_local.values())
-    start = (0, 0, 0)
-    for stop in [*((at, with_upstream[at], with_local[at]) for at in steady), sizes]:
-        lengths = {end - begin for begin, end in zip(start, stop, strict=True)}
-        for offset in range(stop[0] - start[0]) if len(lengths) == 1 else ():
-            for pairs, taken, begin in ((with_upstream, held[0], start[1]), (with_local, held[1], start[2])):
-                if start[0] + offset not in pairs and begin + offset not in taken:
-                    pairs[start[0] + offset] = begin + offset
-        start = (stop[0] + 1, stop[1] + 1, stop[2] + 1)
+        left = _pair_alike(pairs, versions, side.elements, (changed, candidates), left)
 
 
 def _pair_equal(pairs: Pairs, before: Sequence[object], after: Sequence[object]) -> None:
+    """Pairs equal values, in order; None is like nothing."""
     taken = set(pairs.values())
     free: dict[object, list[int]] = {}
     for at in range(len(after) - 1, -1, -1):
-        if at not in taken:
+        if at not in taken and after[at] is not None:
             free.setdefault(after[at], []).append(at)
     for at, element in enumerate(before):
         if at not in pairs and free.get(element):
@@ -220,59 +292,84 @@ def _stretches(pairs: Pairs, size: int, other_size: int) -> list[tuple[list[int]
 
 
 def _pair_alike(
-    pairs: Pairs, original: Sequence[Node], side: Sequence[Node], ours: list[int], theirs: list[int], left: int
+    pairs: Pairs,
+    original: Sequence[Node],
+    side: Sequence[Node],
+    unpaired: tuple[list[int], list[int]],
+    left: int,
+    measure: _Additions | None = None,
 ) -> int:
     """Pairs in order, so that the likeness of all pairs together is the greatest; of as good ones the nearest.
 
     `left` is how many may still be compared in the list; gives how many are left then.
     """
+    ours, theirs = unpaired
     compared = len(ours) * len(theirs)
     if not compared:
         return left
     if compared > min(left, MOST_COMPARED):
         return left
-    of_ours, of_theirs = [Traits(original[at]) for at in ours], [Traits(side[at]) for at in theirs]
-    scores = [[one.likeness(other) for other in of_theirs] for one in of_ours]
-    best = [[0.0] * (len(theirs) + 1) for _ in range(len(ours) + 1)]
-    for i in range(len(ours) - 1, -1, -1):
-        for j in range(len(theirs) - 1, -1, -1):
-            paired = scores[i][j] + best[i + 1][j + 1] if scores[i][j] >= THRESHOLD else 0.0
-            best[i][j] = max(paired, best[i + 1][j], best[i][j + 1])
-    i = j = 0
-    while i < len(ours) and j < len(theirs):
-        if scores[i][j] >= THRESHOLD and best[i][j] == scores[i][j] + best[i + 1][j + 1]:
-            pairs[ours[i]] = theirs[j]
-            i, j = i + 1, j + 1
-        elif best[i][j] == best[i + 1][j]:
-            i += 1
-        else:
-            j += 1
+    traits, likeness = (measure.traits, measure.likeness) if measure is not None else (Traits, Traits.likeness)
+    of_ours, of_theirs = [traits(original[at]) for at in ours], [traits(side[at]) for at in theirs]
+    scores = [[likeness(one, other) for other in of_theirs] for one in of_ours]
+    pairs.update((ours[i], theirs[j]) for i, j in best_pairs(scores))
     return left - compared
 
 
 def _added_by_both(
-    upstream: Sequence[Node],
-    local: Sequence[Node],
+    sides: Sequence[_Side],
     pairs: tuple[Pairs, Pairs],
     added: tuple[list[int], list[int]],
-    weak: Callable[[Node], Canonical] | None,
-) -> Pairs:
-    """Upstream's added elements that local added, too: with one weak key, or equal ones at one place, in order."""
-    same: Pairs = {}
-    if weak is not None:
-        by_key = {weak(local[at]): at for at in added[1]}
-        same = {at: by_key[key] for at in added[0] if (key := weak(upstream[at])) in by_key}
+    common: Set[int],
+    *,
+    is_set: bool,
+) -> tuple[Pairs, set[int]]:
+    """Upstream's additions that local made, too: equal ones, with one weak key, and at one place nearly equal ones.
+
+    The second are those of upstream that only are alike.
+    """
+    before, *changed = sides
+    if not all(added):
+        return {}, set()
+    elements = [[side.elements[at] for at in new] for side, new in zip(changed, added, strict=True)]
+    numbers = [[side.numbers[at] for at in new] for side, new in zip(changed, added, strict=True)]
+    found: Pairs = {}
+    _pair_equal(found, *([number if number in common else None for number in side] for side in numbers))
+    _pair_by_keys(found, *elements)
+    same: Pairs = {added[0][one]: added[1][other] for one, other in found.items()}
+    certain = set(same)
+    left = MOST_COMPARED_IN_LIST
+    # What other elements of the list have as well does not say that two additions are one.
+    measure = _Additions(frozenset(leaf for one in before.elements for leaf in leaves_of(one)), is_set)
     for neighbour in (-1, 1):
-        runs = [_runs(side, held, neighbour) for side, held in zip(added, pairs, strict=True)]
+        runs = [_runs(new, held, neighbour) for new, held in zip(added, pairs, strict=True)]
         held = set(same.values())
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]
             ours = [at for at in runs[1].get(place, []) if at not in held]
-            blocks = matching_blocks([upstream[at].canonical for at in theirs], [local[at].canonical for at in ours])
-            for start, other, size in blocks:
-                same.update(zip(theirs[start : start + size], ours[other : other + size], strict=True))
-                held.update(ours[other : other + size])
-    return same
+            left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
+    return same, set(same) - certain
+
+
+class _Additions(NamedTuple):
+    """How alike two elements are that both sides added at one place."""
+
+    usual: Set[Leaf]
+    is_set: bool
+
+    def traits(self, node: Node) -> Traits:
+        return Traits(node, self.usual)
+
+    def likeness(self, first: Traits, second: Traits) -> float:
+        one, other = first.node, second.node
+        if one.canonical == other.canonical:
+            return 1.0
+        if isinstance(one, Scalar) and isinstance(other, Scalar):
+            are_options = not self.is_set and "=" in one.text and "=" in other.text
+            what = (node.text.partition("=")[0] if are_options else without_version(node.text) for node in (one, other))
+            return float(next(what) == next(what))
+        keys = ((_scalar(one, name), _scalar(other, name)) for name in _WITH_VERSION)
+        return 1.0 if any(key is not None and key == known for key, known in keys) else first.likeness(second)
 
 
 def _runs(added: list[int], pairs: Pairs, neighbour: int) -> dict[int | None, list[int]]:

@@ -9,10 +9,10 @@ from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Content, Resolution, content_of, fingerprint
-from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
-from krm_merge.merge.lines.three_way import choose_lines
+from krm_merge.merge.values.texts import choose_text
 from krm_merge.schema.model import is_bookkeeping
+from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
 from krm_merge.text.reading.values import from_value
 
@@ -70,11 +70,13 @@ def answered(
 
 
 def fit_of(merge: TreeMerge, resolution: Resolution, path: FieldPath, sides: Sides) -> str:
-    """How far the sides are those of a resolution. For a Secret it is about its place alone (M6)."""
+    """How far the sides are those of a resolution. For a hidden value it is about its place alone (M6)."""
     kind = merge.policy.kind
-    if merge.is_secret(path):
-        holds = resolution.identity is not None and resolution.choice in ("upstream", "local")
-        known = resolution.fingerprint == fingerprint(resolution.nature, kind, resolution.path, None)
+    if merge.secrecy.hides(path, sides.nodes):
+        # What is in no resource is known by its file.
+        holds = (resolution.identity is not None or not kind) and resolution.choice in ("upstream", "local")
+        place = merge.secrecy.place(path, sides.nodes)
+        known = resolution.fingerprint == fingerprint(resolution.nature, kind or merge.file, place, None)
         return "exact" if holds and known and sides.settled() is None else ""
     return resolution.fit(kind, *map(content_of, sides.nodes))
 
@@ -103,7 +105,7 @@ def _value(resolution: Resolution, sides: Sides) -> Chosen:
         # Of a text, too, all of it: that it was chosen could not be seen line by line later.
         return (sides.original,) if sides.original is not None else None
     if resolution.nature == "text" and (texts := _texts(sides)) is not None:
-        text = choose_lines(*texts, choice)
+        text = choose_text(*texts, choice)
         if text is not None:
             return (_text_node(text, sides),)
     if choice == "upstream":
@@ -143,7 +145,7 @@ def resolved_existence(
 ) -> Resolution | None:
     """The choice on a resource that one side lacks, where it fits."""
     roots = [root for root in (original, upstream, local) if root is not None]
-    secret = is_secret(policy.kind, (), roots)
+    secret = Secrecy(roots, policy.redactions).hides((), roots)
     contents = [resource_content(root) for root in (original, upstream, local)]
     for resolution in policy.resolutions_at(()):
         if resolution.nature != "resource" or resolution.choice not in ("upstream", "local"):

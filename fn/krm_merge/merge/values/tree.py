@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.result import Severity
@@ -13,45 +13,70 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.lines.comments import SETTER, CommentReader, discarded_comments
+from krm_merge.merge.lines.sequence import Settling
 from krm_merge.merge.lines.three_way import Winner, merge_lines
 from krm_merge.merge.values.images import is_image, merge_images
 from krm_merge.merge.values.order import merge_order
+from krm_merge.merge.values.texts import merge_text
 from krm_merge.schema import Discriminator, Schema
+from krm_merge.schema.pods import with_pods
+from krm_merge.schema.secrecy import Secrecy
 from krm_merge.startup import replace
 from krm_merge.text.reading.layout import NO_COMMENTS
 from krm_merge.text.reading.nodes import Child, Entry, MappingNode, Node, Scalar, SequenceNode, resolved, value_of
 from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
+DecideOnRoots: TypeAlias = Callable[[MappingNode, MappingNode, MappingNode], list[Decision]]
+"""Decides on a document in three versions: original, upstream, local."""
+
+MergeEmbedded: TypeAlias = Callable[[Sequence[str], DecideOnRoots], tuple[str, list[Decision]] | None]
+"""Merges three texts as documents, and gives the text and the decisions; None where one is not a mapping."""
+
 
 class TreeMerge:
     """The merge of one resource. It adds to `decisions` and writes nothing."""
 
-    def __init__(self, schema: Schema, policy: Policy, *, smart: bool = False) -> None:
-        """For a resource of this schema under this policy; `smart` is `functionIdentity: smart` (F6)."""
+    def __init__(
+        self,
+        schema: Schema,
+        policy: Policy,
+        *,
+        smart: bool = False,
+        file: str = "",
+        embedded: MergeEmbedded | None = None,
+    ) -> None:
+        """For a resource of this schema under this policy; `smart` is `functionIdentity: smart` (F6).
+
+        `file` is the path of what holds values but no resource. `embedded` merges texts that are documents themselves.
+        """
         self.schema = schema
         self.policy = policy
         self.smart = smart
+        self.file = file
+        self.embedded = embedded
         self.verifies = False
+        self.is_addition = False
         self.decisions: list[Decision] = []
         self.comments = CommentReader()
-        self.roots: tuple[MappingNode, ...] = ()
-
-    def is_secret(self, path: FieldPath) -> bool:
-        """Whether the value here is one of a Secret; asked only where somebody made a choice."""
-        from krm_merge.merge.decisions.secrecy import is_secret
-
-        return is_secret(self.policy.kind, path, self.roots)
+        self.secrecy = Secrecy()
+        self._top: FieldPath = ()
 
     def verifying(self) -> TreeMerge:
         """A merge by the same rules that looks whether a result stays what it is; its own results are not verified."""
-        again = TreeMerge(self.schema, self.policy, smart=self.smart)
-        again.verifies = True
+        again = TreeMerge(self.schema, self.policy, smart=self.smart, file=self.file, embedded=self.embedded)
+        again.verifies, again.secrecy = True, self.secrecy
         return again
 
     def merge(self, original: MappingNode | None, upstream: MappingNode, local: MappingNode) -> list[Decision]:
         """Decides on everything below the root of the resource."""
-        self.roots = tuple(root for root in (original, upstream, local) if root is not None)
+        roots = tuple(root for root in (original, upstream, local) if root is not None)
+        self.is_addition = original is None
+        texts = [root.source.text for root in roots if root.source is not None]
+        if any("containers" in text or "Containers" in text for text in texts):
+            self.schema = with_pods(self.schema, roots)
+        if self.policy.resolutions.all:
+            self.secrecy = Secrecy(roots, self.policy.redactions)
         self._mapping((), Sides(original, upstream, local))
         return self.decisions
 
@@ -60,9 +85,14 @@ class TreeMerge:
         if sides.are_same():
             # Nothing to decide, however much is inside.
             return Verdict(sides.local, side="local")
-        if self._holds_local(path) and any(self._keeps_local(path, node) for node in sides.nodes):
-            # Something below is local's alone (K1, R6): a null is read as the lack of a mapping.
-            sides = Sides(*(None if n is None or n.canonical == ("null",) else n for n in sides.nodes))
+        if (
+            self._holds_local(path)
+            and any(map(_is_null, sides.nodes))
+            and any(self._keeps_local(path, node) for node in sides.nodes)
+        ):
+            # Something below is local's alone (K1, R6): a null is read as the lack of a mapping, and stays where it is.
+            verdict = self.value(path, Sides(*(None if _is_null(node) else node for node in sides.nodes)))
+            return Verdict(sides.local, side="local") if verdict.node is None and _is_null(sides.local) else verdict
         present = sides.present
         if present and (chosen := self._chosen(path, sides)) is not None:
             return chosen
@@ -82,6 +112,10 @@ class TreeMerge:
         kinds = {type(resolved(node)) for node in present}
         in_sequence = bool(path) and isinstance(path[-1], int)
         return self.conflict(path, sides, "V5" if len(kinds) > 1 else "L3" if in_sequence else "V4")
+
+    def whole(self, path: FieldPath, sides: Sides) -> Verdict:
+        """Decides on a value that is not merged inside (L3)."""
+        return self._chosen(path, sides) or sides.settled() or self.conflict(path, sides, "L3")
 
     def _chosen(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # Choices come first (M3). Hardly any merge has some: the others do not pay for the import.
@@ -108,6 +142,9 @@ class TreeMerge:
         texts = _texts(sides)
         if texts is None or not is_image(path) or (image := merge_images(*texts)) is None:
             return None
+        for node in (sides.local, sides.upstream):
+            if node is not None and node.canonical == image:
+                return Verdict(node, "V10", "both")
         return Verdict(Scalar(None, 0, 0, image, _quotes(sides.local)), "V10", "both")
 
     def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
@@ -115,20 +152,33 @@ class TreeMerge:
         texts = _texts(sides)
         if texts is None or not all("\n" in text.rstrip("\n") for text in texts):
             return None
+        if (by_fields := self._by_fields(path, sides, texts)) is not None:
+            return by_fields
         winner: Winner = "local" if self.policy.conflict(path) == "local" else "upstream"
-        merged = merge_lines(texts[0], texts[1], texts[2], winner)
+        merged = merge_text(*texts, winner, marks=self.policy.leaves_marks(path))
         if merged is None:
             return self.conflict(path, sides, "V6")
-        for node in (sides.local, sides.upstream):
-            if node is not None and node.canonical == merged.text:
-                break
-        else:
-            node = Scalar(None, 0, 0, merged.text, '"')
+        node = _text_node(merged.text, sides)
         if not merged.conflicts:
             return Verdict(node, "V6", "both")
         did, kept = merged.explanation(winner)
-        explanation = self.policy.explanation(path, f"upstream and local {did}", kept, has_place=merged.changed > 0)
+        explanation = self.policy.explanation(path, f"upstream and local {did}", kept)
         return Verdict(node, "V6", "both", self.policy.severity(path), explanation)
+
+    def _by_fields(self, path: FieldPath, sides: Sides, texts: Sequence[str]) -> Verdict | None:
+        """V6: texts that are YAML or JSON mappings merge as documents of their own; conflicts are those of fields."""
+
+        def decide(original: MappingNode, upstream: MappingNode, local: MappingNode) -> list[Decision]:
+            inside = TreeMerge(self.schema, self.policy, smart=self.smart, file=self.file, embedded=self.embedded)
+            inside.secrecy, inside._top = self.secrecy, path
+            inside._mapping(path, Sides(original, upstream, local))
+            return inside.decisions
+
+        if self.embedded is None or (merged := self.embedded(texts, decide)) is None:
+            return None
+        text, decisions = merged
+        self.decisions += [_about_text(decision) for decision in decisions if decision.is_reported]
+        return Verdict(_text_node(text, sides), "V6", "both")
 
     # ---- mappings ----------------------------------------------------------------------------------------------
 
@@ -144,6 +194,8 @@ class TreeMerge:
             if local is None and same(upstream, original):
                 return Verdict(None, side="local")
         assert isinstance(base, MappingNode)
+        if original is not None and None in (upstream, local) and not self._merges_inside(path, sides):
+            return self.existence(path, sides)
         fields = [_fields_of(node) for node in (original, upstream, local)]
         if not any(fields) and (settled := sides.settled()):
             return settled
@@ -151,7 +203,7 @@ class TreeMerge:
         verdicts = self._fields(path, fields)
         survivors = {key for key, (_, verdict) in verdicts.items() if verdict.node is not None}
         if (
-            path
+            path != self._top
             and not survivors
             and any(fields)
             and all(fields[i] or s is None for i, s in enumerate((original, upstream, local)))
@@ -163,6 +215,32 @@ class TreeMerge:
             return Verdict(None, side="upstream" if upstream is None else "local")
         self._record_fields(path, sides, base, verdicts, survivors)
         return Verdict(base, side="local" if base is local else "upstream")
+
+    def _merges_inside(self, path: FieldPath, sides: Sides) -> bool:
+        """Whether a mapping that one side lacks merges by its fields: one of free keys does (V3)."""
+        if self._holds_local(path) or self.schema.is_map(path):
+            return True
+        fields = (entry for node in sides.present for entry in _fields_of(node).values())
+        return all(isinstance(resolved(entry.value), Scalar) for entry in fields)
+
+    def existence(self, path: FieldPath, sides: Sides) -> Verdict:
+        """F5: of what one side removed and the other changed, the local decision about existence is kept."""
+        if (chosen := self.chosen_side(("element",), path, sides)) is not None:
+            return chosen
+        upstream, local = sides.upstream, sides.local
+        deleter: Side = "upstream" if upstream is None else "local"
+        if same(sides.original, local if upstream is None else upstream):
+            return Verdict(None, "F5", deleter)
+        upstream_decides = self.policy.delete(path) == "upstream"
+        if deleter == "upstream":
+            node, kept = (None, "the removal is kept") if upstream_decides else (local, "local's is kept")
+        else:
+            node, kept = (upstream, "upstream's is added again") if upstream_decides else (None, "it remains removed")
+        other: Side = "local" if deleter == "upstream" else "upstream"
+        explanation = self.policy.explanation(
+            path, f"{deleter} removed it, {other} changed it", kept, of_existence=True
+        )
+        return Verdict(node, "F5", "both", self.policy.severity(path, of_existence=True), explanation)
 
     def _holds_local(self, path: FieldPath) -> bool:
         # Fields below stay local whatever upstream does with what holds them (K1, R6).
@@ -435,6 +513,24 @@ def _texts(sides: Sides) -> tuple[str, str, str] | None:
     return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
 
 
+def _is_null(node: Node | None) -> bool:
+    return node is not None and node.canonical == ("null",)
+
+
+def _about_text(decision: Decision) -> Decision:
+    """A decision on a field inside a text, as one of the document around that: it edits nothing there."""
+    discarded = decision.discarded_comments
+    return replace(decision, edits=(), discarded_comments=discarded and replace(discarded, kept=None))
+
+
+def _text_node(text: str, sides: Sides) -> Node:
+    """A string; the node of a side that has it, as law D compares nodes."""
+    for node in (sides.local, sides.upstream):
+        if node is not None and node.canonical == text:
+            return node
+    return Scalar(None, 0, 0, text, '"')
+
+
 def _quotes(node: Node | None) -> str:
     style = node.style if isinstance(node, Scalar) else ""
     return style if style in ("'", '"') else ""
@@ -447,8 +543,8 @@ def _by_lines_of_source(sides: Sides) -> Verdict | None:
     written = [wrapped_lines(node) for node in sides.present if isinstance(node, Scalar)]
     if any(len(lines) < 2 for lines in written):
         return None
-    merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), "local")
-    if merged is None or merged.conflicts:
+    merged = merge_lines("\n".join(written[0]), "\n".join(written[1]), "\n".join(written[2]), Settling("local"))
+    if merged.conflicts:
         return None
     node = read_wrapped(merged.text.split("\n"))
     return None if node is None else Verdict(node, "V6", "both")

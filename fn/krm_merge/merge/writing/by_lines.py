@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.decision import Decision, is_doubtful
 from krm_merge.merge.decisions.member import Decide
+from krm_merge.merge.decisions.report import shown_paths
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.schema.model import is_bookkeeping
 from krm_merge.text.document import document_text, without_separators
-from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, TextError, resolved
+from krm_merge.text.reading.nodes import Alias, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import key_text
 
@@ -44,6 +46,35 @@ def settled_by_lines(
     if not any(decision.edits for decision in again):
         return text
     return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
+
+
+def decision_by_lines(local: MappingNode, text: str) -> Decision:
+    """The decision that a text settles a document: what it takes from upstream."""
+    root = read(text)
+    assert isinstance(root, MappingNode)
+    paths = list(dict.fromkeys(_differences(local, root, ())))
+    took = f"; taken from upstream: {shown_paths(paths)}" if paths else ""
+    message = f"merged with upstream's by lines, which hold what both sides changed{took}"
+    return Decision("H", (), message, "upstream", is_reported=True)
+
+
+def _differences(first: Node, second: Node, path: FieldPath) -> Iterator[FieldPath]:
+    """The places in which two values differ; of a list whose length differs, the list."""
+    first, second = resolved(first), resolved(second)
+    if first.canonical == second.canonical:
+        return
+    if isinstance(first, MappingNode) and isinstance(second, MappingNode):
+        for key in dict.fromkeys([*first.fields, *second.fields]):
+            one, other = first.fields.get(key), second.fields.get(key)
+            entry = one or other
+            assert entry is not None
+            step = (*path, key_text(entry.key))
+            yield from (step,) if one is None or other is None else _differences(one.value, other.value, step)
+    elif isinstance(first, SequenceNode) and isinstance(second, SequenceNode) and len(first.items) == len(second.items):
+        for at, items in enumerate(zip(first.items, second.items, strict=True)):
+            yield from _differences(*items, (*path, at))
+    else:
+        yield path
 
 
 def _merged(original: MappingNode, upstream: MappingNode, local: MappingNode, decisions: list[Decision]) -> str | None:
@@ -85,11 +116,12 @@ def _adds_up(upstream: int, local: int, merged: int) -> bool:
 
 
 def _scalars(node: Node) -> Iterator[object]:
-    """Keys and values."""
-    node = resolved(node)
-    if isinstance(node, MappingNode):
-        for key, entry in node.fields.items():
-            yield "key", key
+    """Keys and values as they are written: what an alias stands for is written at its anchor (V9)."""
+    if isinstance(node, Alias):
+        yield "alias", node.name
+    elif isinstance(node, MappingNode):
+        for entry in node.entries:
+            yield "key", entry.key.canonical
             yield from _scalars(entry.value)
     elif isinstance(node, SequenceNode):
         for item in node.items:

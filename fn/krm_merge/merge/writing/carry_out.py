@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from krm_merge.krm.fieldpath import format_path
@@ -11,30 +10,35 @@ from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.krm.rewriting import report_rewriting
-from krm_merge.merge.decisions.decision import Insert, apply
+from krm_merge.merge.decisions.decision import apply
 from krm_merge.merge.decisions.member import ResourceOutcome
-from krm_merge.merge.lines.comments import CommentReader, comments_in
 from krm_merge.merge.values.kptfile import faults
 from krm_merge.merge.writing.presentation import Presentation, Versions
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.startup import replace
-from krm_merge.text.document import document_of, document_text, separator_of, without_separators
-from krm_merge.text.editing.editor import Editor
-from krm_merge.text.reading.layout import Comments
-from krm_merge.text.reading.nodes import Child, MappingNode, SequenceNode, TextError, value_of
+from krm_merge.text.document import document_of, separator_of, without_separators
+from krm_merge.text.reading.layout import source_of
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 
 
 def carry_out(
-    resource: Resource, outcome: ResourceOutcome, results: Results, *, fit: Callable[[str], str] | None = None
+    resource: Resource,
+    outcome: ResourceOutcome,
+    results: Results,
+    redactions: Sequence[Redaction] = (),
+    *,
+    fit: Callable[[str], str] | None = None,
 ) -> None:
     """Edits local's resource as decided; faults and references that lead nowhere are reported.
 
     `fit` indents the text of a document as an item of a ResourceList; None where the resource is a
-    document of a file itself.
+    document of a file itself. `redactions` say what reports hide (M6).
     """
     try:
-        text, root = _merged_text(resource, outcome, fit)
+        text, root = merged_text(resource, outcome, fit)
         resource.present(text, root)
+        _report_lost_comments(outcome, text, redactions)
         if not resource.is_changed and outcome.member.identity.kind != KPTFILE:
             return
         merged = resource.merged()
@@ -48,10 +52,10 @@ def carry_out(
     (_check_kptfile if is_kptfile else _check_references)(resource, outcome, merged, results)
 
 
-def _merged_text(
-    resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None
+def merged_text(
+    resource: Resource, outcome: ResourceOutcome, fit: Callable[[str], str] | None = None
 ) -> tuple[str, MappingNode | None]:
-    """The text of the merged document, and its tree where it was read. Raises TextError."""
+    """The text of the merged document, and its tree where it was read; see `carry_out`. Raises TextError."""
     fitted = fit or partial(_with_separator, separator_of(resource.source))
 
     def settled(document: str) -> tuple[str, MappingNode | None]:
@@ -63,7 +67,6 @@ def _merged_text(
     if outcome.text is not None:
         return settled(outcome.text)
     apply(outcome.decisions, resource.editor)
-    _leave_known_comments(outcome, resource.editor)
     if fit is not None and resource.is_changed:
         resource.drop_ids()
     text, root = _presented(resource, outcome, fitted, of_items=fit is not None)
@@ -73,6 +76,16 @@ def _merged_text(
         text, root = _presented(resource, outcome, fitted, of_items=True)
     document = _settled_by_now(outcome, text, root)
     return (text, root) if document is None else settled(document)
+
+
+def _report_lost_comments(outcome: ResourceOutcome, text: str, redactions: Sequence[Redaction]) -> None:
+    """Adds the decisions on comments that are not in the text, once."""
+    if not any(source_of(root).has_number_signs for root in outcome.roots):
+        return
+    from krm_merge.merge.writing.lost_comments import lost_comments
+
+    lost = lost_comments(outcome, text, redactions)
+    outcome.decisions.extend(one for one in lost if one not in outcome.decisions)
 
 
 def _without_ids(text: str) -> str:
@@ -86,30 +99,6 @@ def _read(text: str) -> MappingNode:
     root = read(text)
     assert isinstance(root, MappingNode)
     return root
-
-
-def _leave_known_comments(outcome: ResourceOutcome, editor: Editor) -> None:
-    """Takes comments off what comes from upstream that the original has, too: local has them in its own place."""
-    if outcome.original is None or outcome.upstream is None or "#" not in outcome.original.text:
-        return
-    before = Counter(comments_in(document_text(outcome.original.root)))
-    theirs = Counter(comments_in(document_text(outcome.upstream.root)))
-    # What upstream has more often than the original is new in one of its places.
-    known, reader = {line for line, count in before.items() if theirs[line] <= count}, CommentReader()
-    pending: list[tuple[Child, Comments]] = []
-    for decision in outcome.decisions:
-        for edit in decision.edits:
-            if isinstance(edit, Insert):
-                pending.append((edit.child, edit.comments))
-    while pending:
-        child, comments = pending.pop()
-        head = tuple(line for line in comments.head if line not in known)
-        line = None if comments.line in known else comments.line
-        if (head, line) != (comments.head, comments.line):
-            editor.comment(child, Comments(head, line))
-        value = value_of(child)
-        if isinstance(value, MappingNode | SequenceNode):
-            pending.extend((inner, reader.of(value, inner)) for inner in value.children)
 
 
 def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | None) -> str | None:
@@ -148,7 +137,6 @@ def _presented(
         outcome.decide,
         fit,
         tuple((found.child, found.kept) for found in discarded if found.side == "upstream" and found.kept is not None),
-        tuple((found.child, found.kept) for found in discarded if found.side == "local" and found.kept is not None),
     )
     presentation = Presentation(versions, resource.editor.canonical())
     text = presentation.merged(resource.text)

@@ -15,8 +15,8 @@ from typing import TypeAlias
 from krm_merge.krm.resource import ID_ANNOTATIONS
 from krm_merge.merge.decisions.member import Decide
 from krm_merge.merge.lines.comments import MERGE_COMMENT, comments_in
-from krm_merge.merge.lines.sequence import merge_sequences
-from krm_merge.merge.lines.three_way import has_crlf, merge_lines_without_conflict, split_lines, with_plain_ends
+from krm_merge.merge.lines.three_way import merge_lines_without_conflict
+from krm_merge.merge.writing.comments import with_merged_comments
 from krm_merge.startup import frozen, replace
 from krm_merge.text.editing.align import aligned
 from krm_merge.text.reading.layout import CannotEditError, Comments, source_of
@@ -45,7 +45,6 @@ class Versions:
     decide: Decide
     fit: Callable[[str], str] = str
     kept_upstream: KeptChildren = ()
-    kept_locally: KeptChildren = ()
 
 
 class Presentation:
@@ -74,15 +73,15 @@ class Presentation:
         for _ in range(MAX_ROUNDS):
             again = self._again(text)
             if again == text:
-                break
+                return text
             text = again
-        return text
+        return edit()
 
     def _again(self, text: str) -> str:
         """The result of merging a text again, where nothing is left to edit."""
         if text == self._local or (root := self._root(text)) is None:
             return text
-        versions = replace(self._versions, local=root, kept_upstream=(), kept_locally=())
+        versions = replace(self._versions, local=root, kept_upstream=())
         again = Presentation(versions, self._wanted)
         # It has the same notes, so that what was read here is what it would read.
         again._read = self._read
@@ -129,11 +128,7 @@ class Presentation:
         return self._read.get(text)
 
     def _with_comments(self, text: str) -> str:
-        """A text that means what is wanted, with the comments that upstream changed and local did not (V8).
-
-        All three versions are written with the merged values, so that only comments and layout differ. Where both
-        changed the same lines, local's stay.
-        """
+        """A text that means what is wanted, with the comments that upstream changed and local did not (V8)."""
         versions = self._versions
         root = self._root(text) if self._lacks_comments(text) else None
         if root is None:
@@ -141,53 +136,15 @@ class Presentation:
         try:
             original = versions.fit(aligned(versions.original, root))
             upstream = versions.fit(aligned(versions.upstream, root, versions.kept_upstream))
-            own = aligned(versions.local, root, versions.kept_locally)
         except (CannotEditError, TextError):
             return text
-        sides = [_tokens(with_plain_ends(side, text)) for side in (original, upstream, own)]
-        runs = merge_sequences(sides[0], sides[1], sides[2], "local")
-        lines = [token for run in runs for token in sides[1 if run.side == "upstream" else 2][run.start : run.stop]]
-        result = "".join(token[-1] for token in lines)
-        result = result.replace("\n", "\r\n") if has_crlf(text) else result
-        return result if self._is_meant(result) and self._has_right_comments(result, text) else text
-
-    def _has_right_comments(self, result: str, text: str) -> bool:
-        """Whether each comment is there as often as upstream added or removed it: it may have moved on both sides."""
-        before, theirs, ours, own, now = (
-            Counter(comments_in(side)) for side in (self._original, self._upstream, self._local, text, result)
-        )
-        return all(
-            (own[line] if theirs[line] else own[line] - before[line])
-            <= now[line]
-            <= max(own[line], _together(before[line], theirs[line], ours[line]))
-            for line in own | now
-        )
+        result = with_merged_comments(text, original, upstream, self._local)
+        return result if self._is_meant(result) else text
 
     def _lacks_comments(self, text: str) -> bool:
-        """Whether upstream's changes of comments are still to be made in a text."""
+        """Whether comments may still have to be merged in a text."""
         before, theirs, ours, own = (comments_in(side) for side in (self._original, self._upstream, self._local, text))
-        if before == theirs:
-            return False
-        counts, now = (Counter(before), Counter(theirs), Counter(ours)), Counter(own)
-        # Comments that upstream only moved are in place where they are merged, nowhere else.
-        return counts[0] == counts[1] or any(
-            now[line] != _together(*(side[line] for side in counts)) for line in counts[0] | counts[1]
-        )
-
-
-def _tokens(text: str) -> list[tuple[str, ...]]:
-    """The lines of a text in parts that may change without a conflict: the part before a comment, and the comment.
-
-    The last part of a token is its text. Comments and line ends also name the part before them.
-    """
-    tokens: list[tuple[str, ...]] = []
-    for line in split_lines(text):
-        content, mark, comment = line.removesuffix("\n").partition(" #")
-        if not content.strip():
-            tokens.append((line,))
-        else:
-            tokens += ((content,), (content, mark + comment), (content, "", "\n" if line.endswith("\n") else ""))
-    return tokens
+        return before != theirs or ours != own
 
 
 def _comment_blocks(text: str) -> Iterator[list[str]]:
@@ -205,12 +162,6 @@ def _comment_blocks(text: str) -> Iterator[list[str]]:
 
 def _repeated(lines: list[str]) -> set[str]:
     return {line for line, count in Counter(lines).items() if count > 1}
-
-
-def _together(original: int, upstream: int, local: int) -> int:
-    """How often something is there after both sides' changes; what both did alike is done once."""
-    theirs, ours = upstream - original, local - original
-    return original + (max(theirs, ours, key=abs) if theirs * ours > 0 else theirs + ours)
 
 
 def _annotations(document: Canonical) -> set[Canonical]:
@@ -244,11 +195,8 @@ def merged_by_lines(original: str, upstream: str, local: str, is_meant: Callable
 
     Merging original and upstream with the result gives the result again.
     """
-    merged = merge_lines_without_conflict(*(with_plain_ends(side, local) for side in (original, upstream, local)))
-    if merged is None:
-        return None
-    text = merged.replace("\n", "\r\n") if has_crlf(local) else merged
-    return text if is_meant(text) else None
+    text = merge_lines_without_conflict(original, upstream, local)
+    return text if text is not None and is_meant(text) else None
 
 
 def notes_in(text: str) -> list[str]:

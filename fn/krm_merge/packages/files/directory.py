@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from posixpath import join, normpath
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.harmless import without_credentials
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.packages.files.tree import File, Mode, belongs
+from krm_merge.packages.files.tree import Changes, File, Mode, Tree, belongs, new_repositories
 
 
 class PackageError(KrmMergeError):
@@ -89,6 +90,15 @@ def read_file(path: Path, mode: Mode = "file") -> File:
         return File(os.fsencode(os.readlink(path)) if mode == "link" else path.read_bytes(), mode)
     except OSError as error:
         raise PackageError(f"{path}: {reason(error)}") from None
+
+
+def refuse_repositories(place: str, before: Tree, changes: Changes) -> None:
+    """Raises PackageError where changes would make a folder that is a repository to git, and starts its programs."""
+    for folder in new_repositories(before, changes):
+        raise PackageError(
+            f"{normpath(join(place, folder))} would be a git repository, with HEAD, objects and refs, whose settings "
+            "can start programs; no package may have one, and nothing was written"
+        )
 
 
 def reason(error: OSError) -> str:

@@ -24,10 +24,10 @@ from typing import Literal, TypeAlias
 from krm_merge import interrupts
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
+from krm_merge.packages.files.directory import PackageError, UnavailableError, reason, refuse_repositories
 from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
 from krm_merge.packages.files.written import note
-from krm_merge.posix import file_locks
+from krm_merge.posix import file_locks, is_own, keep_owner, locked_soon
 
 Recovery: TypeAlias = Literal["nothing", "completed", "rolled back"]
 
@@ -81,10 +81,8 @@ class Journal:
         except OSError as error:
             raise PackageError(f"{package}: {reason(error)}") from None
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise PackageError(f"{package}: another krm-merge is at work on it; wait for its end") from None
+            if not locked_soon(lock, fcntl):
+                raise PackageError(f"{package}: another krm-merge is at work on it; wait for its end")
             try:
                 with interrupts.held():
                     journal.recovered = journal._recover()
@@ -108,6 +106,7 @@ class Journal:
         and where the machine itself fails, git has the files. A signal in the meantime ends it before anything is
         changed, or when everything is. Raises PackageError, and then the package is as it was.
         """
+        refuse_repositories(str(self.package), before, changes)
         ordered = sorted(changes, key=lambda path: (path == KPTFILE, changes[path] is not None, path))
         is_begun = False
         try:
@@ -187,7 +186,7 @@ class Journal:
             file = changes[step.path]
             if file is not None:
                 target, slot = self._places(step)
-                self._write(slot, file, target)
+                self._write(slot, file, target, self._folder(step.path))
                 staged += [slot] if file.mode != "link" else []
         plan = self.directory / f"{_PLAN}.tmp"
         with plan.open("w") as out:
@@ -200,11 +199,15 @@ class Journal:
             _sync(self.directory)
 
     @staticmethod
-    def _write(staged: Path, file: File, target: Path) -> None:
+    def _write(staged: Path, file: File, target: Path, folder: Path) -> None:
+        like = target if os.path.lexists(target) else folder
         if file.mode == "link":
             os.symlink(os.fsdecode(file.data), staged)
+            keep_owner(staged, like)
             return
         staged.write_bytes(file.data)
+        # It takes some bits of the mode away.
+        keep_owner(staged, like)
         if target.is_file() and not target.is_symlink():
             shutil.copymode(target, staged)
         bits = staged.stat().st_mode
@@ -229,6 +232,10 @@ class Journal:
             self._finish()
             return "rolled back"
         try:
+            if not is_own(plan):
+                raise PackageError(
+                    f"{plan} was written by another user; let that user go on, or remove {self.directory}"
+                )
             read = json.loads(plan.read_text())
             steps, created = [_Step(**step) for step in read["steps"]], set(read["created"])
             is_ours = read["journal"] == self._identity()
@@ -359,7 +366,7 @@ class Journal:
         elif os.path.lexists(slot):
             if target.is_dir():
                 self._remove_folders(target)
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(target.parent)
             disk.move_to_free(slot, target)
 
     def _roll_back(self, steps: list[_Step], created: set[str]) -> list[str]:
@@ -435,6 +442,14 @@ def _are_one(place: Path, other: Path) -> bool:
 
 def _digest(file: File | None) -> str | None:
     return None if file is None else f"{file.mode}:{hashlib.sha256(file.data).hexdigest()}"
+
+
+def _make_folder(folder: Path) -> None:
+    """Makes a folder with those around it, each for the owner of the one around it."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        keep_owner(folder, folder.parent)
 
 
 def _is_file(place: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from posixpath import basename, dirname
 from typing import Literal, TypeAlias
@@ -40,6 +40,33 @@ def belongs(name: str) -> bool:
 def leads_out(path: str) -> bool:
     """Whether writing to a path would write outside of the package, or to a path that is not part of it."""
     return "\0" in path or any(part in ("", ".", "..") or not belongs(part) for part in path.split("/"))
+
+
+_OF_A_REPOSITORY = frozenset(("head", "objects", "refs", "commondir"))
+
+
+def new_repositories(before: Tree, changes: Changes) -> list[str]:
+    """The folders that git would take for a repository after the changes, and did not take for one before (A1).
+
+    Git obeys the settings in such a folder, and some of those start programs. Some disks take `head` for `HEAD`.
+    """
+    if not any(_OF_A_REPOSITORY.intersection(path.lower().split("/")) for path, file in changes.items() if file):
+        return []
+    return sorted(_repositories(Changed(before, changes)) - _repositories(before))
+
+
+def _repositories(paths: Iterable[str]) -> set[str]:
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        parts = path.lower().split("/")
+        for depth, part in enumerate(parts):
+            if part in _OF_A_REPOSITORY:
+                found.setdefault("/".join(path.split("/")[:depth]), set()).add(part)
+    return {
+        folder or "."
+        for folder, names in found.items()
+        if "head" in names and ("commondir" in names or names.issuperset(("objects", "refs")))
+    }
 
 
 def holds_resources(path: str) -> bool:

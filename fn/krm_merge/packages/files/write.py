@@ -10,10 +10,10 @@ from pathlib import Path
 
 from krm_merge import interrupts
 from krm_merge.packages.files import disk
-from krm_merge.packages.files.directory import PackageError, UnavailableError, reason
+from krm_merge.packages.files.directory import PackageError, UnavailableError, reason, refuse_repositories
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.files.written import note
-from krm_merge.posix import file_locks
+from krm_merge.posix import file_locks, keep_owner
 from krm_merge.temporary import temporary_directory
 
 STAGED = ".krm-merge"
@@ -35,6 +35,7 @@ def write_file(place: Path, file: File, before: File | None = None) -> None:
             with os.fdopen(handle, "wb", closefd=False) as out:
                 out.write(file.data)
             if place.exists():
+                keep_owner(staged, place)
                 shutil.copymode(place, staged)
             else:
                 os.chmod(staged, _new_mode(file))
@@ -95,6 +96,7 @@ def _exchange(place: Path, staged: Path, before: File) -> None:
 
 def write_tree(place: Path, tree: Tree) -> None:
     """Writes a package to a new or empty directory. Raises PackageError."""
+    refuse_repositories(str(place), {}, tree)
     try:
         if place.exists() and any(place.iterdir()):
             raise PackageError(f"{place} is not empty; name a new directory, or use --in-place")

@@ -8,13 +8,15 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from krm_merge.packages.files.tree import Changes, File, Tree
-from krm_merge.text.reading.stream import cut
+from krm_merge.text.reading.stream import cut, usual_line_end
 
 MARKER_SIZE = 7
 """The length of git's markers, by default."""
 
 _DOCUMENTATION = (".md", ".rst", ".adoc")
-_CONFLICT = re.compile(rb"^(<{7,})(?: [^\n]*)?\r?\n(?s:.*?)^={7,}\r?\n(?s:.*?)^>{7,}(?: [^\n]*)?\r?$", re.MULTILINE)
+_BEGINS = re.compile(rb"^<{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
+_DIVIDES = re.compile(rb"^={7,}\r?$", re.MULTILINE)
+_ENDS = re.compile(rb"^>{7,}(?: [^\n]*|\r)?$", re.MULTILINE)
 
 
 class MarkedChanges(NamedTuple):
@@ -39,10 +41,14 @@ def _may_conflict(path: str, file: File) -> bool:
 
 
 def _line_of_conflict(data: bytes) -> int:
-    if b"<" * MARKER_SIZE not in data:
-        return 0
-    found = _CONFLICT.search(data)
-    return data.count(b"\n", 0, found.start()) + 1 if found else 0
+    if (
+        b"<" * MARKER_SIZE in data
+        and (begins := _BEGINS.search(data))
+        and (divides := _DIVIDES.search(data, begins.end()))
+        and _ENDS.search(data, divides.end())
+    ):
+        return data.count(b"\n", 0, begins.start()) + 1
+    return 0
 
 
 def marked_changes(local: Tree, ours: Changes, theirs: Changes, size: int) -> MarkedChanges:
@@ -93,7 +99,7 @@ def marked(ours: bytes, theirs: bytes, size: int) -> tuple[bytes, int]:
 def _marked(ours: list[bytes], theirs: list[bytes], size: int) -> tuple[list[bytes], int]:
     if ours == theirs:
         return ours, 0
-    newline = b"\r\n" if ours and ours[0].endswith(b"\r\n") else b"\n"
+    newline = usual_line_end(b"".join(ours or theirs))
     out: list[bytes] = []
     conflicts = 0
     for tag, start, stop, other_start, other_stop in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
@@ -113,4 +119,4 @@ def _marked(ours: list[bytes], theirs: list[bytes], size: int) -> tuple[list[byt
 
 def _whole(lines: list[bytes], newline: bytes) -> list[bytes]:
     """The lines, the last one ended."""
-    return [line if line.endswith(b"\n") else line + newline for line in lines]
+    return [line if line.endswith((b"\n", b"\r")) else line + newline for line in lines]

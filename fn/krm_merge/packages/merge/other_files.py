@@ -8,18 +8,12 @@ from typing import Literal, NamedTuple
 from krm_merge.krm.result import Result, Severity
 from krm_merge.merge.decisions.decision import FileDecision, Side
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.resolution import Choice, Resolution, file_content
-from krm_merge.merge.decisions.secrecy import is_secret_text
-from krm_merge.merge.lines.three_way import (
-    MergedText,
-    choose_lines,
-    has_crlf,
-    merge_added_text,
-    merge_plain_text,
-    with_plain_ends,
-)
+from krm_merge.merge.decisions.resolution import Choice, Fit, Resolution, file_content, fingerprint
+from krm_merge.merge.lines.three_way import OF_FILE, MergedText
+from krm_merge.merge.values.texts import choose_text, merge_added_text, merge_text
 from krm_merge.packages.files.tree import File, merged_mode
-from krm_merge.packages.merge.values import NO_RESOURCE, MergedFile, is_valid, merge_values
+from krm_merge.packages.merge.values import NO_RESOURCE, MergedFile, merge_values
+from krm_merge.schema.secrecy import is_secret_file
 
 _Sides = tuple[File | None, File | None, File | None]
 
@@ -47,9 +41,8 @@ def merge_other_file(
         who = "upstream removed it, local changed it" if upstream is None else "local removed it, upstream changed it"
         kept = "local's is kept" if upstream is None else "it remains removed"
         return _decided(path, sides, local, "F5", policy.explanation((), who, kept), "both", severity)
-    text = _text(original, upstream, local, _winner(policy))
-    all_valid = all(is_valid(path, side.data) for side in sides if side is not None)
-    if text is None or (all_valid and not is_valid(path, text.data)):
+    text = _text(original, upstream, local, policy)
+    if text is None:
         what, kept = "both sides changed it, and it cannot be merged by lines", f"{_winner(policy)}'s is kept"
         file = upstream if policy.conflict(()) == "upstream" else local
         explanation = policy.explanation(
@@ -63,7 +56,7 @@ def merge_other_file(
         merged = local
     did, kept = text.merged.explanation(_winner(policy))
     what = f"both sides {did}" if original is not None else "both sides added it, with other lines"
-    explanation = policy.explanation((), what, kept, has_place=text.merged.changed > 0)
+    explanation = policy.explanation((), what, kept)
     conflict = _decided(path, sides, merged, "R4", explanation, "both", severity)
     if merged == local:
         return conflict
@@ -97,16 +90,28 @@ def _decided(
 def _resolved(path: str, sides: _Sides, policy: Policy) -> MergedFile | None:
     """The file as somebody chose it, where both sides are as they were then."""
     original, upstream, local = sides
+    secret = any(file is not None and is_secret_file(file.data, policy.redactions) for file in sides)
     for resolution in policy.resolutions_at(()):
-        if resolution.nature != "file" or any(file is not None and is_secret_text(file.data) for file in sides):
+        if resolution.nature != "file":
             continue
-        fit = resolution.fit("", *(file_content(None if file is None else file.data) for file in sides))
+        if secret:
+            fit = _fit_of_secret(path, sides, resolution)
+        else:
+            fit = resolution.fit("", *(file_content(None if file is None else file.data) for file in sides))
         for merged in _chosen(path, original, upstream, local, resolution.choice) if fit else ():
             if fit == "exact" or merged == local:
                 message = f"both sides changed it; settled by {resolution.place}: {resolution.choice}"
                 rule = "F5" if upstream is None or local is None else "R4"
                 return _decided(path, sides, merged, rule, message, "both", "info", resolution)
     return None
+
+
+def _fit_of_secret(path: str, sides: _Sides, resolution: Resolution) -> Fit:
+    """M6: the choice is for this place, as long as there is a conflict."""
+    original, upstream, local = sides
+    known = resolution.fingerprint == fingerprint("file", path, (), None)
+    is_conflict = upstream not in (original, local) and local != original
+    return "exact" if known and is_conflict and resolution.choice in ("upstream", "local") else ""
 
 
 def _chosen(
@@ -120,13 +125,10 @@ def _chosen(
             yield upstream if choice == "upstream" else local
         return
     if (texts := _texts(original, upstream, local)) is not None:
-        before, theirs, ours, crlf = texts
-        text = choose_lines(before, theirs, ours, choice)
+        text = choose_text(texts.original, texts.upstream, texts.local, choice, OF_FILE)
         if text is not None:
-            merged = File(_as_bytes(text, crlf), merged_mode(original, upstream, local))
-            if is_valid(path, merged.data) or not is_valid(path, local.data):
-                yield merged
-                return
+            yield File(text.encode(texts.encoding), merged_mode(original, upstream, local))
+            return
     if choice in ("upstream", "local"):
         yield upstream if choice == "upstream" else local
 
@@ -134,41 +136,51 @@ def _chosen(
 # ---- lines -----------------------------------------------------------------------------------------------------------
 
 
+class _Texts(NamedTuple):
+    """Three texts, and how they are written as bytes."""
+
+    original: str
+    upstream: str
+    local: str
+    encoding: str
+
+
 class _Text(NamedTuple):
     data: bytes
     merged: MergedText
 
 
-def _texts(original: File | None, upstream: File, local: File) -> tuple[str, str, str, bool] | None:
-    """The three texts, and whether their lines end with CR LF; None where the file is one value."""
+def _texts(original: File | None, upstream: File, local: File) -> _Texts | None:
+    """The three texts; None where the file is one value."""
     sides = [original, upstream, local]
     if any(side is not None and (side.mode == "link" or b"\0" in side.data) for side in sides):
         return None
-    # Any bytes are characters of this encoding, and only line ends matter here.
-    before, theirs, ours = ("" if side is None else side.data.decode("latin-1") for side in sides)
-    before, theirs, plain = (with_plain_ends(side, ours) for side in (before, theirs, ours))
-    return before, theirs, plain, has_crlf(ours)
+    # Any bytes are characters of Latin-1, and only line ends matter where a text is not UTF-8.
+    for encoding in ("utf-8", "latin-1"):
+        try:
+            before, theirs, ours = ("" if side is None else side.data.decode(encoding) for side in sides)
+        except UnicodeDecodeError:
+            continue
+        return _Texts(before, theirs, ours, encoding)
+    return None
 
 
-def _text(original: File | None, upstream: File, local: File, winner: Literal["upstream", "local"]) -> _Text | None:
+def _text(original: File | None, upstream: File, local: File, policy: Policy) -> _Text | None:
     """The merged lines; None where the file is one value."""
     if (texts := _texts(original, upstream, local)) is None:
         return None
-    before, theirs, ours, crlf = texts
+    before, theirs, ours = texts[:3]
+    winner, marks = _winner(policy), policy.leaves_marks(())
     merged: MergedText | None
     if original is None:
-        merged = merge_added_text(theirs, ours, winner)
+        merged = merge_added_text(theirs, ours, winner, OF_FILE)
     elif ours == before:
         merged = MergedText(theirs)
     elif theirs in (before, ours):
         merged = MergedText(ours)
     else:
-        merged = merge_plain_text(before, theirs, ours, winner)
-    return None if merged is None else _Text(_as_bytes(merged.text, crlf), merged)
-
-
-def _as_bytes(text: str, crlf: bool) -> bytes:
-    return (text.replace("\n", "\r\n") if crlf else text).encode("latin-1")
+        merged = merge_text(before, theirs, ours, winner, OF_FILE, marks=marks)
+    return None if merged is None else _Text(merged.text.encode(texts.encoding), merged)
 
 
 def _winner(policy: Policy) -> Literal["upstream", "local"]:

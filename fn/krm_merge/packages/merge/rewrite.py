@@ -17,9 +17,10 @@ from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
 from krm_merge.packages.files.tree import File, is_json, is_kptfile, merged_mode
 from krm_merge.packages.merge.origin import note_origin
 from krm_merge.packages.merge.side import PackageVersion
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading.nodes import Child, MappingNode, SequenceNode, TextError, value_of
 from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import BOM, cut, detached_head, in_lines_of, is_empty, joined, without_separator
+from krm_merge.text.reading.stream import BOM, cut, detached_head, is_empty, joined, without_separator
 from krm_merge.text.reading.values import from_value, same, to_value
 
 Place = tuple[str, int]
@@ -49,12 +50,16 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Turns outcomes into files. `notes_origin` adds kpt's notes to resources from upstream (R6)."""
+    """Turns outcomes into files. `notes_origin` adds kpt's notes to resources from upstream (R6).
+
+    `redactions` say what reports hide (M6).
+    """
 
     original: PackageVersion
     upstream: PackageVersion
     local: PackageVersion
     notes_origin: bool
+    redactions: Sequence[Redaction] = ()
 
     def changes(self, outcomes: list[ResourceOutcome], touched: list[str], results: Results) -> dict[str, File | None]:
         """The files of resources that change, None for those that go; `touched` are those that upstream changed.
@@ -67,18 +72,18 @@ class Rewrite:
             resource = Resource.from_tree(outcome.member.root)
             if not refused:
                 self._carry_out(outcome, resource, plan, results)
-            report(outcome, resource, results, refused=refused)
+            report(outcome, resource, results, self.redactions, refused=refused)
         if refused:
             return {}
         paths = dict.fromkeys([*(path for path, _ in plan.edited), *plan.added, *touched])
         changes = {path: self._file(path, plan) for path in paths}
-        return {path: file for path, file in changes.items() if file != self.local.tree.get(path)}
+        return {path: file for path, file in changes.items() if file != self.local.file(path)}
 
     def _carry_out(self, outcome: ResourceOutcome, resource: Resource, plan: _Plan, results: Results) -> None:
         original, upstream, local = outcome.original, outcome.upstream, outcome.local
         plan.rows.append((_place(original), _place(upstream), _place(local)))
         if outcome.fate == "merged" and local is not None and upstream is not None:
-            carry_out(resource, outcome, results)
+            carry_out(resource, outcome, results, self.redactions)
             data = resource.text().encode()
             moved = original is not None and upstream.place != original.place == local.place
             follows = moved and is_unchanged(outcome)
@@ -98,7 +103,7 @@ class Rewrite:
             plan.added.setdefault(upstream.place, []).append((upstream, self._new_document(upstream)))
 
     def _file(self, path: str, plan: _Plan) -> File | None:
-        before, theirs, ours = (side.tree.get(path) for side in (self.original, self.upstream, self.local))
+        before, theirs, ours = (side.file(path) for side in (self.original, self.upstream, self.local))
         like = ours or theirs
         if like is None:
             return None
@@ -116,7 +121,7 @@ class Rewrite:
 
     def _changes_documents_alone(self, path: str, plan: _Plan) -> bool:
         """Whether all that upstream changed in a file is inside documents that merge each for itself."""
-        before, theirs = (_cut(path, side.tree.get(path)) for side in (self.original, self.upstream))
+        before, theirs = (_cut(path, side.file(path)) for side in (self.original, self.upstream))
         merged = {places[0] for places in plan.rows if places[0] == places[1] and places[2] is not None}
         return len(before) == len(theirs) and all(
             one == other or ((path, at) in merged and _separated_alike(one, other))
@@ -125,7 +130,7 @@ class Rewrite:
 
     def _upstream_data(self, path: str, plan: _Plan) -> bytes:
         """Upstream's file, with kpt's notes on what is added from it (R6)."""
-        file = self.upstream.tree.get(path)
+        file = self.upstream.file(path)
         if file is None or path not in plan.added:
             return _data(file)
         documents = cut(file.data, path)
@@ -148,7 +153,7 @@ class Rewrite:
             return text == wanted or (_mean_the_same(text, wanted) and notes_in(text) == notes_in(wanted))
 
         if local == original and is_meant(theirs):
-            # W1: line ends and byte order mark, too.
+            # W1: its byte order mark, too.
             return upstream
         text = merged_by_lines(before, theirs, ours, is_meant)
         if text is None:
@@ -159,7 +164,7 @@ class Rewrite:
 
     def _documents(self, path: str, plan: _Plan) -> list[bytes]:
         """The documents of the merged file, in their order (R2, L4)."""
-        ours = self.local.tree.get(path)
+        ours = self.local.file(path)
         known = _cut(path, ours)
         merged = [plan.edited.get((path, index), data) for index, data in enumerate(known)]
         added = plan.added.get(path, [])
@@ -168,8 +173,6 @@ class Rewrite:
         for at in order:
             data = merged[at] if at >= 0 else added[-1 - at][1]
             assert data is not None
-            if at < 0 and ours is not None:
-                data = in_lines_of(data, ours.data)
             if documents:
                 documents[-1] = _ended(documents[-1])
             documents.append(data)
@@ -178,7 +181,7 @@ class Rewrite:
         if documents and known and merged[0] is None:
             # A detached comment above the first document is about the file.
             head = detached_head(known[0])
-            theirs = self.upstream.tree.get(path)
+            theirs = self.upstream.file(path)
             head = head if theirs is None or head in theirs.data else b""
             documents[0] = documents[0] if documents[0].startswith(head) else head + documents[0]
         return documents
@@ -201,7 +204,7 @@ class Rewrite:
 
     def _new_document(self, member: Member) -> bytes:
         if member.is_kptfile:
-            return self.upstream.tree[member.place].data
+            return _data(self.upstream.file(member.place))
         data = self.upstream.documents[member.place][member.index]
         if member.identity.group_kind == MERGE_POLICY:
             # M1: it may come without something that upstream's has.
@@ -217,7 +220,7 @@ class _Keys:
     """Keys of the documents of a file on one side: their resource, else their text."""
 
     def __init__(self, side: PackageVersion, path: str, known: dict[Place, Hashable]) -> None:
-        self._documents = _cut(path, side.tree.get(path))
+        self._documents = _cut(path, side.file(path))
         self._texts = [_without_marks(document) for document in self._documents]
         self._known_texts = set(self._texts)
         self._known = [known.get((path, index)) for index in range(len(self._documents))]

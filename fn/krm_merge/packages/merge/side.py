@@ -12,6 +12,7 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
+from krm_merge.packages.merge.line_ends import plain
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read, read_all
 from krm_merge.text.reading.stream import cut, is_empty
@@ -56,6 +57,11 @@ class PackageVersion:
         self.unreadable: dict[str, Unreadable] = {}
         self._resources: list[Document] = []
 
+    def file(self, path: str) -> File | None:
+        """A file with plain line ends."""
+        file = self.tree.get(path)
+        return None if file is None else plain(path, file)
+
     def reads(self, path: str) -> bool:
         """Whether resources are read from a file of this side: YAML files, and JSON files that look like one."""
         if not is_json(path):
@@ -74,7 +80,8 @@ class PackageVersion:
 
     def kptfiles(self) -> list[Member]:
         """The Kptfiles that make packages."""
-        found = [(path, self._read(path, 0, file.data)) for path, file in self.tree.items() if is_kptfile(path)]
+        files = [(path, plain(path, file)) for path, file in self.tree.items() if is_kptfile(path)]
+        found = [(path, self._read(path, 0, file.data)) for path, file in files]
         for path, member in found:
             if member is None or not member.is_kptfile:
                 self.unreadable.setdefault(path, Unreadable("is no Kptfile", broken=False))
@@ -102,9 +109,9 @@ class PackageVersion:
 
     def _cut(self, path: str, file: File) -> list[bytes]:
         if not isinstance(self.tree, CommonTree):
-            return cut(file.data, path)
+            return cut(plain(path, file).data, path)
         if path not in self.tree.cut:
-            self.tree.cut[path] = cut(file.data, path)
+            self.tree.cut[path] = cut(plain(path, file).data, path)
         return self.tree.cut[path]
 
     def _read(self, path: str, index: int, data: bytes) -> Member | None:

@@ -13,6 +13,7 @@ from krm_merge.merge.decisions.member import NOTHING_DECIDED, PackageDecisions, 
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
+from krm_merge.packages.merge.line_ends import FileVersions, plain, plain_versions, with_line_ends
 from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths
@@ -42,10 +43,12 @@ def merge_trees(
     again after a local rename (R6). What cannot be read as resources is merged as text (R5).
     """
     results = Results()
-    touched = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
-    if not touched:
+    changed = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
+    if not changed:
         # Law B: nothing to merge, whatever local holds.
         return MergedTree({}, results)
+    lines = {path: plain_versions(path, (original.get(path), upstream.get(path), local.get(path))) for path in changed}
+    touched = [path for path, (before, theirs, _) in lines.items() if before != theirs]
     sides = PackageVersion("original", original), PackageVersion("upstream", upstream), PackageVersion("local", local)
     merged = merge.run(*sides)
     folders = merged.folders
@@ -62,16 +65,18 @@ def merge_trees(
         folders.report(path)
     outcomes = folders.with_surviving_kptfiles(_inhabited(sides, resources)) + resources
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
-    changes: dict[str, File | None] = dict(Rewrite(*sides, notes_origin).changes(outcomes, others, results))
+    rewrite = Rewrite(*sides, notes_origin, merge.policy.redactions)
+    changes: dict[str, File | None] = dict(rewrite.changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     _report_duplicates(resources, results)
     files: list[FileDecision] = []
     for path in sorted(as_text - closed - tangled):
-        of_file = _merge_text(path, sides, merge, changes, results)
+        of_file = _merge_text(path, lines[path], sides, merge, changes, results)
         files += of_file.decisions
         outcomes += [] if of_file.outcome is None else [of_file.outcome]
+    _write_line_ends(sides, [path for path in changed if folders.closed(path) is None], touched, changes, results)
     for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, rule="G", tags={"side": "both"})
@@ -81,8 +86,7 @@ def merge_trees(
         if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
             return PackageDecisions([merged.again(decided, policy)])
         path = decided.path if isinstance(decided, FileDecision) else decided.member.place
-        before, theirs, ours = (side.tree.get(path) for side in sides)
-        of_file = merge_other_file(path, before, theirs, ours, policy)
+        of_file = merge_other_file(path, *lines[path], policy)
         return PackageDecisions([] if of_file.outcome is None else [of_file.outcome], of_file.decisions)
 
     reached, decided = _reached(merge.policy, sides), PackageDecisions(outcomes, files, again=again)
@@ -169,14 +173,14 @@ def _inhabited(
 
 def _merge_text(
     path: str,
+    versions: FileVersions,
     sides: tuple[PackageVersion, PackageVersion, PackageVersion],
     merge: PackageMerger,
     changes: dict[str, File | None],
     results: Results,
 ) -> MergedFile:
-    before, theirs, ours = (side.tree.get(path) for side in sides)
     broken = [(s.name, s.unreadable[path].reason) for s in sides if path in s.unreadable and s.unreadable[path].broken]
-    merged = merge_other_file(path, before, theirs, ours, merge.policy)
+    merged = merge_other_file(path, *versions, merge.policy)
     if broken:
         names = " and ".join(name for name, _ in broken)
         do = "does" if len(broken) == 1 else "do"
@@ -184,6 +188,26 @@ def _merge_text(
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     for result in merged.results:
         results.add(result)
-    if merged.file != ours:
+    if merged.file != versions[2]:
         changes[path] = merged.file
     return merged
+
+
+def _write_line_ends(
+    sides: tuple[PackageVersion, PackageVersion, PackageVersion],
+    changed: Iterable[str],
+    touched: Iterable[str],
+    changes: dict[str, File | None],
+    results: Results,
+) -> None:
+    """Gives the changed files their line ends (W5), and what upstream `changed` without touching a line, too."""
+    for path, file in changes.items():
+        if file is not None:
+            before, theirs, ours = (side.tree.get(path) for side in sides)
+            changes[path] = with_line_ends(path, file, (before, theirs, ours))
+    for path in sorted({*changed} - {*touched, *changes}):
+        before, theirs, ours = (side.tree.get(path) for side in sides)
+        if ours is not None and (kept := with_line_ends(path, plain(path, ours), (before, theirs, ours))) != ours:
+            changes[path] = kept
+            message = f"{path}: line ends only, as upstream has them"
+            results.info(message, file=path, rule="W5", tags={"side": "upstream"})

@@ -12,7 +12,7 @@ from krm_merge.merge.decisions.decision import Decision, FileDecision
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.report import report
-from krm_merge.merge.package.document import merge_document
+from krm_merge.merge.package.document import merge_document, merge_embedded
 from krm_merge.merge.values.tree import TreeMerge
 from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.packages.files.tree import File, merged_mode
@@ -21,7 +21,7 @@ from krm_merge.schema.builtin import any_object_schema
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema.kustomization import KustomizationSchema
 from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import BOM, read, read_all
+from krm_merge.text.reading.reader import BOM, read
 
 NO_RESOURCE = Identity("", "", "", "")
 """The identity that rules and choices use for a file without resources."""
@@ -50,31 +50,21 @@ def merge_values(
     schema: Schema = KustomizationSchema() if basename(path) in KUSTOMIZATION_FILES else any_object_schema()
 
     def decide(root: MappingNode) -> list[Decision]:
-        return TreeMerge(schema, policy).merge(before.root if before is not None else None, theirs.root, root)
+        merge = TreeMerge(schema, policy, file=path, embedded=merge_embedded)
+        return merge.merge(before.root if before is not None else None, theirs.root, root)
 
     outcome = merge_document(before, theirs, ours, decide)
     results = Results()
     refused = any(decision.severity == "error" for decision in outcome.decisions)
     resource = Resource.from_tree(ours.root)
     if not refused:
-        carry_out(resource, outcome, results)
-    report(outcome, resource, results, refused=refused)
+        carry_out(resource, outcome, results, policy.redactions)
+    report(outcome, resource, results, policy.redactions, refused=refused)
     file = local
     if resource.is_changed and not results.errors:
         bom = BOM if local.data.decode().startswith(BOM) else ""
         file = File((bom + resource.text()).encode(), merged_mode(original, upstream, local))
     return MergedFile(file, list(results), outcome=outcome)
-
-
-def is_valid(path: str, data: bytes) -> bool:
-    """Whether a file is what its name says: YAML without repeated keys, or JSON; other files are always."""
-    if not path.endswith((".yaml", ".yml", ".json")) and basename(path) not in KUSTOMIZATION_FILES:
-        return True
-    try:
-        list(read_all(data.decode("utf-8")))
-    except (UnicodeDecodeError, TextError):
-        return False
-    return True
 
 
 def _member(path: str, file: File | None) -> Member | None:

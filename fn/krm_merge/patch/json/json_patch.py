@@ -7,9 +7,10 @@ from typing import Any
 
 from krm_merge.harmless import LONGEST_QUOTE
 from krm_merge.krm.fieldpath import FieldPath
-from krm_merge.limits import COPIED_NODES
+from krm_merge.limits import Copies
 from krm_merge.patch.model.errors import PatchError, hiding_values, shown, shown_operation
-from krm_merge.patch.model.values import is_deeper, size
+from krm_merge.patch.model.values import is_deeper
+from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.reader import MAX_DEPTH
 from krm_merge.text.reading.values import Object, Value
 
@@ -32,7 +33,7 @@ class JsonPatch:
         checked: list[Object] = []
         for number, operation in enumerate(operations):
             # It may be for a Secret; which object it is for is not known yet.
-            with hiding_values(True):
+            with hiding_values(lambda: True):
                 if not isinstance(operation, dict):
                     problem = f"operation {number + 1} is {shown(operation)}; a map with op and path is expected"
                     raise PatchError(problem)
@@ -48,44 +49,52 @@ class JsonPatch:
         self._whole = jsonpatch.JsonPatch(checked)
         self._copies = any(operation["op"] == "copy" for operation in checked)
 
-    def apply(self, document: Object) -> Object:
-        """The document with all operations applied; it is not changed. Raises PatchError naming the operation."""
+    @property
+    def is_secret(self) -> bool:
+        """Whether an operation has a value that messages must not show (M6)."""
+        operations = [operation for operation in self._operations if isinstance(operation, dict)]
+        return any(Secrecy().hides(_field_path(one.get("path")), (one.get("value"),)) for one in operations)
+
+    def apply(self, document: Object, copies: Copies | None = None) -> Object:
+        """The document with all operations applied; it is not changed. Raises PatchError naming the operation.
+
+        `copies` counts what the patches of one resource copy; without it, this patch is the only one. Raises
+        KrmMergeError if the patches of a run copy too much.
+        """
+        copies = copies or Copies()
         try:
-            result = self._one_by_one(document) if self._copies else self._whole.apply(document)
+            result = self._one_by_one(document, copies) if self._copies else self._whole.apply(document)
         except self._errors:
             # The library does not say which operation it was.
-            result = self._one_by_one(document)
+            result = self._one_by_one(document, copies)
         if not isinstance(result, dict):
             raise PatchError(f"the patch leaves {shown(result)} in place of the object")
         if is_deeper(result, MAX_DEPTH):
             raise PatchError(f"the patch makes an object that is nested deeper than {MAX_DEPTH} levels")
         return result
 
-    def _one_by_one(self, document: Object) -> Any:
+    def _one_by_one(self, document: Object, copies: Copies) -> Any:
         """Applies the operations one by one. Raises PatchError naming the first that fails or copies too much."""
         result: Any = deepcopy(document)
-        most = left = COPIED_NODES.value()
         for number, (operation, patch) in enumerate(zip(self._operations, self._single, strict=True)):
             try:
-                left -= self._copied(operation, result, left)
-                if left < 0:
-                    problem = f"copies make more than {most} nodes; write the values out, or {COPIED_NODES.remedy}"
+                if problem := self._flaw_of_copy(operation, result, copies):
                     raise self._error(number, ValueError(problem))
                 result = patch.apply(result, in_place=True)
             except self._errors as error:
                 raise self._error(number, error) from None
         return result
 
-    def _copied(self, operation: Value, document: Any, enough: int) -> int:
-        """How many nodes an operation copies; more than enough where they are nested too deep."""
+    def _flaw_of_copy(self, operation: Value, document: Any, copies: Copies) -> str:
+        """Why an operation must not copy its value, or ''."""
         if not isinstance(operation, dict) or operation["op"] != "copy":
-            return 0
+            return ""
         try:
             value = self._resolve(document, str(operation["from"]))
         except self._errors:
             # The library says what is wrong with it.
-            return 0
-        return enough + 1 if is_deeper(value, MAX_DEPTH) else size(value, enough)
+            return ""
+        return copies.flaw_of(value, MAX_DEPTH)
 
     def _error(self, number: int, error: Exception) -> PatchError:
         operation = self._operations[number]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -14,7 +14,13 @@ from krm_merge.text.reading.values import Object, Value
 
 _SHOWN = 200
 _OF_OPERATIONS = ("op", "path", "from")
-_hides = ContextVar("hides", default=False)
+
+
+def _nothing() -> bool:
+    return False
+
+
+_hides: ContextVar[Callable[[], bool]] = ContextVar("hides", default=_nothing)
 
 
 class PatchError(KrmMergeError, ValueError):
@@ -32,8 +38,8 @@ class PatchConflictError(PatchError):
 
 
 @contextmanager
-def hiding_values(hides: bool) -> Iterator[None]:
-    """As long as it lasts, values in messages are redacted, if it `hides` them: those of a Secret."""
+def hiding_values(hides: Callable[[], bool]) -> Iterator[None]:
+    """As long as it lasts, values in messages are redacted where it `hides` them (M6): only an error asks."""
     token = _hides.set(hides)
     try:
         yield
@@ -43,12 +49,12 @@ def hiding_values(hides: bool) -> Iterator[None]:
 
 def shown(value: Value) -> str:
     """A value in a message."""
-    return _cut(_redacted(value) if _hides.get() else value)
+    return _cut(_redacted(value) if _hides.get()() else value)
 
 
 def shown_operation(operation: Object) -> str:
     """An operation of a JSON patch in a message: what it does and where is no secret, whatever else it holds may be."""
-    if not _hides.get():
+    if not _hides.get()():
         return _cut(operation)
     return _cut(
         {

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 from krm_merge.text.reading.values import Value, same
 
-__all__ = ["ValueKind", "identity", "is_deeper", "kind_of", "same", "size", "text_of"]
+__all__ = ["ValueKind", "identity", "is_deeper", "kind_of", "same", "text_of"]
 
 ValueKind: TypeAlias = Literal["map", "list", "string", "integer", "number", "boolean", "null"]
 
@@ -34,15 +34,6 @@ def identity(value: Value) -> Hashable:
     if isinstance(value, list):
         return "list", tuple(identity(item) for item in value)
     return kind_of(value), value
-
-
-def size(value: Value, enough: int) -> int:
-    """How many scalars, lists and maps a value is made of; beyond `enough` nobody counts on."""
-    found, level = 0, [value]
-    while level and found <= enough:
-        found += len(level)
-        level = list(_below(level))
-    return found
 
 
 def is_deeper(value: Value, depth: int) -> bool:

@@ -9,7 +9,7 @@ from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.patch.model.errors import PatchError, shown
 from krm_merge.patch.model.shape import Field
 from krm_merge.patch.model.values import identity, text_of
-from krm_merge.schema.elements import element_key
+from krm_merge.schema.model import element_key
 from krm_merge.text.reading.values import Object, Value
 
 MergeKeys: TypeAlias = Literal["multi", "single"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from posixpath import join
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from krm_merge.report.comparison.words import GRAVITY
 from krm_merge.report.reading import records_of, shown_value
 from krm_merge.report.record import DecisionRecord, SideName
 from krm_merge.schema.model import is_bookkeeping
+from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
 from krm_merge.text.reading.values import Value, key_text, to_value
 
@@ -116,6 +117,8 @@ class _Comparing:
         # Nothing of ours is in the records but what differs: every decision is on one difference.
         records = records_of([PackageDecisions([outcome])], self._outcomes.policy)
         roots = self._roots(outcome)
+        known = [root for root in roots.values() if isinstance(root, MappingNode)]
+        secrecy = Secrecy(known, self._outcomes.policy.redactions)
         judged_paths: set[FieldPath] = set()
         for record in records:
             if record.rule in _OF_TEXT and not record.path:
@@ -135,11 +138,13 @@ class _Comparing:
             nodes = _nodes_at(roots, path)
             # V7: alternatives are one decision, though both may have one of them.
             if record.nature == "order" or not path or not same(nodes["kpt"], nodes["krm-merge"]):
-                yield self._judged(record, path, nodes, outcome)
+                # Values of the whole list are shown for an element.
+                hidden = record.is_redacted or secrecy.hides(path, nodes.values())
+                yield replace(self._judged(record, path, nodes, outcome, {} if hidden else nodes), is_redacted=hidden)
         if outcome.original is None or outcome.upstream is None or not records:
             return
         anchor = records[0]
-        if comments := lost_comments(outcome):
+        if comments := lost_comments(outcome, self._outcomes.policy.redactions):
             yield self._difference("comments-lost", comments, anchor, {}, path=())
         if lines := rewritten_lines(outcome):
             count = "1 line" if lines == 1 else f"{lines:,} lines"
@@ -153,11 +158,12 @@ class _Comparing:
         path: FieldPath,
         nodes: _Roots,
         outcome: ResourceOutcome,
+        shown: _Roots,
     ) -> Difference:
         if record.nature == "order":
-            orders = {name: _labels(node, _parsed(record.path)) for name, node in nodes.items() if node is not None}
+            orders = {name: _labels(node, _parsed(record.path)) for name, node in shown.items() if node is not None}
             return self._difference("order", "kpt has the elements in another order", record, orders, path=path)
-        values = {name: shown_value(to_value(node)) for name, node in nodes.items() if node is not None}
+        values = {name: shown_value(to_value(node)) for name, node in shown.items() if node is not None}
         if not path and nodes["krm-merge"] is None and outcome.member.identity in self._merged:
             message = f"kpt has it in {self._merged[outcome.member.identity]} and in {record.file}"
             return self._difference("duplicated", message, record, {}, path=path)

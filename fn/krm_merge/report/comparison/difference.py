@@ -37,7 +37,7 @@ VERSIONS: Final[tuple[VersionName, ...]] = ("original", "upstream", "local", "kp
 class Difference:
     """One difference: what kpt does at a place, beside what krm-merge does.
 
-    `values` are the versions that have something there; none where they are those of a Secret (`is_redacted`).
+    `values` are the versions that have something there; none where they are hidden (`is_redacted`).
     `is_reported` says that krm-merge reports a conflict there, by the `rule`.
     """
 

@@ -41,7 +41,7 @@ def _difference() -> Schema:
             "message": _TEXT,
             "reported": {"type": "boolean", "description": "Whether krm-merge reports a conflict there."},
             "rule": {**_TEXT, "description": "The number of the rule of that conflict."},
-            "redacted": {"const": True, "description": "The values are those of a Secret and left out."},
+            "redacted": {"const": True, "description": "The values are secret and left out."},
             "values": closed("What the versions have there.", versions, required=[]),
         },
         required=["finding", "file", "path", "message", "reported"],

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.losses import shortened
 from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, ResourceOutcome
-from krm_merge.merge.decisions.secrecy import is_secret
 from krm_merge.merge.lines.comments import MERGE_COMMENT, comments_in
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.writing.carry_out import carry_out
+from krm_merge.schema.secrecy import Redaction, Secrecy
 from krm_merge.startup import replace
 from krm_merge.text.document import document_text
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar, SequenceNode, resolved
@@ -22,8 +22,8 @@ _MOST_NAMED = 3
 _MARK = re.compile(r"(?:^|\s)#")
 
 
-def lost_comments(outcome: ResourceOutcome) -> str:
-    """The comments that the second version lacks, '' where there are none; those of Secrets are counted only."""
+def lost_comments(outcome: ResourceOutcome, redactions: Sequence[Redaction] = ()) -> str:
+    """The comments that the second version lacks, '' where there are none; beside hidden values only their number."""
     first, second = outcome.original, outcome.upstream
     if first is None or second is None or "#" not in first.text:
         return ""
@@ -33,7 +33,7 @@ def lost_comments(outcome: ResourceOutcome) -> str:
         for comment in (_comments(document_text(first.root)) - _comments(document_text(second.root))).elements()
         if not any(comment.lstrip("# ") in text for text in texts)
     ]
-    if not lost or is_secret(first.identity.kind, (), outcome.roots):
+    if not lost or Secrecy(outcome.roots, redactions).hides((), outcome.roots):
         return _count(len(lost)) if lost else ""
     more = [f"{len(lost) - _MOST_NAMED} more"] if len(lost) > _MOST_NAMED else []
     return f"{_count(len(lost))}: {', '.join([*map(shortened, lost[:_MOST_NAMED]), *more])}"

@@ -40,7 +40,7 @@ def _of_record(record: DecisionRecord, indent: str) -> Iterator[Line]:
     place = f"{record.path}: " if record.path else ""
     before, after = (record.values.get(side) for side in _VERSIONS)
     if record.is_redacted or not record.path or record.rule in _ABOUT_ALL:
-        secret = " (a value of a Secret)" if record.is_redacted else ""
+        secret = " (a secret value)" if record.is_redacted else ""
         yield harmless_line(f"{indent}{place}{record.message}{secret}", _style_of(record))
         if isinstance(before, str) and isinstance(after, str):
             yield from _text_lines(before, after, indent)

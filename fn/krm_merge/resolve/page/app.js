@@ -270,7 +270,8 @@ function save() {
     const noun = files.length === 1 ? "1 file was written." : `${files.length} files were written.`;
     const next = state.packages.size ? " Run the campaign again: it merges the packages that this is about." : "";
     end("Saved", files.length ? `${noun}${next}` : "No file had to change.", files);
-    await ask("/api/close", {});
+    // The server may have ended already: it does not wait for a slow browser.
+    await ask("/api/close", {}).catch(() => undefined);
   });
 }
 

@@ -125,7 +125,7 @@ class Api:
             return Reply(400, {"error": "ids is expected to be a list of texts"})
         if not isinstance(always, bool):
             return Reply(400, {"error": "always is expected to be true or false"})
-        if choice not in _CHOICES:
+        if not isinstance(choice, str) or choice not in _CHOICES:
             return Reply(422, {"error": f"choice is not one of {', '.join(_CHOICES)}"})
         value = [body["value"]] if "value" in body else []
         return self._answered(self._host.choose(identifiers, _CHOICES[choice], *value, always=always))

@@ -26,12 +26,16 @@ _TYPES: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/c
 
 
 class Server:
-    """The server of one page. `address` has the token in its fragment, which browsers do not send."""
+    """The server of one page. `address` has the token in its fragment, which browsers do not send.
+
+    `last_request` is when something was asked or answered last, `is_saved` whether the page knows that all is written.
+    """
 
     def __init__(self, api: Api) -> None:
         """Listens on a port that is free. Raises OSError."""
         token = secrets.token_urlsafe(32)
         self.last_request = monotonic()
+        self.is_saved = False
         # Now, not in run(): the program that reads the address may end as soon as it has it.
         self._parent = os.getppid()
         self._api = api
@@ -44,8 +48,8 @@ class Server:
         thread.start()
         try:
             while not self._api.is_over.wait(0.2):
-                idle = monotonic() - self.last_request
-                if idle > (_AFTER_SAVING if self._api.is_saved else IDLE_SECONDS) or os.getppid() != self._parent:
+                most = _AFTER_SAVING if self.is_saved else IDLE_SECONDS
+                if monotonic() - self.last_request > most or os.getppid() != self._parent:
                     break
         finally:
             self._api.is_over.set()
@@ -100,7 +104,11 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(found, Refusal):
             self._refuse(found)
         elif isinstance(found, Reply):
+            is_saved = self.server.api.is_saved
             self._send(found.status, "application/json", json.dumps(found.value).encode())
+            # Saving may have taken long: only now the page knows.
+            self.server.of.last_request = monotonic()
+            self.server.of.is_saved |= is_saved
             if found.is_last:
                 self.server.api.is_over.set()
         else:

@@ -7,8 +7,20 @@ from collections.abc import Iterable
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.order import longest_rising
 from krm_merge.text.editing.render import render
+from krm_merge.text.likeness import MOST_COMPARED, best_pairs, text_likeness
 from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Comments
-from krm_merge.text.reading.nodes import Alias, Child, Collection, Entry, MappingNode, Node, SequenceNode, value_of
+from krm_merge.text.reading.nodes import (
+    Alias,
+    Child,
+    Collection,
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    resolved,
+    value_of,
+)
 
 
 def aligned(root: MappingNode, wanted: MappingNode, comments: Iterable[tuple[Child, Comments]] = ()) -> str:
@@ -111,12 +123,29 @@ def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
             if found[at] is None and waiting.get(name := name_of(item)):
                 found[at] = waiting[name].pop()
                 del free[found[at]]  # type: ignore[arg-type]
+    left, places = [at for at, place in enumerate(found) if place is None], list(free)
+    if len(left) * len(places) <= MOST_COMPARED:
+        for i, j in best_pairs([[_likeness(old[place], new[at]) for at in left] for place in places]):
+            found[left[j]] = places[i]
+            del free[places[i]]
     left = [at for at, place in enumerate(found) if place is None]
     for at, place in zip(left, list(free) if len(left) == len(free) else left, strict=True):
         if place in free and _may_be_one(old[place], new[at]):
             found[at] = place
             del free[place]
     return found
+
+
+def _likeness(first: Node, second: Node) -> float:
+    """From 0 to 1: the likeness of two strings, or of the fields that two mappings have."""
+    first, second = resolved(first), resolved(second)
+    if isinstance(first, Scalar) and isinstance(second, Scalar):
+        return text_likeness(first.text, second.text)
+    if not isinstance(first, MappingNode) or not isinstance(second, MappingNode) or not _may_be_one(first, second):
+        return 0.0
+    shared = first.fields.keys() & second.fields.keys()
+    alike = sum(_likeness(first.fields[key].value, second.fields[key].value) for key in shared)
+    return alike / max(len(first.fields), len(second.fields), 1)
 
 
 def _may_be_one(first: Node, second: Node) -> bool:

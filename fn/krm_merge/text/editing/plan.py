@@ -22,7 +22,7 @@ from krm_merge.text.reading.scalars import Canonical
 class EditPlan:
     """The edits of an editor, and which aliases are kept or written out (V9).
 
-    An alias is kept while its anchor precedes it and the anchored value is unchanged. A merge key is kept
+    An alias is kept while its anchor precedes it and has the value that is wanted here, too. A merge key is kept
     while it adds the wanted fields; an inherited field with another value is set beside it.
     """
 
@@ -31,6 +31,8 @@ class EditPlan:
         self._editor = editor
         self._lists: dict[int, list[Child]] = {}
         self._marked: set[int] = set()
+        # Aliases that stay, whatever was edited inside: their anchors were edited to the same value.
+        self._kept: set[int] = set()
         # The anchors before the current place of the walk.
         self._anchored: dict[str, Node] = {}
         if _has_aliases(editor.root):
@@ -55,13 +57,17 @@ class EditPlan:
 
     def is_touched(self, child: Child) -> bool:
         """Whether a child must be written differently from its source text."""
+        if id(value_of(child)) in self._kept:
+            return self.value(child) is not value_of(child) or self.comments(child) is not None
         return id(value_of(child)) in self._marked or self._editor.is_child_touched(child)
 
     def _walk(self, node: Node) -> bool:
         """Walks the nodes that stay in place, in the order of the text. True where something must be written out."""
         if isinstance(node, Alias):
-            is_valid = self._anchored.get(node.name) is node.target and not self._is_changed(node.target)
-            marked = not is_valid or self._editor.is_touched(node)
+            is_anchored = self._anchored.get(node.name) is node.target
+            marked = not is_anchored or self._editor.canonical(node) != self._editor.canonical(node.target)
+            if not marked:
+                self._kept.add(id(node))
         else:
             if node.anchor is not None:
                 self._anchored[node.anchor] = node

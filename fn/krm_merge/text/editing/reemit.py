@@ -14,7 +14,15 @@ from typing import Any
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.editing.emit import Emitter
 from krm_merge.text.reading.indents import indents_of
-from krm_merge.text.reading.layout import CannotEditError, Comments, chunks, comments_of, is_block, source_of
+from krm_merge.text.reading.layout import (
+    CannotEditError,
+    Comments,
+    chunks,
+    comments_of,
+    has_nothing_above,
+    is_block,
+    source_of,
+)
 from krm_merge.text.reading.nodes import (
     Alias,
     Child,
@@ -31,7 +39,6 @@ from krm_merge.text.reading.scalars import literal_is_safe, plain_is_safe, type_
 
 _MERGE = re.compile(r"<<\Z")
 _NO_FOLDING = 1 << 20
-_ABOVE = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\n|---[ \t]*(?:#[^\n]*)?\n)*\Z")
 
 
 def reemit(text: str, editor: Editor) -> str:
@@ -58,7 +65,7 @@ def written_anew(text: str, editor: Editor) -> str:
     column = old.start - start if not text[start : old.start].strip(" ") else 0
     emitter = Emitter(editor, old)
     root = emitter.resolved(root)
-    above = text[:start] if _ABOVE.match(text[:start].replace("\r\n", "\n")) else ""
+    above = text[:start] if has_nothing_above(text, start) else ""
     if isinstance(root, MappingNode | SequenceNode) and not emitter.is_flow(root):
         if is_block(old):
             # The comments above the first child come with it.

@@ -74,6 +74,13 @@ def source_of(node: Node) -> Source:
     return node.source
 
 
+def has_nothing_above(text: str, position: int) -> bool:
+    """Whether a position begins a line that only separators, comments and blank lines precede."""
+    *lines, rest = text[:position].split("\n")
+    bare = (line.removesuffix("\r").removeprefix("---").lstrip(" \t") for line in lines)
+    return not rest and all(not line or line.startswith("#") for line in bare)
+
+
 def content_end(node: Node) -> int:
     """Index behind the last character of the node itself, without what trails it."""
     while True:
@@ -99,14 +106,14 @@ def _block_scalar_end(node: Scalar) -> int:
         return max(node.end, header_end)
     # The mark runs on over the blank lines that follow; they are not content.
     body = source.text[header_end : node.end]
-    indent = block_scalar_indent(node)
-    while body:
-        line_start = body.rfind("\n", 0, len(body) - 1) + 1
-        line = body[line_start:].rstrip("\r\n")
+    indent, end = block_scalar_indent(node), len(body)
+    while end:
+        line_start = body.rfind("\n", 0, end - 1) + 1
+        line = body[line_start:end].rstrip("\r\n")
         if line.strip(" ") or len(line) > indent:
             break
-        body = body[:line_start]
-    return header_end + len(body)
+        end = line_start
+    return header_end + end
 
 
 def block_scalar_indent(node: Scalar) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeAlias
 
 from krm_merge.harmless import quoted
-from krm_merge.limits import ALIASED_NODES
-from krm_merge.startup import patterns_compiled_when_used
+from krm_merge.limits import ALIASED_NODES, DOCUMENTS
+from krm_merge.startup import pattern, patterns_compiled_when_used
 from krm_merge.text.reading.nodes import (
     MERGE_KEY,
     Alias,
@@ -56,6 +57,9 @@ MAX_KEY_LENGTH = 10_000
 
 BOM = "\ufeff"
 
+# Either begins or ends a document.
+_MARK = pattern(r"(?:\A|[\n\r\x85\u2028\u2029])(---|\.\.\.)(?=\s|\Z)")
+
 
 def read(text: str, depth: int = 0) -> Node | None:
     """Reads a text of one document. None when the document is empty. Raises TextError.
@@ -74,10 +78,20 @@ def read_all(text: str, depth: int = 0) -> Iterator[Node]:
     A byte order mark is cut off: who writes the text again keeps it.
     """
     text = text.removeprefix(BOM)
+    _check_documents(text)
     source = Source(text, "\r\n" if "\r\n" in text else "\n", _has_odd_breaks(text))
     for root in _documents(source, MAX_DEPTH - depth):
         if not (isinstance(root, Scalar) and root.start == root.end and not root.text):
             yield root
+
+
+def _check_documents(text: str) -> None:
+    """Counts the documents before libyaml makes something of each. Raises TextError."""
+    most = DOCUMENTS.value()
+    if text.count("---") > most or text.count("...") > most:
+        marks = [match[1] for match in islice(_MARK.finditer(text), 2 * most + 1)]
+        if max(map(marks.count, ("---", "..."))) > most:
+            raise TextError(f"holds more than {most} documents; divide it, or {DOCUMENTS.remedy}")
 
 
 def _has_odd_breaks(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.limits import DOCUMENTS
@@ -11,11 +11,13 @@ from krm_merge.startup import pattern
 
 BOM = b"\xef\xbb\xbf"
 
-# YAML allows no such line inside a scalar, whatever its style; directives belong to the document below them.
-_SEPARATOR = pattern(rb"^(?:%[A-Z][^\n]*\n)*---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+# YAML allows no such line inside a scalar, whatever its style.
+_SEPARATOR = pattern(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_DIRECTIVE = pattern(rb"%[A-Z]")
 _BARE_SEPARATOR = pattern(rb"---[ \t]*\r?\n")
 _DETACHED_HEAD = pattern(rb"(?:[ \t]*#[^\n]*\n)+(?:[ \t]*\r?\n)+")
-_NOTHING = pattern(rb"(?:---)?(?:[ \t]*(?:#[^\n]*)?(?:\r?\n|\Z))*\Z")
+# Possessive: there is one way only to read a line, so the search takes as many steps as there are characters.
+_CONTENT = pattern(rb"(?:\A(?:---)?+|[\r\n])[ \t]*+[^ \t\r\n#]")
 
 
 def cut(data: bytes, name: str = "a file") -> list[bytes]:
@@ -24,18 +26,19 @@ def cut(data: bytes, name: str = "a file") -> list[bytes]:
     Raises KrmMergeError, which names the file, where there are too many.
     """
     data = data.removeprefix(BOM)
-    starts = [match.start() for match in _SEPARATOR.finditer(data)]
+    most = DOCUMENTS.value()
+    starts = [_start(data, match.start()) for match in islice(_SEPARATOR.finditer(data), most + 2)]
     if starts and not data[: starts[0]].strip():
         starts[0] = 0
     bounds = sorted({0, *starts, len(data)})
-    if len(bounds) - 1 > (most := DOCUMENTS.value()):
+    if len(bounds) - 1 > most:
         raise KrmMergeError(f"{name} holds more than {most} documents; divide it, or {DOCUMENTS.remedy}")
     return [data[start:stop] for start, stop in pairwise(bounds)]
 
 
 def is_empty(document: bytes) -> bool:
     """Whether a text holds nothing but comments."""
-    return _NOTHING.match(document) is not None
+    return _CONTENT.search(document) is None
 
 
 def detached_head(document: bytes) -> bytes:
@@ -49,23 +52,50 @@ def joined(documents: list[bytes], like: bytes) -> bytes:
 
     The first needs no separator, all others get one where they have none.
     """
-    newline = b"\r\n" if b"\r\n" in like else b"\n"
+    newline = usual_line_end(like)
     pieces = [BOM] if like.startswith(BOM) else []
     for number, document in enumerate(documents):
         if number and not pieces[-1].endswith(b"\n"):
             pieces.append(newline)
-        if number and _SEPARATOR.match(document) is None:
+        if number and not _has_separator(document):
             pieces.append(b"---" + newline)
         pieces.append(document)
     return b"".join(pieces)
 
 
 def in_lines_of(document: bytes, like: bytes) -> bytes:
-    """A document with the line ends of another file."""
-    lines = document.replace(b"\r\n", b"\n")
-    return lines.replace(b"\n", b"\r\n") if b"\r\n" in like else lines
+    """A document with the line ends that another file has in general."""
+    return plain_lines(document).replace(b"\n", usual_line_end(like))
+
+
+def plain_lines(document: bytes) -> bytes:
+    """A document with LF at the end of each line; in YAML, CR LF and CR alone mean the same."""
+    return document.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def usual_line_end(data: bytes) -> bytes:
+    """LF or CR LF, as most lines of a text have it; CR where it has no LF at all."""
+    lines, with_cr = data.count(b"\n"), data.count(b"\r\n")
+    if not lines and b"\r" in data:
+        return b"\r"
+    return b"\r\n" if 2 * with_cr > lines else b"\n"
 
 
 def without_separator(document: bytes) -> bytes:
     """A document that comes first in its file, where the separator says nothing more."""
     return document[match.end() :] if (match := _BARE_SEPARATOR.match(document)) else document
+
+
+def _start(data: bytes, separator: int) -> int:
+    """The start of the document with this separator: directives belong to the document below them."""
+    start = separator
+    while start and _DIRECTIVE.match(data, above := data.rfind(b"\n", 0, start - 1) + 1):
+        start = above
+    return start
+
+
+def _has_separator(document: bytes) -> bool:
+    at = 0
+    while _DIRECTIVE.match(document, at) and (end := document.find(b"\n", at)) >= 0:
+        at = end + 1
+    return _SEPARATOR.match(document, at) is not None

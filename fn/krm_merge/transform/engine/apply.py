@@ -6,10 +6,12 @@ import json
 from itertools import count
 from typing import TypeAlias
 
+from krm_merge.limits import Copies
 from krm_merge.text.reading.values import Value, copied
 from krm_merge.transform.engine.changes import Effect, EffectPart, InsertedElement, Put, Take, written
 from krm_merge.transform.engine.locations import ABSENT, Added, Element, Location, index_of
 from krm_merge.transform.engine.tracked import Tracked
+from krm_merge.transform.protocol.json_value import DEPTH_LIMIT
 from krm_merge.transform.protocol.operation import Operation, OperationError, Pointer, equal, pointer_text
 
 Reads: TypeAlias = tuple[tuple[Location, Value], ...]
@@ -21,11 +23,11 @@ class TestFailedError(OperationError):
     __test__ = False  # pytest takes the name for a test
 
 
-def carry_out(tracked: Tracked, operation: Operation) -> Effect:
+def carry_out(tracked: Tracked, operation: Operation, copies: Copies) -> Effect:
     """Carries an operation out (RFC 6902) and returns its effects.
 
     As in crane, an add creates missing maps on its way, and a remove of a missing value does nothing. Raises
-    OperationError if the operation cannot be carried out, TestFailedError for a failed test.
+    OperationError if the operation cannot be carried out or copies too much, TestFailedError for a failed test.
     """
     path = operation.path
     match operation.kind:
@@ -47,14 +49,16 @@ def carry_out(tracked: Tracked, operation: Operation) -> Effect:
         case "add":
             return _done(tracked, operation, *_add(tracked, path, operation.value))
         case "copy" | "move":
-            return _transferred(tracked, operation)
+            return _transferred(tracked, operation, copies)
 
 
-def _transferred(tracked: Tracked, operation: Operation) -> Effect:
+def _transferred(tracked: Tracked, operation: Operation, copies: Copies) -> Effect:
     source, path = tracked.locate(operation.source), operation.path
     value = tracked.at(source)
     assert value is not ABSENT
     if operation.kind == "copy":
+        if problem := copies.flaw_of(value, DEPTH_LIMIT):
+            raise OperationError(f"{operation}: {problem}")
         changes, reads = _add(tracked, path, copied(value))
         return _done(tracked, operation, changes, (*reads, (source, value)))
     if operation.source == path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from krm_merge.limits import Copies
 from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.apply import carry_out
@@ -56,7 +57,7 @@ class _Loss:
     at: Location
 
 
-def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf) -> Settlement:
+def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: KeysOf, copies: Copies) -> Settlement:
     """Combines the operations of all plugins, which all saw the original (T1). Raises RefusedOperationsError.
 
     The operations of the strongest plugin on a path are accepted; an equal one of another plugin agrees.
@@ -64,7 +65,7 @@ def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: Key
     settlement = Settlement(original)
     proposed: list[_Proposed] = []
     for rank, proposal in zip(ranks(proposals), proposals, strict=True):
-        steps, _, skipped = run_on_copy(proposal, original, keys_of)
+        steps, _, skipped = run_on_copy(proposal, original, keys_of, copies)
         settlement.skipped += skipped
         proposed += (_Proposed(proposal.plugin, rank, step.effect) for step in steps)
     holders: dict[Pointer, list[_Proposed]] = {}
@@ -83,7 +84,7 @@ def settle_by_path(original: Object, proposals: Sequence[Proposal], keys_of: Key
             settlement.agreed.append(Agreed(one.provenance, holder[0].plugin))
         else:
             losses.append(_Loss(one, holder[0], before.whereabouts(one.operation.path)))
-    overwritten = _apply(settlement, accepted, keys_of)
+    overwritten = _apply(settlement, accepted, keys_of, copies.afresh())
     lost = {id(loss.loser) for loss in overwritten}
     settlement.operations = [one.provenance for one in accepted if id(one) not in lost]
     after = Tracked(settlement.value, keys_of)
@@ -98,7 +99,7 @@ def _ignored(loss: _Loss) -> Ignored:
     return Ignored(loss.loser.provenance, loss.winner.plugin, reason, loss.winner.operation)
 
 
-def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysOf) -> list[_Loss]:
+def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysOf, copies: Copies) -> list[_Loss]:
     """Carries out the accepted operations in order. Reports values that another plugin overwrites."""
     working, merged = Tracked(settlement.value, keys_of), Tracked(settlement.value, keys_of)
     written: list[tuple[_Proposed, Location, Value | Absent]] = []
@@ -108,7 +109,7 @@ def _apply(settlement: Settlement, accepted: Sequence[_Proposed], keys_of: KeysO
                 working.at(working.whereabouts(one.operation.path)), dict | list
             ):
                 continue  # another plugin created the parents, and may have put a value there
-            effect = carry_out(working, one.operation)
+            effect = carry_out(working, one.operation, copies)
         except OperationError as error:
             raise RefusedOperationsError(one.plugin, f"with the operations of other plugins, {error}") from None
         written += ((one, location, working.at(location)) for location in effect.writes)

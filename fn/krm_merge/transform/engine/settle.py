@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.limits import Copies
 from krm_merge.text.editing.change import KeysOf
 from krm_merge.text.reading.values import Object, Value
 from krm_merge.transform.engine.apply import TestFailedError, carry_out
@@ -69,7 +70,8 @@ class Skipped:
 class Settlement:
     """The result of all proposals for one resource.
 
-    `operations` are the accepted ones, `patch` does the same to the resource as plain RFC 6902, in this order.
+    `operations` are the accepted ones, `patch` does the same to the resource as plain RFC 6902, in this order. They and
+    `value` share parts: change none of them.
     """
 
     value: Object
@@ -112,19 +114,19 @@ def ranks(proposals: Sequence[Proposal]) -> list[tuple[int, int]]:
     return [(unlisted if p.priority is None else p.priority, at) for at, p in enumerate(proposals)]
 
 
-def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of: KeysOf) -> Settlement:
+def settle(original: Object, proposals: Sequence[Proposal], keep: Keep, keys_of: KeysOf, copies: Copies) -> Settlement:
     """Combines the operations of all plugins, which all saw the original (T1). Raises RefusedOperationsError.
 
     A change is accepted if it touches no location that a stronger plugin changes, or has the same outcome there.
     """
-    settlement = _Settling(original, keep, keys_of)
+    settlement = _Settling(original, keep, keys_of, copies)
     for rank, proposal in sorted(zip(ranks(proposals), proposals, strict=True), key=lambda pair: pair[0]):
         settlement.add(rank, proposal)
     return settlement.result()
 
 
 def run_on_copy(
-    proposal: Proposal, original: Object, keys_of: KeysOf
+    proposal: Proposal, original: Object, keys_of: KeysOf, copies: Copies
 ) -> tuple[list[EffectOfOperation], Tracked, list[Skipped]]:
     """The operations of a plugin on its own copy, step by step, without patches whose test fails (T4).
 
@@ -142,7 +144,7 @@ def run_on_copy(
             for operation in patch.operations:
                 if _adds_emptiness(operation, trial):
                     fresh.append(len(steps) + len(effects))
-                effects.append(carry_out(trial, operation))
+                effects.append(carry_out(trial, operation, copies))
         except OperationError as error:
             if not (isinstance(error, TestFailedError) and patch.skips):
                 raise RefusedOperationsError(proposal.plugin, str(error)) from None
@@ -192,11 +194,12 @@ def with_values(ignored: Ignored, at: Location, original: Tracked, merged: Track
 class _Settling:
     """The object with the changes of the plugins added so far."""
 
-    def __init__(self, original: Object, keep: Keep, keys_of: KeysOf) -> None:
+    def __init__(self, original: Object, keep: Keep, keys_of: KeysOf, copies: Copies) -> None:
         self._original = Tracked(original, keys_of)
         self._merged = Tracked(original, keys_of)
         self._keep: Keep = keep
         self._keys_of = keys_of
+        self._copies = copies
         # The accepted operations by the locations that they wrote, created or relied on.
         self._writers: FirstClaims[_Accepted] = FirstClaims()
         self._makers: FirstClaims[_Accepted] = FirstClaims()
@@ -207,7 +210,7 @@ class _Settling:
     def add(self, rank: tuple[int, int], proposal: Proposal) -> None:
         """Accepts the operations of a plugin that do not conflict with accepted ones."""
         assert isinstance(self._original.value, dict)
-        steps, own, skipped = run_on_copy(proposal, self._original.value, self._keys_of)
+        steps, own, skipped = run_on_copy(proposal, self._original.value, self._keys_of, self._copies)
         self._settlement.skipped += skipped
         compatible: dict[int, frozenset[Location]] = {}
         for number, unit in enumerate(units(steps, self._keep)):

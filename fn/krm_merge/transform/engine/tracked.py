@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.text.editing.change import KeysOf
-from krm_merge.text.reading.values import Value, copied, same
+from krm_merge.text.reading.values import Value, same
 from krm_merge.transform.engine.changes import EffectPart, InsertedElement, Put, Take
 from krm_merge.transform.engine.locations import ABSENT, Absent, Element, Location, index_of
 from krm_merge.transform.protocol.operation import Operation, OperationError, Pointer, pointer_text
@@ -146,7 +146,7 @@ class Tracked:
             raise OperationError(f"{pointer_text(self.pointer(location))} has no parent")
         self.value = self._with(self.value, (), location, value)
         self._forget(location)
-        return [Operation("add" if now is ABSENT else "replace", self.pointer(location), value=copied(value))]
+        return [Operation("add" if now is ABSENT else "replace", self.pointer(location), value=value)]
 
     def _holds(self, location: Location) -> bool:
         holder, step = self.at(location[:-1]), location[-1]
@@ -165,7 +165,7 @@ class Tracked:
         pointer = (*self.pointer(location), str(at))
         self.value = self._with(self.value, (), location, [*now[:at], change.value, *now[at:]])
         self._elements[location] = (*known[:at], change.element, *known[at:])
-        return [Operation("add", pointer, value=copied(change.value))]
+        return [Operation("add", pointer, value=change.value)]
 
     def _without(self, location: Location) -> None:
         above, step = location[:-1], location[-1]

@@ -6,11 +6,12 @@ import json
 import os
 import selectors
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import IO
 
+from krm_merge import interrupts
 from krm_merge.posix import require_process_groups
 from krm_merge.transform.plugins.answers import reported_error
 from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, limit_memory, usage_of
@@ -41,16 +42,19 @@ class Running:
         watch.begin()
         self._others = children()
         try:
-            self._process = subprocess.Popen(
-                [file],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd="/",
-                env={},
-                start_new_session=True,
-                bufsize=0,
-            )
+            # A signal that arrives while it starts would leave a plugin that nobody knows.
+            with interrupts.held():
+                self._process = subprocess.Popen(
+                    [file],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd="/",
+                    env={},
+                    start_new_session=True,
+                    bufsize=0,
+                )
+                sessions.add(self._process.pid)
         except OSError:
             watch.end()
             raise
@@ -61,7 +65,6 @@ class Running:
         self._looked = 0.0
         self._deadline = 0.0
         self._stderr = b""
-        sessions.add(self._process.pid)
         for pipe in self._pipes:
             os.set_blocking(pipe.fileno(), False)
 
@@ -75,7 +78,7 @@ class Running:
         A line that ends without its newline says that the plugin ended.
         """
         stdin, stdout, stderr = self._pipes
-        self._deadline = time.monotonic() + self._time_limit
+        self._deadline = monotonic() + self._time_limit
         answer = bytearray()
         waiting = memoryview(request)
         with selectors.DefaultSelector() as selector:
@@ -142,7 +145,7 @@ class Running:
 
     def _look(self) -> None:
         """Measures the plugin's usage regularly. Raises PluginError if it exceeds a limit."""
-        now = time.monotonic()
+        now = monotonic()
         if now - self._looked < _LOOK_EVERY:
             return
         self._looked = now
@@ -155,7 +158,7 @@ class Running:
     @property
     def _remaining(self) -> float:
         """The seconds that are left of the limit."""
-        return max(0.0, self._deadline - time.monotonic())
+        return max(0.0, self._deadline - monotonic())
 
     def _too_late(self) -> PluginError:
         return PluginError(f"did not finish within {self._time_limit:g} s and was killed")

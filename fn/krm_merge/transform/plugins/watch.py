@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import signal
@@ -83,7 +84,7 @@ class Watch:
             for number in self._signals:
                 signal.signal(number, action)
 
-    def _end_all(self, number: int, _: FrameType | None) -> None:
+    def kill_all(self) -> None:
         """Kills the plugins: they have separate sessions, which signals to us do not reach (T6)."""
         for leader in sessions:
             kill_group(leader)
@@ -91,6 +92,9 @@ class Watch:
                 os.waitpid(leader, 0)
         sessions.clear()
         end_strays(self._others)
+
+    def _end_all(self, number: int, _: FrameType | None) -> None:
+        self.kill_all()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
         # The first process of a container survives.
@@ -104,6 +108,13 @@ class Watch:
 
 watch = Watch()
 """The single instance: signals and orphans belong to the whole process."""
+
+
+@atexit.register
+def _end_rest() -> None:
+    """Kills a plugin that was just starting when a signal ended what it was started for."""
+    if sessions:
+        watch.kill_all()
 
 
 def children() -> set[int]:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from cli.commands.patch.place import CRD, OBJECT, OLD, Place
+from e2e.hosts import SECONDS
 
 NEW = (
     OLD.replace("replicas: 1 # few", "replicas: 2")
@@ -159,7 +160,7 @@ def test_kubectl_applies_what_was_created(place: Place) -> None:
         "-p",
         json.dumps(patch),
     ]
-    done = subprocess.run(command, cwd=place.directory, capture_output=True, check=True, timeout=60)
+    done = subprocess.run(command, cwd=place.directory, capture_output=True, check=True, timeout=SECONDS)
     assert json.loads(done.stdout) == yaml.safe_load(NEW)
 
 

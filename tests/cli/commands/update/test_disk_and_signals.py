@@ -164,7 +164,7 @@ class TestInterrupted:
     ) -> None:
         write(interrupted, {"notes.txt": "edited\n"})
         before = snapshot(interrupted)
-        done = krm_merge("update", f"{interrupted}@v2", "--dry-run")
+        done = krm_merge("update", f"{interrupted}@v2", "--dry-run", "--on-conflict", "upstream")
         assert done.returncode == 0, done.stderr
         why = f"{interrupted}/notes.txt was changed since"
         assert f"an interrupted update of {interrupted} was rolled back: {why}" in done.stderr

@@ -22,6 +22,7 @@ from krm_merge.fleet.campaign.models import MergeCampaign
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.hosted.pace import Pace
 from krm_merge.forges.local_forge import LocalForge
+from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.git import GitRepositories
 
@@ -59,11 +60,22 @@ class TargetSource:
 @click.option("--host", metavar="URL", help="The forge whose repositories of one owner are the targets.")
 @click.option("--owner", metavar="NAME", help="The organisation, group or user; of a local forge, the directory.")
 @click.option("--topic", metavar="NAME", default="", help="Only repositories that carry this topic.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["upstream", "local", "fail"]),
+    help="Who wins where both sides changed a value, for campaign.yaml; without it such a package is left as it is.",
+)
 @forge_options.forge_kinds
 @forge_options.forge_apis
 @gathered(TargetSource)
 def init(
-    directory: Path, more_packages: tuple[str, ...], upstream: str, ref: str, version: str, options: TargetSource
+    directory: Path,
+    more_packages: tuple[str, ...],
+    upstream: str,
+    ref: str,
+    version: str,
+    on_conflict: OnConflict | None,
+    options: TargetSource,
 ) -> None:
     """Plan a campaign in DIR: find the packages that follow an upstream, for them to take the version REF.
 
@@ -94,7 +106,7 @@ def init(
     if not targets:
         at = f" and is at {version}" if version else ""
         raise PackageError(f"no package there follows {source.repository} {source.directory}{at}")
-    place.write(_campaign(source, selection), targets)
+    place.write(_campaign(source, selection, on_conflict), targets)
     _summarise(directory, targets)
 
 
@@ -127,7 +139,9 @@ def _owned(host: str, owner: str, topic: str, forges: tuple[str, ...], apis: tup
     return [CampaignTarget(address, True) for address in addresses]
 
 
-def _campaign(upstream: CampaignUpstream, selection: dict[str, object]) -> MergeCampaign:
+def _campaign(
+    upstream: CampaignUpstream, selection: dict[str, object], on_conflict: OnConflict | None
+) -> MergeCampaign:
     package = upstream.directory.strip("/").rpartition("/")[2] or upstream.repository.rstrip("/").rpartition("/")[2]
     name = _NOT_IN_NAMES.sub("-", f"{package.removesuffix('.git')}-{upstream.ref}".lower()).strip("-.")
     return MergeCampaign.model_validate(
@@ -137,6 +151,7 @@ def _campaign(upstream: CampaignUpstream, selection: dict[str, object]) -> Merge
             "metadata": {"name": name, "annotations": {"config.kubernetes.io/local-config": "true"}},
             "upstream": {"repo": upstream.repository, "directory": upstream.directory, "ref": upstream.ref},
             "selection": selection,
+            "policy": {"onConflict": on_conflict},
             "publish": {"branch": f"krm-merge/{name}"},
         }
     )

@@ -63,7 +63,7 @@ class Progress:
         if event.outcome is None:
             self.looked_at += 1
         else:
-            self.merged += 1
+            self.merged += event.outcome.state not in NEED_ATTENTION
             self._states[event.outcome.state] += 1
         self._shown(event, self)
 

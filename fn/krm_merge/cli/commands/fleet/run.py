@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import click
 
 from krm_merge.cli.commands.fleet.progress import Progress, progress_on
 from krm_merge.cli.options import gathered
-from krm_merge.cli.show import say
+from krm_merge.cli.show import command_of, say, show_ways
+from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, Campaign
 from krm_merge.fleet.campaign.files import CampaignDirectory
+from krm_merge.fleet.conflicts.groups import Group, groups_of
 from krm_merge.fleet.ledger import Ledger, LedgerEntry
 from krm_merge.fleet.merging.job import NEED_ATTENTION
 from krm_merge.fleet.overview import Message, messages_of
@@ -83,8 +86,9 @@ class FleetRunOptions:
 def run(directory: Path, options: FleetRunOptions) -> None:
     """Merge the campaign in DIR: each target takes the new version, as with `krm-merge update`.
 
-    Targets that are done are skipped, so an interrupted run continues. The exit code is 0 where all is done, 1 where
-    a target has a conflict, was refused, or failed.
+    Targets that are done are skipped, so an interrupted run continues. A target with a conflict that neither its
+    MergePolicy nor the campaign settles is left as it is. The exit code is 0 where all is done, 1 where a target has
+    such a conflict, was refused, or failed.
     """
     if options.limit is not None and options.only:
         raise click.UsageError("give --limit or --only, not both")
@@ -104,6 +108,8 @@ def run(directory: Path, options: FleetRunOptions) -> None:
             say("no target is left for that" if campaign.targets else "the campaign has no targets", on_stdout=True)
         elif options.form == "text":
             _summarise(progress, list(entries.values()), directory, dry_run=options.dry_run)
+            if not options.dry_run:
+                _show_conflicts(groups_of(ledger.conflicts()), campaign, directory)
     if options.dry_run:
         attention = progress.needs_attention
     else:
@@ -125,11 +131,33 @@ def _summarise(progress: Progress, entries: list[LedgerEntry], directory: Path, 
     counts = ", ".join(f"{count:,} {state}" for state, count in progress.counts())
     merged = f"{progress.merged:,} merged in {progress.seconds:.1f} s, {progress.looked_at:,} with nothing to do"
     say(f"{'dry run: ' if dry_run else ''}{merged}{f': {counts}' if counts else ''}", on_stdout=True)
-    if dry_run:
+    if not dry_run:
+        show_messages(messages_of(entries))
+
+
+def _show_conflicts(groups: Sequence[Group], campaign: Campaign, directory: Path) -> None:
+    """Says what keeps targets as they are, and how to go on."""
+    stopping = [group for group in groups if group.conflict.status == "open"]
+    for group in stopping[:_SHOWN]:
+        say(f"{len(group.packages):,} x {group.place}: {group.conflict.message}", on_stdout=True)
+    if len(stopping) > _SHOWN:
+        say(f"{len(stopping) - _SHOWN:,} more conflicts; `krm-merge fleet conflicts` has them", on_stdout=True)
+    if not stopping:
+        if groups:
+            say(f"look at the conflicts: krm-merge fleet conflicts {quote(str(directory))}", on_stdout=True)
         return
-    show_messages(messages_of(entries))
-    if any(entry.state in ("conflicts", "refused") for entry in entries):
-        say(f"look at the conflicts: krm-merge fleet conflicts {directory}", on_stdout=True)
+    packages = len({package for group in stopping for package in group.packages})
+    left = "1 package is" if packages == 1 else f"{packages:,} packages are"
+    say(f"{left} as before, because of these conflicts. Ways on:", on_stdout=True)
+    ways = [
+        (command_of("fleet", "conflicts", str(directory)), "shows all values"),
+        (command_of("fleet", "resolve", str(directory)), "asks, once for all packages"),
+        (f"$EDITOR {quote(str(directory / CAMPAIGN_FILE))}", "policy.onConflict: local keeps theirs; or upstream"),
+    ]
+    if not campaign.working_tree:
+        draft = command_of("fleet", "publish", str(directory), "--draft-conflicts")
+        ways.append((draft, "opens drafts that show them"))
+    show_ways(ways, on_stdout=True)
 
 
 def show_messages(messages: Sequence[Message]) -> None:

@@ -51,7 +51,7 @@ def _sections(comparison: Comparison) -> Iterator[Html]:
 def _card(difference: Difference) -> Html:
     about = tag("span", str(difference.resource or ""), class_="where")
     title = tag("h3", tag("code", difference.path or difference.file), " ", about)
-    secret = " (a value of a Secret)" if difference.is_redacted else ""
+    secret = " (a secret value)" if difference.is_redacted else ""
     said = f"{difference.message}{secret}{reported_by(difference)}"
     why = tag("p", tag("span", HEADINGS[difference.finding], class_="nature"), " ", said, class_="why")
     values = [

@@ -31,7 +31,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[Line]:
 
 def _of_difference(difference: Difference, indent: str) -> Iterator[Line]:
     place = f" {difference.path}:" if difference.path else ""
-    secret = " (a value of a Secret)" if difference.is_redacted else ""
+    secret = " (a secret value)" if difference.is_redacted else ""
     said = f"{difference.message}{secret}{reported_by(difference)}"
     yield harmless_line(f"{indent}{HEADINGS[difference.finding]}:{place} {said}")
     for names, text in versions_by_value(difference, flow_text):

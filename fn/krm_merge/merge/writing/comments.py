@@ -1,0 +1,143 @@
+"""Comments and blank lines of three versions of a document, merged in each place (rule V8).
+
+A place is a line that holds something of the document, with the comments and blank lines above it and the comment
+behind it. The lines behind the last one are a place, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence, Set
+from typing import NamedTuple
+
+from krm_merge.merge.lines.comments import MERGE_COMMENT, SETTER, comments_in
+from krm_merge.merge.lines.diff import matching_blocks
+from krm_merge.merge.lines.sequence import Settling, merge_sequences
+
+
+class _Place(NamedTuple):
+    """A line without the comment behind it, that comment with the blanks before it, and the lines above.
+
+    Behind a dash alone, a comment is one above the next line, and the dash `leads`.
+    """
+
+    content: str
+    behind: str
+    above: tuple[str, ...]
+    leads: bool = False
+
+    @property
+    def indent(self) -> int:
+        return len(self.content) - len(self.content.lstrip(" "))
+
+
+def with_merged_comments(text: str, original: str, upstream: str, local: str) -> str:
+    """A text that local's edits made, with the comments and blank lines that upstream changed and local did not.
+
+    Original and upstream have its values, with their own comments. `local` is local's text before its edits: lines that
+    it lacks come from upstream.
+    """
+    merge = _CommentMerge(text, original, upstream, local)
+    merged = merge.made(frozenset())
+    # What both sides moved, local's place is kept of: it may not be there twice.
+    counts = [Counter(comments_in(side)) for side in (original, upstream, local, merged)]
+    doubled = {
+        line for line, now in counts[3].items() if now > max(*(o := [c[line] for c in counts[:3]]), o[1] + o[2] - o[0])
+    }
+    return merge.made(doubled) if doubled else merged
+
+
+class _CommentMerge:
+    def __init__(self, text: str, original: str, upstream: str, local: str) -> None:
+        self._now = _places(text)
+        self._sides = [_counterparts(self._now, _places(side)) for side in (original, upstream)]
+        self._from_upstream = [place is None for place in _counterparts(self._now, _places(local), by_place=False)]
+        self._is_ended = text.endswith("\n")
+
+    def made(self, moved: Set[str]) -> str:
+        """The text; upstream adds none of the comments that both sides moved."""
+        lines: list[str] = []
+        for at, (now, before, theirs) in enumerate(zip(self._now, *self._sides, strict=True)):
+            above, behind, comes = now.above, now.behind, self._from_upstream[at]
+            if before is not None and theirs is not None:
+                known = set() if comes else {*map(str.strip, (*before.above, *now.above))}
+                heads = [
+                    tuple(line for line in place.above if line.strip() not in moved or line.strip() in known)
+                    for place in (before, theirs, now)
+                ]
+                above = _above(heads[0], heads[1], heads[2], now.indent - theirs.indent)
+                behind = _behind(before.behind, theirs.behind, now.behind, comes)
+            if at and self._now[at - 1].leads and above:
+                lines[-1] += f" {above[0].strip()}"
+                above = above[1:]
+            lines += (*above, now.content + behind)
+        merged = "\n".join(lines)
+        return merged if self._is_ended else merged.removesuffix("\n")
+
+
+def _places(text: str) -> list[_Place]:
+    """The places of a text; the last is behind the last line break."""
+    places: list[_Place] = []
+    above: list[str] = []
+    for line in (text if text.endswith("\n") else f"{text}\n").split("\n")[:-1]:
+        content = _content(line)
+        if not content:
+            above.append(line)
+            continue
+        behind = line[len(content) :]
+        leads = bool(behind) and not content.strip(" -")
+        places.append(_Place(content, "" if leads else behind, tuple(above), leads))
+        above = [" " * (len(content) + 1) + behind.strip()] if leads else []
+    return [*places, _Place("", "", tuple(above))]
+
+
+def _content(line: str) -> str:
+    """A line without the comment behind it, and the blanks before that; number signs in quotes are no comments."""
+    if line.lstrip().startswith("#"):
+        return ""
+    parts = line.split(" #")
+    ends = [" #".join(parts[:at]) for at in range(1, len(parts) + 1)]
+    return next((end for end in ends if end.count('"') % 2 == 0 == end.count("'") % 2), ends[0]).rstrip()
+
+
+def _counterparts(now: Sequence[_Place], side: Sequence[_Place], *, by_place: bool = True) -> list[_Place | None]:
+    """For each place that of another text with the same line; with `by_place` also as many others between these."""
+    found: list[_Place | None] = [None] * len(now)
+    own, others = ([place.content.strip() for place in places[:-1]] for places in (now, side))
+    at = other = 0
+    for start, other_start, size in [*matching_blocks(own, others), (len(own), len(others), 1)]:
+        if by_place and start - at == other_start - other:
+            found[at:start] = side[other:other_start]
+        at, other = start + size, other_start + size
+        found[start:at] = side[other_start:other]
+    return found
+
+
+def _above(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], shift: int) -> tuple[str, ...]:
+    """Lines of comments; where both changed the same ones, local's are kept. `shift` is upstream's lack of indent."""
+    bare = [[line.strip() for line in side] for side in (original, upstream, local)]
+    if bare[1] in (bare[0], bare[2]) or any(MERGE_COMMENT in line for side in bare for line in side):
+        return tuple(local)
+    indents = [len(line) - len(line.lstrip()) + shift for line in upstream]
+    theirs = [line and " " * indent + line for line, indent in zip(bare[1], indents, strict=True)]
+    runs = merge_sequences(bare[0], bare[1], bare[2], Settling("local", loose=True))
+    return tuple(line for run in runs for line in (theirs if run.side == "upstream" else local)[run.start : run.stop])
+
+
+def _behind(original: str, upstream: str, local: str, comes_from_upstream: bool) -> str:
+    """The comment behind a value: where both changed it, that of the value which is there.
+
+    The name of a setter is a change of its own: it says where the value comes from.
+    """
+    before, theirs, ours = original.strip(), upstream.strip(), local.strip()
+    if theirs in (before, ours) or MERGE_COMMENT in before + theirs + ours:
+        return local
+    takes_upstream = ours == before
+    if not takes_upstream:
+        names = [side.partition(SETTER)[2] for side in (before, theirs, ours)]
+        changed = names[1] != names[0], names[2] != names[0]
+        takes_upstream = changed[0] if changed[0] != changed[1] else comes_from_upstream
+    if not takes_upstream:
+        return local
+    blanks = local[: len(local) - len(local.lstrip())] if ours else upstream[: len(upstream) - len(upstream.lstrip())]
+    return blanks + theirs if theirs else ""

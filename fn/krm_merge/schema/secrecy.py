@@ -1,0 +1,308 @@
+"""Which values are hidden (rule M6): those of Secrets, and those that are secret by another name.
+
+This is the one place that decides it, for merges, reports, patches and plugins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from krm_merge.krm.fieldpath import ANY, FieldPath, Step
+from krm_merge.krm.identity import identity_of
+from krm_merge.schema.secret_names import (
+    fits,
+    holds_secret,
+    is_secret_kind,
+    is_secret_name,
+    is_secret_variable,
+    is_telling,
+)
+from krm_merge.startup import frozen
+from krm_merge.text.reading.nodes import Alias, MappingNode, Scalar, SequenceNode, TextError, resolved
+from krm_merge.text.reading.reader import read_all
+from krm_merge.text.reading.values import key_text, to_value
+
+_CONTENT = ("data", "stringData", "metadata")
+"""Fields that an object has, and a reference to one has not."""
+_NO_CONTENT = ("apiVersion", "kind", "type", "immutable")
+_OPEN_FIELDS = ("name", "namespace", "labels")
+"""Fields of a Secret's metadata that are shown. Annotations may hold all of the Secret."""
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_SECRET_FIELDS = frozenset((_LAST_APPLIED, "secretGenerator", "stringData"))
+_NO_VARIABLES = ("labels", "annotations")
+"""Maps whose names say nothing about their values: the annotation `auth-secret` is the name of a Secret."""
+
+_Place: TypeAlias = "tuple[str | None, ...]"
+"""The fields that lead to a value; None is any element of a list."""
+_Scope: TypeAlias = "tuple[tuple[FieldPath, str | None], ...]"
+"""Of each redaction, what is left of its path at a place, and its pattern of names."""
+
+
+@frozen
+class Redaction:
+    """Hides values: below a path, of fields and elements whose names fit a pattern, or both.
+
+    In `field`, `*` is any text. The other fields select resources, as those of a rule do; None matches everything.
+    """
+
+    group: str | None = None
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    path: FieldPath | None = None
+    field: str | None = None
+
+
+@frozen
+class _Found:
+    """A hidden value.
+
+    Its own name and content do not show that it is one where it `is_of_secret`, or that of a `variable`.
+    """
+
+    place: _Place
+    value: Any
+    is_of_secret: bool = False
+    variable: str = ""
+
+
+@frozen
+class _Known:
+    """All hidden values of a resource, the places of two kinds of them, and the names of variables by value's id."""
+
+    found: list[_Found]
+    of_secrets: frozenset[_Place]
+    of_variables: frozenset[_Place]
+    variables: dict[int, str]
+
+
+class Secrecy:
+    """What is hidden of one resource, on all its sides alike."""
+
+    def __init__(self, roots: Iterable[MappingNode] = (), redactions: Sequence[Redaction] = ()) -> None:
+        """`roots` is the resource on the sides that have it."""
+        self._roots = tuple(roots)
+        identities = [identity_of(root) for root in self._roots]
+        known = [r for r in redactions if any(i.fits(r.group, r.kind, r.namespace, r.name) for i in identities)]
+        self._scope: _Scope = tuple((one.path or (), one.field) for one in known if one.path or one.field)
+        self.is_whole = len(self._scope) < len(known) or any(map(is_secret_kind, (i.kind for i in identities)))
+        """Whether all of it is hidden but its name, namespace and labels."""
+        self._known: _Known | None = None
+        self._may_hold_secret: bool | None = None
+
+    def hides(self, path: FieldPath, values: Iterable[Any]) -> bool:
+        """Whether anything at a path is hidden; `values` are what there is, as nodes or plain values, or None."""
+        if self.is_whole and (len(path) < 2 or path[0] != "metadata" or path[1] not in _OPEN_FIELDS):
+            return True
+        scope = self._scope
+        for at, step in enumerate(path):
+            if isinstance(step, str) and (step in _SECRET_FIELDS or fits(step, _patterns(scope))):
+                return True
+            element = path[at - 1] if at and step == "value" else None
+            if isinstance(element, tuple) and _variable_of(dict(element), scope):
+                return True
+            scope = tuple(rule for one in scope if (rule := _below(one, _may_lead(one[0][:1], step))) is not None)
+            if _is_covered(scope):
+                return True
+        present = [value for value in values if value is not None]
+        if _names_secret(path) and any(map(_is_text_or_number, present)):
+            return True
+        place = tuple(step if isinstance(step, str) else None for step in path)
+        return any(next(_found(value, place, scope), None) for value in present) or self._is_inside(path, place)
+
+    def values(self) -> list[Any]:
+        """The hidden values of all sides."""
+        return [found.value for found in self._index().found]
+
+    def place(self, path: FieldPath, values: Iterable[Any]) -> FieldPath:
+        """A path to hidden values, with the name of the variable where a position leads to it (M6)."""
+        if not any(isinstance(step, int) for step in path):
+            return path
+        names = self._index().variables
+        for value in values:
+            if name := names.get(id(value)) or _variable_of(_fields_of(value) or {}, self._scope):
+                return (*path, name)
+        return path
+
+    def _index(self) -> _Known:
+        """All that is hidden, looked for once."""
+        if self._known is None:
+            found = [found for root in self._roots for found in _found(root, (), self._scope)]
+            self._known = _Known(
+                found,
+                frozenset(one.place for one in found if one.is_of_secret),
+                frozenset(one.place for one in found if one.variable),
+                {id(resolved(one.value)): one.variable for one in found if one.variable},
+            )
+        return self._known
+
+    def _is_inside(self, path: FieldPath, place: _Place) -> bool:
+        """Whether something around the value hides it that neither the path nor the value itself shows.
+
+        Positions differ between the sides, so whatever an element of a list hides is hidden in all of them.
+        """
+        if self._may_hold_secret is None:
+            self._may_hold_secret = any(map(_may_hold_secret, self._roots))
+        if all(map(_has_name, path)) and not self._may_hold_secret:
+            return False
+        known = self._index()
+        return any(
+            place[:end] in known.of_secrets or (place[:end] in known.of_variables and not _has_name(path[end - 2]))
+            for end in range(1, len(place) + 1)
+        )
+
+
+def hidden_in(value: Any) -> Iterator[Any]:
+    """The values in a node or plain value that are hidden whoever looks at them."""
+    return (found.value for found in _found(value, (), ()))
+
+
+def is_secret_file(data: bytes, redactions: Sequence[Redaction] = ()) -> bool:
+    """Whether a file that was merged as a text or as a whole holds anything hidden."""
+    everywhere = [one.field for one in redactions if one == Redaction(field=one.field)]
+    if is_telling(data.decode("latin-1"), [field for field in everywhere if field is not None]):
+        return True
+    if not redactions and b"value" not in data:
+        # What names alone do not show in a text is hidden by the user, or in elements whose fields are in any order.
+        return False
+    try:
+        roots = list(read_all(data.decode("utf-8")))
+    except (UnicodeDecodeError, TextError):
+        return False
+    mappings = (root for root in roots if isinstance(root, MappingNode))
+    return any(Secrecy((root,), redactions).hides((), (root,)) for root in mappings)
+
+
+# ---- values ----------------------------------------------------------------------------------------------------------
+
+
+def _found(value: Any, place: _Place, scope: _Scope) -> Iterator[_Found]:
+    """The outermost hidden values in a value at a place."""
+    value = resolved(value)
+    fields = _fields_of(value)
+    if fields is not None:
+        yield from _found_in_fields(fields, place, scope)
+    elif isinstance(value, SequenceNode | list):
+        for at, item in enumerate(value.items if isinstance(value, SequenceNode) else value):
+            yield from _found_below(item, (*place, None), scope, at)
+    elif is_telling(_text(value), _patterns(scope)):
+        yield _Found(place, value)
+
+
+def _found_in_fields(fields: Mapping[str, Any], place: _Place, scope: _Scope) -> Iterator[_Found]:
+    is_secret = is_secret_kind(_text(fields.get("kind"))) and any(name in fields for name in _CONTENT)
+    variable = _variable_of(fields, scope)
+    for name, child in fields.items():
+        at = (*place, name)
+        if is_secret and name == "metadata" and (inner := _fields_of(resolved(child))) is not None:
+            for field, value in inner.items():
+                if field not in _OPEN_FIELDS:
+                    yield _Found((*at, field), value, is_of_secret=True)
+        elif is_secret and name not in _NO_CONTENT:
+            yield _Found(at, child, is_of_secret=True)
+        elif variable and name == "value":
+            yield _Found(at, child, variable=variable)
+        elif (
+            name in _SECRET_FIELDS or fits(name, _patterns(scope)) or (_names_secret(at) and _is_text_or_number(child))
+        ):
+            yield _Found(at, child)
+        else:
+            yield from _found_below(child, at, scope, name)
+
+
+def _found_below(child: Any, place: _Place, scope: _Scope, step: str | int) -> Iterator[_Found]:
+    inner = tuple(rule for one in scope if (rule := _below(one, _leads(one[0][:1], step, child))) is not None)
+    if _is_covered(inner):
+        yield _Found(place, child)
+    else:
+        yield from _found(child, place, inner)
+
+
+def _has_name(step: Step) -> bool:
+    """Whether a step of a path shows the name of what it leads to."""
+    return isinstance(step, str) or (isinstance(step, tuple) and "name" in dict(step))
+
+
+def _fields_of(value: Any) -> Mapping[str, Any] | None:
+    if isinstance(value, MappingNode):
+        return {key_text(entry.key): entry.value for entry in value.fields.values()}
+    return value if isinstance(value, dict) else None
+
+
+def _text(value: Any) -> str:
+    """A text as it is; '' for all else."""
+    if isinstance(value, Scalar | Alias):
+        value = value.canonical
+    return value if isinstance(value, str) else ""
+
+
+def _key(value: Any) -> str:
+    """A text or number as a path has it."""
+    value = resolved(value)
+    return value.text if isinstance(value, Scalar) else str(value)
+
+
+def _is_text_or_number(value: Any) -> bool:
+    value = to_value(value) if isinstance(value, Scalar | Alias) else value
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _may_hold_secret(root: MappingNode) -> bool:
+    """Whether a Secret may be inside a resource."""
+    source = root.source
+    return source is None or holds_secret(source.text, root.start, root.end)
+
+
+def _names_secret(path: Sequence[Step | None]) -> bool:
+    """Whether a path ends in a field that is secret where it holds a text or number."""
+    last = path[-1] if path else None
+    return isinstance(last, str) and is_secret_name(last) and not (len(path) > 1 and path[-2] in _NO_VARIABLES)
+
+
+def _variable_of(element: Mapping[str, Any], scope: _Scope) -> str:
+    """The name of an element that is a variable with a secret value, or ''."""
+    names = (_text(element.get(key)) for key in ("name", "key"))
+    return next((name for name in names if name and is_secret_variable(name, _patterns(scope))), "")
+
+
+# ---- redactions ------------------------------------------------------------------------------------------------------
+
+
+def _patterns(scope: _Scope) -> tuple[str, ...]:
+    """The patterns of names that hold at a place."""
+    return tuple(field for rest, field in scope if not rest and field is not None)
+
+
+def _is_covered(scope: _Scope) -> bool:
+    """Whether a path ends here that hides everything below."""
+    return any(not rest and field is None for rest, field in scope)
+
+
+def _below(rule: tuple[FieldPath, str | None], leads: bool) -> tuple[FieldPath, str | None] | None:
+    """What is left of a redaction one step further; None where it is about something else."""
+    rest, field = rule
+    return rule if not rest else (rest[1:], field) if leads else None
+
+
+def _leads(rest: FieldPath, step: str | int, child: Any) -> bool:
+    """Whether a path leads to a child that is seen."""
+    if not rest or rest[0] in (ANY, step):
+        return True
+    fields = _fields_of(resolved(child)) if isinstance(step, int) else None
+    if fields is None or not isinstance(rest[0], tuple):
+        return False
+    # Functions are named by their image without the version.
+    texts = ((name, _key(fields.get(name)), wanted) for name, wanted in rest[0])
+    return all(text == wanted or (name == "image" and text.startswith(wanted)) for name, text, wanted in texts)
+
+
+def _may_lead(rest: FieldPath, step: Step) -> bool:
+    """Whether a path leads to a step of another path: where both know an element by something else, it may."""
+    if not rest or rest[0] in (ANY, step):
+        return True
+    if isinstance(rest[0], tuple) and isinstance(step, tuple):
+        known = dict(step)
+        return all(known.get(name, wanted) == wanted for name, wanted in rest[0])
+    return not isinstance(rest[0], str) and not isinstance(step, str)

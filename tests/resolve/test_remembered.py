@@ -1,0 +1,44 @@
+"""Choices that a repository remembers: those on hidden values hold for their place, and settle the same merge again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from krm_merge.resolve.remembered import remember, remembered
+from krm_merge.resolve.session import Session
+from krm_merge.startup import replace
+from resolve.packages import session_of
+
+WIDGET = """\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {{name: {name}}}
+spec:
+  env:
+  - name: DB_PASSWORD
+    value: {value}1
+  - name: LEVEL
+    value: {value}2
+  - name: API_TOKEN
+    value: {value}3
+"""
+
+
+def widget(name: str) -> Session:
+    return session_of(*({"w.yaml": WIDGET.format(name=name, value=value).encode()} for value in "oul"))
+
+
+def test_choices_on_hidden_values_are_remembered_for_their_place(tmp_path: Path) -> None:
+    session = widget("w")
+    for record, choice in zip(session.open, ("upstream", "local", "local"), strict=True):
+        session.choose([record.id], choice)  # type: ignore[arg-type]
+    saved = session.save()
+    remember(tmp_path / "choices.yaml", saved.made)
+    assert not any(f": {side}" in (tmp_path / "choices.yaml").read_text() for side in ("o1", "u1", "l1", "u3", "l3"))
+    known = remembered(tmp_path / "choices.yaml")
+    again = Session(replace(widget("w").task, earlier=known))
+    assert again.open == []
+    assert again.save().changes["w.yaml"] == saved.changes["w.yaml"]
+    # Of another resource nobody knows whether the values are the same.
+    other = Session(replace(widget("x").task, earlier=known))
+    assert [record.path for record in other.open] == [f"spec.env[{number}].value" for number in range(3)]

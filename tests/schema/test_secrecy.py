@@ -1,0 +1,254 @@
+"""What is hidden, by names, texts, places and redactions (M6), and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.krm.fieldpath import FieldPath, parse_path
+from krm_merge.schema.secrecy import Redaction, Secrecy, hidden_in, is_secret_file
+from krm_merge.schema.secret_names import is_secret_variable, is_telling
+from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.values import to_value
+
+WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: n, labels: {a: b}}\n"
+
+
+def root_of(text: str) -> MappingNode:
+    root = read(text)
+    assert isinstance(root, MappingNode)
+    return root
+
+
+def at(root: Node, path: FieldPath) -> Node | None:
+    """What is at a path, as its steps name it."""
+    node: Node | None = root
+    for step in path:
+        node = resolved(node) if node is not None else None
+        if isinstance(node, MappingNode):
+            node = node.get(str(step))
+        elif isinstance(node, SequenceNode):
+            found = (item for item in node.items if isinstance(item, MappingNode))
+            keys = dict(step) if isinstance(step, tuple) else {}
+            wanted = [item for item in found if all(to_value(item.get(name)) == key for name, key in keys.items())]
+            node = node.items[step] if isinstance(step, int) else next(iter(wanted), None)
+    return node
+
+
+def hides(text: str, path: str, *redactions: Redaction) -> bool:
+    root = root_of(text)
+    steps = parse_path(path) if path else ()
+    return Secrecy((root,), redactions).hides(steps, (at(root, steps),))
+
+
+NAMES = (
+    "DB_PASSWORD db_password db-password db.password Api-Token X_SECRET tls.key a/b-key password TOKEN Secret --token"
+)
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_names_of_secret_variables(name: str) -> None:
+    assert is_secret_variable(name, ())
+
+
+@pytest.mark.parametrize(
+    "name", ["", "key", "KEYS", "passwordFile", "SECRET_NAME", "TOKEN_URL", "monkey", "topologyKey"]
+)
+def test_names_of_other_variables(name: str) -> None:
+    assert not is_secret_variable(name, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DB_PASSWORD=a",
+        "  export API_TOKEN='a'",
+        "a: b\n- db_password: a\n",
+        'x = {"api-token": "a"}',
+        '{"api-token":"a"}',
+        "--token=a",
+        "serve --x\n--client-secret=a",
+        "tls.key: |\n  a",
+        "kind: secret",
+        '{"KIND": "Secret"}',
+        "-----BEGIN PRIVATE KEY-----",
+        "env:\n- name: API_TOKEN\n  value: a",
+        '{"name":"API_TOKEN","value":"a"}',
+        "env:\r\n- name: API_TOKEN\r\n  value: a\r\n",
+    ],
+)
+def test_texts_that_hold_a_secret(text: str) -> None:
+    assert is_telling(text)
+    assert is_secret_file(text.encode())
+    assert list(hidden_in({"a": [text]})) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "the password is checked",
+        "image: registry/app-token:v1",
+        "registry/app-token:v1",
+        "password: $PASSWORD",
+        "password: ${PASSWORD}",
+        'password: "{{ .Values.password }}"',
+        "password: <your password>",
+        "password:",
+        "password: ''",
+        "kind: SecretStore",
+        "kind: ConfigMap",
+        "name: API_TOKEN\nvalueFrom: a",
+        "passwords: a",
+    ],
+)
+def test_texts_that_hold_none(text: str) -> None:
+    assert not is_telling(text)
+    assert not is_secret_file(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ("env: [{name: API_TOKEN, value: a}]", "spec.env[name=API_TOKEN].value"),
+        ("env: [{name: API_TOKEN, value: a}]", "spec.env[name=API_TOKEN]"),
+        ("env: [{name: API_TOKEN, value: a}]", "spec.env[0].value"),
+        ("env: [{name: API_TOKEN, value: {a: b}}]", "spec.env[0].value.a"),
+        ("env: [{name: API_TOKEN, value: 12}]", "spec.env"),
+        ("env: [{name: API_TOKEN, value: 12}]", ""),
+        # Which element it is, its position or its key does not say.
+        ("env: [{name: A, value: a}, {name: API_TOKEN, value: b}]", "spec.env[0].value"),
+        ("env: [{id: x, name: API_TOKEN, value: b}]", "spec.env[id=x].value"),
+        ("env: {API_TOKEN: a}", "spec.env.API_TOKEN"),
+        ("env: {API_TOKEN: 12}", "spec.env"),
+        ("t: {kind: Secret, data: {a: b}}", "spec.t.data.a"),
+        ("t: {kind: Secret, data: {a: b}}", "spec.t"),
+        ("t: {kind: Secret, metadata: {name: x, annotations: {a: b}}}", "spec.t.metadata.annotations.a"),
+        ("t: [{kind: ConfigMap, data: {a: b}}, {kind: Secret, data: {a: b}}]", "spec.t[1].data.a"),
+        ("stringData: {a: b}", "spec.stringData.a"),
+    ],
+)
+def test_places_that_are_hidden(spec: str, path: str) -> None:
+    assert hides(f"{WIDGET}spec:\n  {spec}\n", path)
+
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [
+        ("env: [{name: A, value: a}, {name: API_TOKEN, value: b}]", "spec.env[name=A].value"),
+        ("env: [{name: API_TOKEN, valueFrom: {secretKeyRef: {name: s, key: k}}}]", "spec.env"),
+        ("env: {API_TOKEN: true}", "spec.env"),
+        ("env: {API_TOKEN: null}", "spec.env"),
+        ("env: {API_TOKEN: {name: s}}", "spec.env"),
+        ("ref: {kind: Secret, name: s}", "spec.ref.name"),
+        ("t: {kind: Secret, metadata: {name: x}, data: {a: b}}", "spec.t.metadata.name"),
+        ("t: {kind: Secret, data: {a: b}}", "spec.t.kind"),
+        ("t: {kind: Secret, data: {a: b}}", "spec.replicas"),
+        ("template: {metadata: {annotations: {auth-secret: s}}}", "spec"),
+        ("secretName: s", "spec"),
+        ("tolerations: [{key: a, value: b}]", "spec"),
+    ],
+)
+def test_places_that_are_shown(spec: str, path: str) -> None:
+    assert not hides(f"{WIDGET}spec:\n  {spec}\n", path)
+
+
+@pytest.mark.parametrize("path", ["data.a", "immutable", "metadata", "metadata.annotations.a", ""])
+@pytest.mark.parametrize("kind", ["Secret", "secret", "SECRET", "SecretList"])
+def test_a_secret_is_hidden_as_a_whole(kind: str, path: str) -> None:
+    assert hides(f"kind: {kind}\nmetadata: {{name: s, annotations: {{a: b}}}}\ndata: {{a: b}}\nimmutable: true\n", path)
+
+
+@pytest.mark.parametrize("path", ["metadata.name", "metadata.namespace", "metadata.labels.a"])
+def test_of_a_secret_its_name_is_shown(path: str) -> None:
+    assert not hides(WIDGET.replace("Widget", "Secret"), path)
+
+
+SPEC = f"{WIDGET}spec:\n  a: {{pin: x, other: y}}\n  users:\n  - {{name: u, pin: x}}\n  - {{name: v, other: y}}\n"
+
+
+@pytest.mark.parametrize(
+    ("redaction", "path"),
+    [
+        (Redaction(path=("spec", "a")), "spec.a.other"),
+        (Redaction(path=("spec", "a", "pin")), "spec.a"),
+        (Redaction(path=("spec", "a", "pin")), ""),
+        (Redaction(path=("spec", "*", "pin")), "spec.a.pin"),
+        (Redaction(path=("spec", "users", "*", "pin")), "spec.users[name=u].pin"),
+        (Redaction(path=("spec", "users", "*", "pin")), "spec.users[0].pin"),
+        (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users[name=u].pin"),
+        (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users"),
+        (Redaction(path=("spec", "users", (("name", "u"),), "pin")), "spec.users[0].pin"),
+        (Redaction(path=("spec", "users", 0, "pin")), "spec.users[name=u].pin"),
+        (Redaction(field="PIN"), "spec.a.pin"),
+        (Redaction(field="p*"), "spec.users"),
+        (Redaction(field="users"), "spec.users[1].other"),
+        (Redaction(path=("spec", "a"), field="o*"), "spec.a.other"),
+        (Redaction(kind="Widget", group="example.com", namespace="n", name="w"), "spec.a.other"),
+        (Redaction(kind="Widget"), "metadata.annotations.a"),
+    ],
+)
+def test_what_a_redaction_hides(redaction: Redaction, path: str) -> None:
+    assert hides(SPEC, path, redaction)
+    assert not hides(SPEC, path)
+
+
+@pytest.mark.parametrize(
+    ("redaction", "path"),
+    [
+        (Redaction(path=("spec", "a", "pin")), "spec.a.other"),
+        (Redaction(path=("spec", "users", (("name", "u"),))), "spec.users[name=v].other"),
+        (Redaction(path=("spec", "a"), field="p*"), "spec.a.other"),
+        (Redaction(path=("spec", "a"), field="p*"), "spec.users[name=u].pin"),
+        (Redaction(kind="Gadget"), "spec.a.pin"),
+        (Redaction(kind="Gadget", field="pin"), "spec.a.pin"),
+        (Redaction(group="", path=("spec",)), "spec.a.pin"),
+        (Redaction(kind="Widget"), "metadata.labels.a"),
+    ],
+)
+def test_what_a_redaction_leaves_open(redaction: Redaction, path: str) -> None:
+    assert not hides(SPEC, path, redaction)
+
+
+def test_a_redaction_is_for_all_sides_of_a_resource() -> None:
+    here, there = (
+        root_of(f"{WIDGET}spec: [{{name: A, value: x}}]\n"),
+        root_of(f"{WIDGET}spec: [{{name: API_TOKEN, value: x}}]\n"),
+    )
+    path: FieldPath = ("spec", 0, "value")
+    assert not Secrecy((here,)).hides(path, (at(here, path),))
+    assert Secrecy((here, there)).hides(path, (at(here, path),))
+
+
+def test_the_place_of_a_variable_in_a_list_has_its_name() -> None:
+    root = root_of(f"{WIDGET}spec:\n- {{name: A_KEY, value: x}}\n- {{name: B_KEY, value: x}}\n")
+    places = [Secrecy((root,)).place(path, (at(root, path),)) for path in (("spec", 0, "value"), ("spec", 1))]
+    assert places == [("spec", 0, "value", "A_KEY"), ("spec", 1, "B_KEY")]
+    assert Secrecy((root,)).place(("spec",), (None,)) == ("spec",)
+
+
+@pytest.mark.parametrize(
+    ("text", "redactions"),
+    [
+        ("env:\n- value: a\n  name: API_TOKEN\n", ()),
+        ("---\na: b\n---\nenv:\n- value: a\n  name: API_TOKEN\n", ()),
+        ("a:\n  b: c\n", (Redaction(path=("a", "b")),)),
+        ("pin = 1\n", (Redaction(field="pin"),)),
+    ],
+)
+def test_files_that_are_hidden(text: str, redactions: tuple[Redaction, ...]) -> None:
+    assert is_secret_file(text.encode(), redactions)
+
+
+@pytest.mark.parametrize(
+    ("data", "redactions"),
+    [
+        (b"value: a\nname: b\n", ()),
+        (b"\xff value", ()),
+        (b"pin = 1\n", (Redaction(field="pin", kind="Widget"),)),
+        (b"a: [\n", (Redaction(path=("a",)),)),
+        (b"- a\n", (Redaction(path=("a",)),)),
+    ],
+)
+def test_files_that_are_shown(data: bytes, redactions: tuple[Redaction, ...]) -> None:
+    assert not is_secret_file(data, redactions)
