@@ -14,6 +14,7 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.packages.merge.line_ends import FileVersions, plain, plain_versions, with_line_ends
+from krm_merge.packages.merge.origin import notes_for
 from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths
@@ -39,7 +40,7 @@ def merge_trees(
 ) -> MergedTree:
     """Merges the files of three versions of a package.
 
-    `notes_origin` writes kpt's comment and annotation on resources that come from upstream, so that they are known
+    `notes_origin` writes kpt's comment and annotations on resources that come from upstream, so that they are known
     again after a local rename (R6). What cannot be read as resources is merged as text (R5).
     """
     results = Results()
@@ -47,6 +48,10 @@ def merge_trees(
     if not changed:
         # Law B: nothing to merge, whatever local holds.
         return MergedTree({}, results)
+    notes = notes_for(original, local, changed, are_for_new=notes_origin)
+    if notes.fetched:
+        # Law U: nobody edited these. What kpt wrote in them comes back at the end.
+        local = Changed(local, {path: original[path] for path in notes.fetched})
     lines = {path: plain_versions(path, (original.get(path), upstream.get(path), local.get(path))) for path in changed}
     touched = [path for path, (before, theirs, _) in lines.items() if before != theirs]
     sides = PackageVersion("original", original), PackageVersion("upstream", upstream), PackageVersion("local", local)
@@ -65,7 +70,7 @@ def merge_trees(
         folders.report(path)
     outcomes = folders.with_surviving_kptfiles(_inhabited(sides, resources)) + resources
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
-    rewrite = Rewrite(*sides, notes_origin, merge.policy.redactions)
+    rewrite = Rewrite(*sides, notes, merge.policy.redactions)
     changes: dict[str, File | None] = dict(rewrite.changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
@@ -81,6 +86,8 @@ def merge_trees(
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, rule="G", tags={"side": "both"})
     refuse_clash(local, changes, results)
+    changes = {path: None if file is None else notes.on_file(path, file) for path, file in changes.items()}
+    changes = {path: file for path, file in changes.items() if file != notes.local.get(path)}
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
         if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
