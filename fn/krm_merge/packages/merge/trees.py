@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.result import Results
+from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.member import NOTHING_DECIDED, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.packages.merge.line_ends import FileVersions, plain, plain_versions, with_line_ends
+from krm_merge.packages.merge.moved import follow
 from krm_merge.packages.merge.origin import notes_for
 from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
@@ -52,6 +53,10 @@ def merge_trees(
     if notes.fetched:
         # Law U: nobody edited these. What kpt wrote in them comes back at the end.
         local = Changed(local, {path: original[path] for path in notes.fetched})
+    followed = follow(original, upstream, local, merge.policy)
+    if followed.local is not local or followed.upstream is not upstream or followed.original is not original:
+        original, upstream, local = followed.original, followed.upstream, followed.local
+        changed = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
     lines = {path: plain_versions(path, (original.get(path), upstream.get(path), local.get(path))) for path in changed}
     touched = [path for path, (before, theirs, _) in lines.items() if before != theirs]
     sides = PackageVersion("original", original), PackageVersion("upstream", upstream), PackageVersion("local", local)
@@ -76,7 +81,17 @@ def merge_trees(
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     _report_duplicates(resources, results)
-    files: list[FileDecision] = []
+    files = followed.decisions(merge.policy)
+    for moved in files:
+        results.add(
+            Result(
+                moved.severity,
+                f"{moved.path}: {moved.message}",
+                file=moved.path,
+                rule=moved.rule,
+                tags={"side": moved.side},
+            )
+        )
     for path in sorted(as_text - closed - tangled):
         of_file = _merge_text(path, lines[path], sides, merge, changes, results)
         files += of_file.decisions
@@ -87,12 +102,14 @@ def merge_trees(
         results.warning(message, file=path, rule="G", tags={"side": "both"})
     refuse_clash(local, changes, results)
     changes = {path: None if file is None else notes.on_file(path, file) for path, file in changes.items()}
-    changes = {path: file for path, file in changes.items() if file != notes.local.get(path)}
+    changes = followed.changes(notes.local, changes)
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
         if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
             return PackageDecisions([merged.again(decided, policy)])
         path = decided.path if isinstance(decided, FileDecision) else decided.member.place
+        if isinstance(decided, FileDecision) and decided.rule == "R13":
+            return PackageDecisions((), [moved for moved in followed.decisions(policy) if moved.path == path])
         of_file = merge_other_file(path, *lines[path], policy)
         return PackageDecisions([] if of_file.outcome is None else [of_file.outcome], of_file.decisions)
 
