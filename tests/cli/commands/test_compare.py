@@ -69,9 +69,9 @@ class Scene:
         return document
 
     def findings(self) -> list[tuple[str, str, str]]:
-        """What was found, by file and path; layout is that of kpt and no matter here."""
+        """What was found, by file and path; layout and notes are those of kpt and no matter here."""
         found = self.document()["differences"]
-        return [(one["finding"], one["file"], one["path"]) for one in found if one["finding"] != "layout"]
+        return [(one["finding"], one["file"], one["path"]) for one in found if one["finding"] not in ("layout", "notes")]
 
 
 def scene(
@@ -323,7 +323,7 @@ def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:
         ("nowhere", 3, "nowhere: there is no such directory"),
         ("web@v9", 3, "v9"),
         ("plain", 3, "plain has no Kptfile"),
-        ("dirty", 1, "dirty has uncommitted changes"),
+        ("dirty", 3, "dirty has no Kptfile"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error_in_both_forms(tmp_path: Path, package: str, code: int, said: str) -> None:
