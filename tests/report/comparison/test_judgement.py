@@ -48,7 +48,9 @@ def test_an_empty_value_remains_of_what_was_removed_unless_a_side_has_it() -> No
 
 def comparison(*findings: FindingName) -> Comparison:
     is_same = {*findings} <= {"conflict-unreported"}
-    return Comparison("web", is_same=is_same, differences=[Difference(finding, "a.yaml", None, "", "") for finding in findings])
+    return Comparison(
+        "web", is_same=is_same, differences=[Difference(finding, "a.yaml", None, "", "") for finding in findings]
+    )
 
 
 @pytest.mark.parametrize(

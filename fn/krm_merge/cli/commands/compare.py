@@ -28,7 +28,7 @@ from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.update import RememberedRepositories, Update, update
 from krm_merge.report.comparison.comparing import Compared, changed_lines, compared
 from krm_merge.report.comparison.difference import Comparison, VersionName
-from krm_merge.report.comparison.forms.by_suffix import as_json, rendered
+from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
 from krm_merge.report.comparison.forms.terminal import comparison_lines
 from krm_merge.report.comparison.versions import Version
 from krm_merge.report.record import Files
@@ -42,7 +42,7 @@ from krm_merge.startup import replace
 @options.rules
 @options.function_identity
 @options.form
-@options.reports
+@options.reports_in(FORMS)
 def command(
     package: str,
     strategy: str | None,

@@ -76,25 +76,26 @@ def _key(spot: Spot) -> _Key:
 
 def _judging(changed_locally: set[_Key] | None, theirs: set[_Key] | None) -> Callable[[Spot], Cause]:
     """How a difference from local comes about, by how local differs from original and from upstream."""
-    ours, upstream = changed_locally or set(), theirs or set()
+    ours = changed_locally or set()
+    upstream = (theirs or set()) - ours
 
     def judged(spot: Spot) -> Cause:
-        key = _key(spot)
-        is_ours = _touches(spot, ours)
+        key, is_ours = _key(spot), _touches(spot, ours)
         if spot.kind == "note":
             return "notes"
-        if key in upstream and not is_ours:
+        # What comes takes nothing from local.
+        if key in upstream and (spot.first is None or not is_ours):
             return "upstream"
-        if spot.kind == "comment":
-            return "undone" if key in ours else "comments"
         if spot.kind in LAYOUT:
             return "layout"
-        if key in ours and key not in upstream:
+        if key in ours:
             return "undone"
-        if is_ours:
-            return "both" if _touches(spot, upstream - ours) else "undone"
+        if spot.kind == "comment":
+            return "comments"
         if _touches(spot, upstream):
-            return "upstream"
+            return "both" if is_ours else "upstream"
+        if is_ours:
+            return "undone"
         return "order" if spot.kind == "order" else "alone"
 
     return judged
@@ -113,16 +114,17 @@ def _causes(first: str, second: str, found: Sequence[tuple[Spot, Cause]]) -> Ite
     lines = [text.splitlines(keepends=True) for text in (first, second)]
     touched = _touched([_starts(of) for of in lines], found)
     hunks = _hunks(*lines)
-    known = set(lines[0]) & set(lines[1])
+    bare = [[line.partition("#")[0].strip() for line in of] for of in lines]
+    known = set(bare[0]) & set(bare[1])
     one_sided = [cause for spot, cause in found if _is_one_sided(spot)]
     for hunk in hunks:
         # What only the other text has is on none of our lines, but may change one of them.
         beside = [cause for side, number in hunk for cause, is_alone in touched[side].get(number, ()) if is_alone]
         for side, number in hunk:
             causes = [cause for cause, _ in touched[side].get(number, ())] or beside
-            if not causes and lines[side][number] in known:
+            if not causes and bare[side][number] in known:
                 # The line itself is in both: others come or go around it.
-                causes = one_sided
+                causes = one_sided or [cause for _, cause in found]
             yield side, number, min(causes, key=CAUSES.index, default="unexplained")
 
 

@@ -247,13 +247,15 @@ class _Comparing:
                 gaps = [_indent(gap or "") for gap in gaps]
             one, other_gap = gaps
             if one is not None and other_gap is not None and (kind := _gap_kind(one, other_gap)):
-                yield Spot(kind, path, first, second, other_gap)
+                # Up to what follows: its line may begin with nothing in one text.
+                yield Spot(kind, path, (first[0], first[1] + 1), (second[0], second[1] + 1), other_gap)
 
     def _foot(self) -> Iterator[Spot]:
         """The layout below the last scalar."""
         for first, second in ((self._first.tails[-1], self._second.tails[-1]), (self._first.foot, self._second.foot)):
             gaps = self._first.text[slice(*first)], self._second.text[slice(*second)]
-            if kind := _gap_kind(gaps[0].removesuffix("\n"), gaps[1].removesuffix("\n")):
+            # Whether the last line ends is a difference of its own; an empty line has nothing but its end.
+            if kind := _gap_kind(*(gap.removesuffix("\n") if gap.strip() else gap for gap in gaps)):
                 yield Spot(kind, (), first, second)
         ends = len(self._first.text), len(self._second.text)
         if self._first.text.endswith("\n") != self._second.text.endswith("\n"):
@@ -337,13 +339,22 @@ def _paired(first: Sequence[Node], second: Sequence[Node]) -> list[tuple[int, in
         for a, key in enumerate(firsts):
             if a not in pairs and key is not None and places[key]:
                 pairs[a] = places[key].pop(0)
+    # What is between the same two is one element that was changed.
     taken = set(pairs.values())
-    left = [
-        [a for a in range(len(first)) if a not in pairs and keys[1][0][a] is None],
-        [b for b in range(len(second)) if b not in taken and keys[1][1][b] is None],
-    ]
-    if len(left[0]) == len(left[1]):
-        pairs.update(zip(*left, strict=True))
+    gaps: dict[int, tuple[list[int], list[int]]] = {}
+    last = -1
+    for a in range(len(first)):
+        last = pairs.get(a, last)
+        if a not in pairs and keys[1][0][a] is None:
+            gaps.setdefault(last, ([], []))[0].append(a)
+    last = -1
+    for b in range(len(second)):
+        last = b if b in taken else last
+        if b not in taken and keys[1][1][b] is None:
+            gaps.setdefault(last, ([], []))[1].append(b)
+    for ours, theirs in gaps.values():
+        if len(ours) == len(theirs):
+            pairs.update(zip(ours, theirs, strict=True))
     return sorted(pairs.items())
 
 
