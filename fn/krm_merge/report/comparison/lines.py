@@ -35,7 +35,9 @@ def causes_of_changes(
         if old is None or new is None:
             counts[_cause_of_document(old, new, *theirs)] += known.lines
         elif old.text != new.text:
-            counts += _of_document(path, old, new, *theirs)
+            # A side may have it in another file.
+            roots = [_root(path, old, version) for version in (original, upstream)]
+            counts += _of_document(path, old, new, *roots)
     return counts
 
 
@@ -50,7 +52,7 @@ def unexplained_lines(first: str, second: str, found: Iterable[Spot]) -> list[st
 
 
 def _of_document(
-    path: str, old: Document, new: Document, original: Document | None, upstream: Document | None
+    path: str, old: Document, new: Document, original: MappingNode | None, upstream: MappingNode | None
 ) -> Counter[Cause]:
     assert old.root is not None
     assert new.root is not None
@@ -64,20 +66,26 @@ def _of_document(
 _Key: TypeAlias = tuple[str, FieldPath, Hashable]
 
 
-def _keys(path: str, root: MappingNode, other: Document | None) -> set[_Key] | None:
-    if other is None or other.root is None:
-        return None
-    return {_key(spot) for spot in spots(root, other.root, in_kptfile=path.endswith(KPTFILE))}
+def _root(path: str, document: Document, version: Version) -> MappingNode | None:
+    if document.identity is not None:
+        return version.resource(path, document.identity)
+    like = _like(document, version.documents(path) or [])
+    return None if like is None else like.root
+
+
+def _keys(path: str, root: MappingNode, other: MappingNode | None) -> set[_Key]:
+    if other is None:
+        return set()
+    return {_key(spot) for spot in spots(root, other, in_kptfile=path.endswith(KPTFILE))}
 
 
 def _key(spot: Spot) -> _Key:
     return spot.kind, spot.path, spot.content
 
 
-def _judging(changed_locally: set[_Key] | None, theirs: set[_Key] | None) -> Callable[[Spot], Cause]:
+def _judging(ours: set[_Key], theirs: set[_Key]) -> Callable[[Spot], Cause]:
     """How a difference from local comes about, by how local differs from original and from upstream."""
-    ours = changed_locally or set()
-    upstream = (theirs or set()) - ours
+    upstream = theirs - ours
 
     def judged(spot: Spot) -> Cause:
         key, is_ours = _key(spot), _touches(spot, ours)
