@@ -140,7 +140,7 @@ def _places(report: Report) -> Iterator[str]:
     for message, differences in found.items():
         first = f"`{differences[0]['path'] or differences[0]['file']}`"
         times = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
-        yield f"{first}{times}: {message.partition(';')[2] or message}"
+        yield f"{first}{times}: {message}"
 
 
 _BY_CHOICE = ("decided-otherwise", "conflict-unreported", "order")

@@ -35,13 +35,18 @@ def differences_in_bytes(versions: Versions, policy: Policy, found: Sequence[Dif
         known = [one for one in found if one.file == path]
         yield from _of_mode(path, versions)
         first, second = (versions[name].documents(path) for name in ("krm-merge", "kpt"))
-        if first is None or second is None:
+        if first is None or second is None or _is_alone(first, second):
             contents = {name: file.data for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
             if not known and contents.get("kpt") != contents.get("krm-merge"):
                 finding, message = judged(JudgedPlace.of(contents))
                 yield Difference(finding, path, None, "", message)
         else:
             yield from _File(versions, policy, path, found).differences(first, second)
+
+
+def _is_alone(first: Sequence[Document], second: Sequence[Document]) -> bool:
+    """Whether only one outcome has the file, and no resource is in it."""
+    return not (first and second) and all(document.root is None for document in (*first, *second))
 
 
 def _of_mode(path: str, versions: Versions) -> Iterator[Difference]:

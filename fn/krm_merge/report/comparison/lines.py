@@ -31,10 +31,17 @@ def causes_of_changes(
     for old, new in pairs(documents[0], documents[1]):
         known = old or new
         assert known is not None
+        if old is not None and new is not None and old.text == new.text:
+            continue
         theirs = [_like(known, side) for side in sides]
-        if old is None or new is None:
+        if known.root is None:
+            # Comments alone: the same text is the same document.
+            texts = [known.text in [document.text for document in side] for side in sides]
+            is_theirs = texts == ([True, False] if new is None else [False, True])
+            counts["upstream" if is_theirs else "comments" if "#" in known.text else "layout"] += known.lines
+        elif old is None or new is None:
             counts[_cause_of_document(old, new, *theirs)] += known.lines
-        elif old.text != new.text:
+        else:
             # A side may have it in another file.
             roots = [_root(path, old, version) for version in (original, upstream)]
             counts += _of_document(path, old, new, *roots)
@@ -182,9 +189,6 @@ def _cause_of_document(
     old: Document | None, new: Document | None, original: Document | None, upstream: Document | None
 ) -> Cause:
     """Why a document comes (`old` is None) or goes (`new` is None)."""
-    known = old or new
-    if known is not None and known.root is None:
-        return "comments" if "#" in known.text else "layout"
     if new is None:
         return "undone" if original is None else "upstream" if upstream is None else "alone"
     if original is None:
