@@ -150,8 +150,9 @@ docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in 
 	$(BIN)/python tools/generate_catalog.py
 	$(BIN)/python -m benchmarks.picture
 
-comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, for docs/comparisons.md; needs kpt
+comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, with MIRROR on five public ones, for docs/comparisons.md; needs kpt
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py
+	$(if $(filter command line environment,$(origin MIRROR)),$(WITH_PATH) $(BIN)/python tools/make_comparisons.py --public $(MIRROR))
 
 # Clones of repositories, as OWNER+NAME; what is lacking is fetched from GitHub.
 MIRROR ?= build/merges

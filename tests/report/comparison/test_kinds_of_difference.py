@@ -173,7 +173,7 @@ CASES: dict[str, Case] = {
         "comments-differ",
         (" # ours", ""),
         ("  # how many\n", "  # how many\n  # ours\n"),
-        said="otherwise 1 comment: # ours",
+        said="kpt has 1 comment at another place: # ours",
     ),
     "a setter": differing("comments-lost", (" # kpt-set: web:${tag}", ""), said="# kpt-set: web:${tag}"),
     "a setter at another field": differing(
@@ -189,6 +189,11 @@ CASES: dict[str, Case] = {
         ),
         [("comments-missed", "")],
         said="krm-merge would lose comments in 1 resource",
+    ),
+    "a comment twice": differing(
+        "comments-differ",
+        ("  # how many\n", "  # how many\n  # how many\n"),
+        said="kpt writes 1 comment too many: # how many",
     ),
     "a document of comments": Case(
         Package(

@@ -24,11 +24,6 @@ from krm_merge.text.reading.values import key_text
 
 _MOST_NAMED = 3
 _MARKS = {"document marks": 1}
-_COMMENTS: Mapping[FindingName, str] = {
-    "comments-lost": "kpt loses",
-    "comments-missed": "only kpt has",
-    "comments-differ": "kpt keeps, moves or drops otherwise",
-}
 
 
 def differences_in_bytes(versions: Versions, policy: Policy, found: Sequence[Difference]) -> Iterator[Difference]:
@@ -40,13 +35,18 @@ def differences_in_bytes(versions: Versions, policy: Policy, found: Sequence[Dif
         known = [one for one in found if one.file == path]
         yield from _of_mode(path, versions)
         first, second = (versions[name].documents(path) for name in ("krm-merge", "kpt"))
-        if first is None or second is None:
+        if first is None or second is None or _is_alone(first, second):
             contents = {name: file.data for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
             if not known and contents.get("kpt") != contents.get("krm-merge"):
                 finding, message = judged(JudgedPlace.of(contents))
                 yield Difference(finding, path, None, "", message)
         else:
             yield from _File(versions, policy, path, found).differences(first, second)
+
+
+def _is_alone(first: Sequence[Document], second: Sequence[Document]) -> bool:
+    """Whether only one outcome has the file, and no resource is in it."""
+    return not (first and second) and all(document.root is None for document in (*first, *second))
 
 
 def _of_mode(path: str, versions: Versions) -> Iterator[Difference]:
@@ -115,37 +115,34 @@ class _File:
             yield self._difference("notes", first, f"kpt's own notes differ: {_listed(sorted(notes))}")
 
     def _of_comments(self, ours: Document, found: Sequence[Spot], root: MappingNode) -> Iterator[Difference]:
-        lost: dict[FindingName, list[str]] = {finding: [] for finding in _COMMENTS}
+        grouped: dict[tuple[FindingName, str], list[str]] = {}
         for spot in found:
-            lost[self._judged(ours, spot)].append(str(spot.content))
+            grouped.setdefault(self._judged(ours, spot), []).append(str(spot.content))
         others = [self._like(name, ours) for name in VERSIONS]
         known = [other.root for other in others if other is not None and other.root is not None]
         hidden = Secrecy(known, self._policy.redactions).hides((), known)
-        for finding, comments in lost.items():
-            if comments:
-                count = "1 comment" if len(comments) == 1 else f"{len(comments):,} comments"
-                said = f"{_COMMENTS[finding]} {count}"
-                yield self._difference(finding, root, said if hidden else f"{said}: {_listed(comments)}")
+        for (finding, said), comments in grouped.items():
+            count = said.format("1 comment" if len(comments) == 1 else f"{len(comments):,} comments")
+            yield self._difference(finding, root, count if hidden else f"{count}: {_listed(comments)}")
 
     def _of_comments_alone(self, document: Document, *, is_ours: bool) -> Difference:
         """A document without a resource that only one outcome has."""
         comments = [line.strip() for line in document.text.splitlines() if line.strip().startswith("#")]
         if not comments:
             return self._difference("layout", None, "only one of both has an empty document", layout=_MARKS)
-        finding: FindingName = "comments-lost" if is_ours else "comments-differ"
+        counts = [
+            sum(one.root is None for one in self._versions[name].documents(self._path) or ()) for name in VERSIONS
+        ]
+        finding, _ = _judged_by(counts, is_ours=is_ours)
         verb = "loses" if is_ours else "keeps"
         return self._difference(finding, None, f"kpt {verb} a document of comments: {_listed(comments)}")
 
-    def _judged(self, ours: Document, spot: Spot) -> FindingName:
-        """Whose loss a comment is that only one outcome has, or both at different places."""
+    def _judged(self, ours: Document, spot: Spot) -> tuple[FindingName, str]:
+        """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
         if spot.first is not None and spot.second is not None:
-            return "comments-differ"
-        original, upstream, local = (_count(str(spot.content), self._like(name, ours)) for name in VERSIONS[:3])
-        if spot.second is None:
-            # Upstream removed it, and kpt does as upstream.
-            return "comments-differ" if upstream < original and local <= original else "comments-lost"
-        wanted = local >= original and (local > original or upstream >= original) and max(local, upstream) > 0
-        return "comments-missed" if wanted else "comments-differ"
+            return "comments-differ", "kpt has {} at another place"
+        counts = [_count(str(spot.content), self._like(name, ours)) for name in VERSIONS]
+        return _judged_by(counts, is_ours=spot.second is None)
 
     def _like(self, name: VersionName, document: Document) -> Document | None:
         """The document of another version."""
@@ -162,6 +159,17 @@ class _File:
         layout: Mapping[str, int] | None = None,
     ) -> Difference:
         return Difference(finding, self._path, _reference(root), format_path(path), message, layout=layout or {})
+
+
+def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, str]:
+    """The judgement by how often each version has a comment of which one outcome has more."""
+    original, upstream, local, kpt, merged = counts
+    wanted = local if upstream == original else upstream if local == original else max(local, upstream)
+    if is_ours:
+        return (
+            ("comments-lost", "kpt loses {}") if kpt < wanted else ("comments-differ", "kpt drops {} as upstream does")
+        )
+    return ("comments-missed", "only kpt has {}") if merged < wanted else ("comments-differ", "kpt writes {} too many")
 
 
 def _count(comment: str, document: Document | None) -> int:

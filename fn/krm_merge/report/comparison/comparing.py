@@ -195,17 +195,20 @@ class _Comparing:
         assert outcome.original is not None
         assert outcome.upstream is not None
         decided = self._decision_on(outcome)
-        place, message = outcome.original.place, f"kpt has it in {outcome.upstream.place}"
-        finding: FindingName = "changed-alone"
-        if decided is not None and decided.original is not None:
+        place, kpt = outcome.original.place, outcome.upstream.place
+        finding, message = "changed-alone", f"kpt has it in {kpt}"
+        upstream = self._outcomes.versions["upstream"]
+        if upstream.has(kpt, outcome.upstream.identity) and not upstream.has(place, outcome.original.identity):
+            finding, message = "decided-otherwise", f"{message}, as upstream has it"
+        elif decided is not None and decided.original is not None:
             for side, member, lost in (
                 ("local", decided.local, "local-change-lost"),
                 ("upstream", decided.upstream, "upstream-change-missed"),
             ):
                 if member is not None and member.place != decided.original.place and place.endswith(member.place):
-                    finding, message = lost, f"{side} moved it to {place}; {message}"  # type: ignore[assignment]
+                    finding, message = lost, f"{side} moved it to {place}; {message}"
                     break
-        return self._difference(finding, message, record, {}, path=())
+        return self._difference(finding, message, record, {}, path=())  # type: ignore[arg-type]
 
     def _roots(self, outcome: ResourceOutcome) -> _Roots:
         merged, kpt = (None if m is None else m.root for m in (outcome.original, outcome.upstream))

@@ -31,11 +31,20 @@ def causes_of_changes(
     for old, new in pairs(documents[0], documents[1]):
         known = old or new
         assert known is not None
+        if old is not None and new is not None and old.text == new.text:
+            continue
         theirs = [_like(known, side) for side in sides]
-        if old is None or new is None:
+        if known.root is None:
+            # Comments alone: the same text is the same document.
+            texts = [known.text in [document.text for document in side] for side in sides]
+            is_theirs = texts == ([True, False] if new is None else [False, True])
+            counts["upstream" if is_theirs else "comments" if "#" in known.text else "layout"] += known.lines
+        elif old is None or new is None:
             counts[_cause_of_document(old, new, *theirs)] += known.lines
-        elif old.text != new.text:
-            counts += _of_document(path, old, new, *theirs)
+        else:
+            # A side may have it in another file.
+            roots = [_root(path, old, version) for version in (original, upstream)]
+            counts += _of_document(path, old, new, *roots)
     return counts
 
 
@@ -50,7 +59,7 @@ def unexplained_lines(first: str, second: str, found: Iterable[Spot]) -> list[st
 
 
 def _of_document(
-    path: str, old: Document, new: Document, original: Document | None, upstream: Document | None
+    path: str, old: Document, new: Document, original: MappingNode | None, upstream: MappingNode | None
 ) -> Counter[Cause]:
     assert old.root is not None
     assert new.root is not None
@@ -64,20 +73,26 @@ def _of_document(
 _Key: TypeAlias = tuple[str, FieldPath, Hashable]
 
 
-def _keys(path: str, root: MappingNode, other: Document | None) -> set[_Key] | None:
-    if other is None or other.root is None:
-        return None
-    return {_key(spot) for spot in spots(root, other.root, in_kptfile=path.endswith(KPTFILE))}
+def _root(path: str, document: Document, version: Version) -> MappingNode | None:
+    if document.identity is not None:
+        return version.resource(path, document.identity)
+    like = _like(document, version.documents(path) or [])
+    return None if like is None else like.root
+
+
+def _keys(path: str, root: MappingNode, other: MappingNode | None) -> set[_Key]:
+    if other is None:
+        return set()
+    return {_key(spot) for spot in spots(root, other, in_kptfile=path.endswith(KPTFILE))}
 
 
 def _key(spot: Spot) -> _Key:
     return spot.kind, spot.path, spot.content
 
 
-def _judging(changed_locally: set[_Key] | None, theirs: set[_Key] | None) -> Callable[[Spot], Cause]:
+def _judging(ours: set[_Key], theirs: set[_Key]) -> Callable[[Spot], Cause]:
     """How a difference from local comes about, by how local differs from original and from upstream."""
-    ours = changed_locally or set()
-    upstream = (theirs or set()) - ours
+    upstream = theirs - ours
 
     def judged(spot: Spot) -> Cause:
         key, is_ours = _key(spot), _touches(spot, ours)
@@ -174,9 +189,6 @@ def _cause_of_document(
     old: Document | None, new: Document | None, original: Document | None, upstream: Document | None
 ) -> Cause:
     """Why a document comes (`old` is None) or goes (`new` is None)."""
-    known = old or new
-    if known is not None and known.root is None:
-        return "comments" if "#" in known.text else "layout"
     if new is None:
         return "undone" if original is None else "upstream" if upstream is None else "alone"
     if original is None:

@@ -72,6 +72,10 @@ class Version:
                 return document.root
         return self._anywhere.get(identity) if identity.kind else None
 
+    def has(self, place: str, identity: Identity) -> bool:
+        """Whether a file holds a resource."""
+        return any(document.identity == identity for document in self.documents(place) or ())
+
     @cached_property
     def _anywhere(self) -> dict[Identity, MappingNode]:
         found: dict[Identity, MappingNode] = {}

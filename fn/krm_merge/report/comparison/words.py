@@ -14,6 +14,7 @@ from krm_merge.report.comparison.difference import (
     FindingName,
     VersionName,
 )
+from krm_merge.report.forms.shown import differing_part
 from krm_merge.text.reading.values import Value
 
 HEADINGS: Final[dict[FindingName, str]] = {
@@ -138,11 +139,12 @@ def reported_by(difference: Difference) -> str:
 def versions_by_value(
     difference: Difference, text_of: Callable[[Value], str]
 ) -> Iterator[tuple[tuple[VersionName, ...], str]]:
-    """Each value that some version has at the place, as text, with all versions that have it."""
+    """Each value that some version has at the place, or what differs in it, as text, with all versions that have it."""
     versions: dict[str, tuple[VersionName, ...]] = {}
+    values = differing_part(difference.values)
     for name in VERSIONS:
-        if name in difference.values:
-            text = text_of(difference.values[name])
+        if name in values:
+            text = text_of(values[name])
             versions[text] = (*versions.get(text, ()), name)
     for text, names in versions.items():
         yield names, text
