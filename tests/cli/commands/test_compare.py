@@ -207,7 +207,7 @@ def conflicting(place: Path) -> Scene:
 def test_what_is_lost_comes_first_then_what_both_decide_alike(tmp_path: Path) -> None:
     assert conflicting(tmp_path).compare().stdout.splitlines()[:13] == [
         "kpt would lose 1 of your changes; krm-merge keeps it",
-        "1 conflict is decided alike: krm-merge reports it, kpt does not",
+        "1 conflict is decided alike: krm-merge stops at it or reports it, kpt does neither",
         "kpt changes 14 lines of the package: 1 as upstream has them, 2 where both sides changed them, 1 that undo "
         "your changes and 10 for kpt's notes",
         "krm-merge changes 9 lines of the package: 1 as upstream has them, 2 where both sides changed them and 6 for "
