@@ -162,7 +162,7 @@ def is_faultless(path: str, text: str) -> bool:
     try:
         list(read_all(text))
         found = facts(path, text)
-    except (TextError, TypeError):
+    except TextError:
         return False
     return found is not None and not found.faults
 
