@@ -77,7 +77,7 @@ def comparison(*findings: FindingName) -> Comparison:
             ("conflict-unreported", "conflict-unreported"),
             [
                 "kpt and krm-merge make the same package, byte for byte",
-                "2 conflicts are decided alike: krm-merge reports them, kpt does not",
+                "2 conflicts are decided alike: krm-merge stops at them or reports them, kpt does neither",
             ],
         ),
         (("decided-otherwise",), ["1 conflict is decided otherwise"]),

@@ -30,7 +30,7 @@ from krm_merge.report.comparison.comparing import Compared, changed_lines, compa
 from krm_merge.report.comparison.difference import Comparison, VersionName
 from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
 from krm_merge.report.comparison.forms.terminal import comparison_lines
-from krm_merge.report.comparison.versions import Version
+from krm_merge.report.comparison.versions import ComparedVersion
 from krm_merge.report.record import Files
 from krm_merge.startup import replace
 
@@ -108,7 +108,7 @@ def comparison_of(
         "kpt": by_kpt,
         "krm-merge": merged,
     }
-    versions = {name: Version(tree) for name, tree in trees.items()}
+    versions = {name: ComparedVersion(tree) for name, tree in trees.items()}
     between = differences(merged, by_kpt).decided
     found = compared(Compared(done.decided, policy, between, versions, _newly_unreadable(merged, by_kpt)))
     return Comparison(differences=found, lines=changed_lines(versions), is_same=merged == dict(by_kpt))

@@ -16,7 +16,7 @@ from krm_merge.report.comparison.difference import OF_BYTES, VERSIONS, Differenc
 from krm_merge.report.comparison.judgement import JudgedPlace, judged
 from krm_merge.report.comparison.lines import unexplained_lines
 from krm_merge.report.comparison.spots import LAYOUT, Spot, comments_of, spots
-from krm_merge.report.comparison.versions import Document, Versions, pairs
+from krm_merge.report.comparison.versions import ComparedDocument, ComparedVersions, pairs
 from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.stream import BOM
@@ -26,7 +26,9 @@ _MOST_NAMED = 3
 _MARKS = {"document marks": 1}
 
 
-def differences_in_bytes(versions: Versions, policy: Policy, found: Sequence[Difference]) -> Iterator[Difference]:
+def differences_in_bytes(
+    versions: ComparedVersions, policy: Policy, found: Sequence[Difference]
+) -> Iterator[Difference]:
     """The differences that those of values, `found`, do not explain."""
     ours, kpt = versions["krm-merge"].files, versions["kpt"].files
     for path in sorted({**ours, **kpt}):
@@ -44,12 +46,12 @@ def differences_in_bytes(versions: Versions, policy: Policy, found: Sequence[Dif
             yield from _File(versions, policy, path, found).differences(first, second)
 
 
-def _is_alone(first: Sequence[Document], second: Sequence[Document]) -> bool:
+def _is_alone(first: Sequence[ComparedDocument], second: Sequence[ComparedDocument]) -> bool:
     """Whether only one outcome has the file, and no resource is in it."""
     return not (first and second) and all(document.root is None for document in (*first, *second))
 
 
-def _of_mode(path: str, versions: Versions) -> Iterator[Difference]:
+def _of_mode(path: str, versions: ComparedVersions) -> Iterator[Difference]:
     """Where one program leaves a link or an executable, and the other does not."""
     modes = {name: file.mode for name in VERSIONS if (file := versions[name].files.get(path)) is not None}
     if "kpt" in modes and "krm-merge" in modes and modes["kpt"] != modes["krm-merge"]:
@@ -60,7 +62,7 @@ def _of_mode(path: str, versions: Versions) -> Iterator[Difference]:
 class _File:
     """A file that is YAML in both outcomes."""
 
-    def __init__(self, versions: Versions, policy: Policy, path: str, found: Sequence[Difference]) -> None:
+    def __init__(self, versions: ComparedVersions, policy: Policy, path: str, found: Sequence[Difference]) -> None:
         self._versions = versions
         self._policy = policy
         self._path = path
@@ -68,7 +70,7 @@ class _File:
         self._elsewhere = [one for one in found if one.file != path]
         self._known = [one for one in found if one.file == path]
 
-    def differences(self, first: list[Document], second: list[Document]) -> Iterator[Difference]:
+    def differences(self, first: list[ComparedDocument], second: list[ComparedDocument]) -> Iterator[Difference]:
         """What differs in each document, and between them."""
         order = []
         for ours, kpt in pairs(first, second):
@@ -86,12 +88,12 @@ class _File:
         if len({content.startswith(BOM) for content in data}) == 2:
             yield self._difference("layout", None, "only one of both begins with a byte order mark", layout=_MARKS)
 
-    def _is_listed(self, document: Document) -> bool:
+    def _is_listed(self, document: ComparedDocument) -> bool:
         elsewhere = (one for one in self._elsewhere if one.resource is not None and not one.path)
         return any(_is_about(one, document) for one in (*self._known, *elsewhere))
 
     def _of_document(
-        self, ours: Document, kpt: Document, first: MappingNode, second: MappingNode
+        self, ours: ComparedDocument, kpt: ComparedDocument, first: MappingNode, second: MappingNode
     ) -> Iterator[Difference]:
         found = spots(first, second, in_kptfile=basename(self._path) == KPTFILE)
         known = [_parsed(one.path) for one in self._known if one.finding not in OF_BYTES and _is_about(one, ours)]
@@ -114,7 +116,7 @@ class _File:
         }:
             yield self._difference("notes", first, f"kpt's own notes differ: {_listed(sorted(notes))}")
 
-    def _of_comments(self, ours: Document, found: Sequence[Spot], root: MappingNode) -> Iterator[Difference]:
+    def _of_comments(self, ours: ComparedDocument, found: Sequence[Spot], root: MappingNode) -> Iterator[Difference]:
         grouped: dict[tuple[FindingName, str], list[str]] = {}
         for spot in found:
             grouped.setdefault(self._judged(ours, spot), []).append(str(spot.content))
@@ -125,7 +127,7 @@ class _File:
             count = said.format("1 comment" if len(comments) == 1 else f"{len(comments):,} comments")
             yield self._difference(finding, root, count if hidden else f"{count}: {_listed(comments)}")
 
-    def _of_comments_alone(self, document: Document, *, is_ours: bool) -> Difference:
+    def _of_comments_alone(self, document: ComparedDocument, *, is_ours: bool) -> Difference:
         """A document without a resource that only one outcome has."""
         comments = [line.strip() for line in document.text.splitlines() if line.strip().startswith("#")]
         if not comments:
@@ -137,14 +139,14 @@ class _File:
         verb = "loses" if is_ours else "keeps"
         return self._difference(finding, None, f"kpt {verb} a document of comments: {_listed(comments)}")
 
-    def _judged(self, ours: Document, spot: Spot) -> tuple[FindingName, str]:
+    def _judged(self, ours: ComparedDocument, spot: Spot) -> tuple[FindingName, str]:
         """Whose loss a comment is that only one outcome has, or both at different places, and what is said of it."""
         if spot.first is not None and spot.second is not None:
             return "comments-differ", "kpt has {} at another place"
         counts = [_count(str(spot.content), self._like(name, ours)) for name in VERSIONS]
         return _judged_by(counts, is_ours=spot.second is None)
 
-    def _like(self, name: VersionName, document: Document) -> Document | None:
+    def _like(self, name: VersionName, document: ComparedDocument) -> ComparedDocument | None:
         """The document of another version."""
         others = self._versions[name].documents(self._path) or []
         return next((one for one in others if one.identity == document.identity and one.root is not None), None)
@@ -172,7 +174,7 @@ def _judged_by(counts: Sequence[int], *, is_ours: bool) -> tuple[FindingName, st
     return ("comments-missed", "only kpt has {}") if merged < wanted else ("comments-differ", "kpt writes {} too many")
 
 
-def _count(comment: str, document: Document | None) -> int:
+def _count(comment: str, document: ComparedDocument | None) -> int:
     return 0 if document is None or document.root is None else comments_of(document.root).count(comment)
 
 
@@ -184,7 +186,7 @@ def _reference(root: MappingNode | None) -> ResourceRef | None:
     return ResourceRef("" if version is None else key_text(version), identity.kind, identity.name, identity.namespace)
 
 
-def _is_about(difference: Difference, document: Document) -> bool:
+def _is_about(difference: Difference, document: ComparedDocument) -> bool:
     """Whether a difference is about a document, or its whole file."""
     about, identity = difference.resource, document.identity
     if about is None or identity is None:

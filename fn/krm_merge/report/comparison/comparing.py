@@ -29,7 +29,7 @@ from krm_merge.report.comparison.difference import (
 from krm_merge.report.comparison.judgement import JudgedPlace, judged
 from krm_merge.report.comparison.lines import causes_of_changes
 from krm_merge.report.comparison.notes import is_note
-from krm_merge.report.comparison.versions import Versions, meaning
+from krm_merge.report.comparison.versions import ComparedVersions, meaning
 from krm_merge.report.comparison.words import GRAVITY
 from krm_merge.report.reading import records_of, shown_value
 from krm_merge.report.record import DecisionRecord, SideName
@@ -63,7 +63,7 @@ class Compared:
     decided: Sequence[PackageDecisions]
     policy: Policy
     between: PackageDecisions
-    versions: Versions
+    versions: ComparedVersions
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -76,7 +76,7 @@ def compared(outcomes: Compared) -> list[Difference]:
     return _sorted([*found, *comparing.agreed(found)])
 
 
-def changed_lines(versions: Versions) -> dict[ProgramName, Counter[Cause]]:
+def changed_lines(versions: ComparedVersions) -> dict[ProgramName, Counter[Cause]]:
     """How many lines of local each program changes, by cause."""
     counts: dict[ProgramName, Counter[Cause]] = {}
     for program in PROGRAMS:

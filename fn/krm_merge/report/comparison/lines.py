@@ -12,12 +12,12 @@ from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.report.comparison.difference import CAUSES, Cause
 from krm_merge.report.comparison.spots import LAYOUT, Range, Spot, spots
-from krm_merge.report.comparison.versions import Document, Version, meaning, pairs
+from krm_merge.report.comparison.versions import ComparedDocument, ComparedVersion, meaning, pairs
 from krm_merge.text.reading.nodes import MappingNode
 
 
 def causes_of_changes(
-    path: str, original: Version, upstream: Version, local: Version, outcome: Version
+    path: str, original: ComparedVersion, upstream: ComparedVersion, local: ComparedVersion, outcome: ComparedVersion
 ) -> Counter[Cause]:
     """How many lines of a file the outcome of a merge changes, by cause; a changed line counts once in each version."""
     before, after = local.files.get(path), outcome.files.get(path)
@@ -59,7 +59,7 @@ def unexplained_lines(first: str, second: str, found: Iterable[Spot]) -> list[st
 
 
 def _of_document(
-    path: str, old: Document, new: Document, original: MappingNode | None, upstream: MappingNode | None
+    path: str, old: ComparedDocument, new: ComparedDocument, original: MappingNode | None, upstream: MappingNode | None
 ) -> Counter[Cause]:
     assert old.root is not None
     assert new.root is not None
@@ -73,7 +73,7 @@ def _of_document(
 _Key: TypeAlias = tuple[str, FieldPath, Hashable]
 
 
-def _root(path: str, document: Document, version: Version) -> MappingNode | None:
+def _root(path: str, document: ComparedDocument, version: ComparedVersion) -> MappingNode | None:
     if document.identity is not None:
         return version.resource(path, document.identity)
     like = _like(document, version.documents(path) or [])
@@ -181,12 +181,15 @@ def _starts(lines: list[str]) -> list[int]:
     return starts
 
 
-def _like(document: Document, others: list[Document]) -> Document | None:
+def _like(document: ComparedDocument, others: list[ComparedDocument]) -> ComparedDocument | None:
     return next((other for other in others if other.identity == document.identity and other.root is not None), None)
 
 
 def _cause_of_document(
-    old: Document | None, new: Document | None, original: Document | None, upstream: Document | None
+    old: ComparedDocument | None,
+    new: ComparedDocument | None,
+    original: ComparedDocument | None,
+    upstream: ComparedDocument | None,
 ) -> Cause:
     """Why a document comes (`old` is None) or goes (`new` is None)."""
     if new is None:
@@ -196,7 +199,9 @@ def _cause_of_document(
     return "both" if upstream is None or meaning(upstream.root) != meaning(original.root) else "undone"
 
 
-def _of_text(path: str, original: Version, upstream: Version, local: Version, outcome: Version) -> Counter[Cause]:
+def _of_text(
+    path: str, original: ComparedVersion, upstream: ComparedVersion, local: ComparedVersion, outcome: ComparedVersion
+) -> Counter[Cause]:
     """The lines of a file that is no YAML, all for one reason."""
     first, theirs, ours, new = (version.files.get(path) for version in (original, upstream, local, outcome))
     lines = [(b"" if file is None else file.data).splitlines(keepends=True) for file in (ours, new)]

@@ -31,13 +31,8 @@ SpotKind: TypeAlias = Literal["value", "order", "comment", "note"] | LayoutKind
 Range: TypeAlias = tuple[int, int]
 
 _COMMENT = re.compile(r"(?:(?<=\s)|\A)#[^\r\n]*")
-_MARKS: Final[tuple[tuple[LayoutKind, re.Pattern[str]], ...]] = (
-    ("document marks", re.compile(r"^(?:---|\.\.\.|%.*)", re.MULTILINE)),
-    ("spacing", re.compile(r"[-?:\s]")),
-    ("flow style", re.compile(r"[\[\]{},]")),
-    ("anchors", re.compile(r"[&!][^\s,\[\]{}]*")),
-)
-"""What is written between scalars beside comments, and how a difference in it is called."""
+_OF_DOCUMENTS = ("---", "...")
+_SPACING, _FLOW = (str.maketrans("", "", marks) for marks in ("-?: \t\r\n", "[]{},"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,11 +389,21 @@ def _gap_kind(first: str, second: str) -> LayoutKind | None:
         return "line ends"
     if "".join(first.split()) == "".join(second.split()):
         return "spacing"
-    for kind, marks in _MARKS:
-        first, second = marks.sub("", first), marks.sub("", second)
-        if "".join(first.split()) == "".join(second.split()):
-            return kind
-    return "anchors"
+    # What is between scalars besides: the marks of documents, indicators of blocks and flows, anchors and tags.
+    gaps = ["\n".join(_unmarked(line) for line in gap.split("\n")) for gap in (first, second)]
+    if "".join(gaps[0].split()) == "".join(gaps[1].split()):
+        return "document marks"
+    gaps = [gap.translate(_SPACING) for gap in gaps]
+    if gaps[0] == gaps[1]:
+        return "spacing"
+    return "flow style" if gaps[0].translate(_FLOW) == gaps[1].translate(_FLOW) else "anchors"
+
+
+def _unmarked(line: str) -> str:
+    """The line without the separator that it begins with; a directive is all of its line."""
+    if line.startswith("%"):
+        return ""
+    return line[3:] if line.startswith(_OF_DOCUMENTS) else line
 
 
 def _uncommented(gap: str) -> str:

@@ -19,7 +19,7 @@ from krm_merge.text.reading.stream import cut, is_empty
 from krm_merge.text.reading.values import to_value
 
 
-class Content(Protocol):
+class FileContent(Protocol):
     """A file: its bytes, and whether it is a link or executable."""
 
     @property
@@ -33,12 +33,12 @@ class Content(Protocol):
         ...
 
 
-Package: TypeAlias = Mapping[str, Content]
+Package: TypeAlias = Mapping[str, FileContent]
 """The files of one version by path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ComparedDocument:
     """A document of a file. `root` is None where it holds only comments, `identity` where it is no resource."""
 
     text: str
@@ -51,15 +51,15 @@ class Document:
         return len(self.text.splitlines())
 
 
-class Version:
+class ComparedVersion:
     """One version, read when it is asked for."""
 
     def __init__(self, files: Package) -> None:
         """Takes the files."""
         self.files = files
-        self._read: dict[str, list[Document] | None] = {}
+        self._read: dict[str, list[ComparedDocument] | None] = {}
 
-    def documents(self, path: str) -> list[Document] | None:
+    def documents(self, path: str) -> list[ComparedDocument] | None:
         """The documents of a YAML file; none where there is no such file, None where it is not read as YAML."""
         if path not in self._read:
             self._read[path] = _documents(path, self.files[path]) if path in self.files else []
@@ -86,10 +86,12 @@ class Version:
         return found
 
 
-Versions: TypeAlias = Mapping[VersionName, Version]
+ComparedVersions: TypeAlias = Mapping[VersionName, ComparedVersion]
 
 
-def pairs(first: list[Document], second: list[Document]) -> Iterator[tuple[Document | None, Document | None]]:
+def pairs(
+    first: list[ComparedDocument], second: list[ComparedDocument]
+) -> Iterator[tuple[ComparedDocument | None, ComparedDocument | None]]:
     """The documents of two versions of a file that are the same one; those that only one has, with None."""
     keys = [[*_keys(documents)] for documents in (first, second)]
     others = dict(zip(keys[1], second, strict=True))
@@ -107,7 +109,7 @@ def meaning(node: Node | None, path: FieldPath = ()) -> Hashable | None:
     return json.dumps(without_notes(to_value(node), path), sort_keys=True)
 
 
-def _keys(documents: list[Document]) -> Iterator[Hashable]:
+def _keys(documents: list[ComparedDocument]) -> Iterator[Hashable]:
     """What a document is known by in its file; the second of a name is another one."""
     seen: dict[Hashable, int] = {}
     for document in documents:
@@ -116,7 +118,7 @@ def _keys(documents: list[Document]) -> Iterator[Hashable]:
         yield known, seen[known]
 
 
-def _documents(path: str, file: Content) -> list[Document] | None:
+def _documents(path: str, file: FileContent) -> list[ComparedDocument] | None:
     if file.mode == "link" or not (path.endswith((".yaml", ".yml")) or basename(path) == KPTFILE):
         return None
     found = []
@@ -127,7 +129,7 @@ def _documents(path: str, file: Content) -> list[Document] | None:
             if not (root is None or isinstance(root, MappingNode)):
                 return None
             known = root is not None and not flaw_of(root)
-            found.append(Document(text, root, identity_of(root) if known and root is not None else None))
+            found.append(ComparedDocument(text, root, identity_of(root) if known and root is not None else None))
     except (UnicodeDecodeError, TextError):
         return None
     return found

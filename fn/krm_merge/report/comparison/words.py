@@ -93,7 +93,8 @@ def summary(comparison: Comparison) -> list[str]:
         sentences.append(_counted("1 conflict is decided otherwise", "{} conflicts are decided otherwise", count))
     if count := counts["conflict-unreported"]:
         alike = _counted("1 conflict is decided alike", "{} conflicts are decided alike", count)
-        sentences.append(f"{alike}: krm-merge reports {'it' if count == 1 else 'them'}, kpt does not")
+        at = "it" if count == 1 else "them"
+        sentences.append(f"{alike}: krm-merge stops at {at} or reports {at}, kpt does neither")
     if count := counts["comments-missed"]:
         sentences.append(
             _counted(
