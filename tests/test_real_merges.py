@@ -77,7 +77,7 @@ def test_what_both_sides_changed_differently_is_for_the_people() -> None:
 def test_changes_that_a_result_lacks_are_found() -> None:
     case = triple("a: 1\nb: 1\n", "a: 2\nb: 1\n", "a: 1\nb: 2\n", "a: 2\nb: 2\n")
     assert judges.missing_changes(case, b"a: 2\nb: 2\n") == []
-    assert [str(change) for change in judges.missing_changes(case, b"a: 2\nb: 1\n")] == ["+ .b: !int 2", "- .b: !int 1"]
+    assert [str(change) for change in judges.missing_changes(case, b"a: 2\nb: 1\n")] == ["- .b: !int 1", "+ .b: !int 2"]
 
 
 VERB = "- {{group: a, kind: x, verbs: {}}}"

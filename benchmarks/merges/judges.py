@@ -63,7 +63,7 @@ def one_sided_changes(triple: Triple) -> list[Change]:
 
 
 def _changes(place: str, before: Counter[str], after: Counter[str]) -> Iterator[Change]:
-    for value in before.keys() | after.keys():
+    for value in sorted(before.keys() | after.keys()):
         if before[value] != after[value]:
             yield Change(place, value, after[value] > before[value], after[value])
 
