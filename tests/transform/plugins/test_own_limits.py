@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import _GeneratorContextManager, suppress
+from types import FrameType
 
 import pytest
 
 from e2e.hosts import SECONDS
 from krm_merge.text.reading.values import Object
+from krm_merge.transform.plugins import own_limits
 from krm_merge.transform.plugins.entry_points import Installed
 from krm_merge.transform.plugins.own_limits import limited
 from krm_merge.transform.plugins.watch import children
@@ -40,6 +42,25 @@ def test_time_also_where_a_plugin_catches_every_error(busy: bool) -> None:
 
     with pytest.raises(PluginError, match=r"^did not finish within 0\.2 s and was stopped$"), limited(0.2):
         run()
+
+
+def test_nothing_is_raised_once_a_plugin_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look in that moment would leave the timer on, which would raise anywhere, later."""
+    monkeypatch.setattr(own_limits, "_LOOK_EVERY", SECONDS)
+    looks = 0
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        nonlocal looks
+        if event == "call" and frame.f_code is _GeneratorContextManager.__exit__.__code__ and callable(look):
+            look(signal.SIGALRM, frame)
+            looks += 1
+
+    with limited(0):
+        look = signal.getsignal(signal.SIGALRM)
+        sys.setprofile(profile)
+    sys.setprofile(None)
+    assert looks
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
 def test_memory() -> None:

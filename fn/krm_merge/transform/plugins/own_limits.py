@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import _GeneratorContextManager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -39,6 +39,8 @@ def limited(
     deadline = time.monotonic() + time_limit
 
     def look(number: int, frame: FrameType | None) -> None:
+        if frame is not None and _is_leaving(frame):
+            return
         if time.monotonic() > deadline:
             raise _Exceeded(f"did not finish within {time_limit:g} s and was stopped")
         usage = usage_of(0, others)
@@ -59,6 +61,14 @@ def limited(
         raise LimitError(f"used more than {memory_limit >> 20:,} MiB of memory") from None
     finally:
         _end(children() - others)
+
+
+def _is_leaving(frame: FrameType) -> bool:
+    """Whether the block has ended already: what a look raises now would keep the timer from being turned off."""
+    ours = _is_leaving.__code__.co_filename
+    if frame.f_code is _GeneratorContextManager.__exit__.__code__:
+        return bool(frame.f_locals["self"].gen.gi_code.co_filename == ours)
+    return frame.f_code.co_filename == ours
 
 
 @contextmanager
