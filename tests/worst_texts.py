@@ -289,7 +289,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "packages.files.tree._NOT_OF_A_PACKAGE": (Worst("."), Worst(".krm-merge", ".")),
     "packages.git._COMMIT": (Worst("a"),),
     "packages.git._CONTROL": LETTERS,
-    "packages.git.resolve": (Worst("a"),),
+    "packages.git._alternatives": (Worst("a"),),
     "packages.kpt._COPIES": (
         Worst("/"),
         Worst(" /"),
