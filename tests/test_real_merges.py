@@ -77,9 +77,10 @@ def test_what_both_sides_changed_differently_is_for_the_people() -> None:
 def test_changes_that_a_result_lacks_are_found() -> None:
     case = triple("a: 1\nb: 1\n", "a: 2\nb: 1\n", "a: 1\nb: 2\n", "a: 2\nb: 2\n")
     assert judges.missing_changes(case, b"a: 2\nb: 2\n") == []
-    assert [str(change) for change in judges.missing_changes(case, b"a: 2\nb: 1\n")] == ["+ .b: !int 2", "- .b: !int 1"]
+    assert [str(change) for change in judges.missing_changes(case, b"a: 2\nb: 1\n")] == ["- .b: !int 1", "+ .b: !int 2"]
 
 
+NAMED = "- {{name: {}, kind: x}}"
 VERB = "- {{group: a, kind: x, verbs: {}}}"
 
 
@@ -104,6 +105,19 @@ VERB = "- {{group: a, kind: x, verbs: {}}}"
             f"{VERB.format('list')}\n{VERB.format('get')}",
             ["a x list"],
         ),
+        (
+            judges.added_twice,
+            ["[]", NAMED.format("a"), NAMED.format("b"), "[]"],
+            "- {name: a, kind: x}\n- {name: b}",
+            [],
+        ),
+        (
+            judges.added_twice,
+            [NAMED.format("a"), "- {name: a, kind: y}", "- {name: a, kind: x}\n- {name: b, kind: y}", "[]"],
+            "- {name: a, kind: y}\n- {name: b, kind: y}",
+            [],
+        ),
+        (judges.lost_comments, ["# x\n# x", "# x\n# x\n# x", "", "# x\n# x"], "# x", []),
     ],
 )
 def test_faults_that_no_side_had_are_found(
