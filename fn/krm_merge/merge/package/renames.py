@@ -118,6 +118,8 @@ def _scores(
                     contents[row] = [_content(member) for member in rows[row] or () if member is not None]
             # A side that has the other one's changes already resembles that more than the original (law D).
             score = max(likeness(one, another) for one in contents[at] for another in contents[other])
+            if same_name and _label(old) == _label(new) and not any(map(_has_content, contents[at] + contents[other])):
+                score = 1.0  # R9: nothing but the namespace could tell one from the other
             # Of several that are alike, one that kept its name is the nearer.
             score = score + same_name if score >= THRESHOLD else 0.0
             yield at, other, score, other in near and _fit_together(rows[at], rows[other])
@@ -182,6 +184,10 @@ def _content(member: Member) -> Node:
         if key not in _IDENTITY and not (isinstance(value, nodes.MappingNode) and not value.fields):
             entries.append(Entry(entry.key, value))
     return nodes.MappingNode(None, 0, 0, True, entries)
+
+
+def _has_content(content: Node) -> bool:
+    return isinstance(content, nodes.MappingNode) and bool(content.fields.keys() - {"metadata"})
 
 
 def _without(mapping: nodes.MappingNode, keys: set[str]) -> nodes.MappingNode:
