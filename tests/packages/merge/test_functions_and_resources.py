@@ -343,6 +343,15 @@ IDENTITY = [
         "R1",
     ),
     row(
+        "R1 another program is another resource, however alike the rest is",
+        documents(deployment(1, "redis:7", "cache"), OTHER),
+        documents(deployment(1, "memcached:1", "store"), OTHER),
+        documents(deployment(3, "redis:7", "cache"), OTHER),
+        documents(deployment(3, "redis:7", "cache"), deployment(1, "memcached:1", "store"), OTHER),
+        "F5",
+        "R1",
+    ),
+    row(
         "F5 upstream renamed what local removed: it remains removed",
         documents(service("ClusterIP", name="dns"), OTHER),
         documents(service("ClusterIP", name="core-dns"), OTHER),
