@@ -154,9 +154,16 @@ def test_a_command_of_a_page_finds_what_it_needs_in_a_checkout(page: str, words:
         assert list((ROOT / "examples").rglob(program))
     else:
         is_assignment = re.fullmatch(r"\w+=.*", words[0])
-        assert is_assignment or program in {*PROGRAMS, "krm-merge", "pip", "python3", "python3.13", "do", "done"}, (
-            program
-        )
+        assert is_assignment or program in {
+            *PROGRAMS,
+            "krm-merge",
+            "pip",
+            "python",
+            "python3",
+            "python3.13",
+            "do",
+            "done",
+        }, program
 
 
 def test_images_have_one_name() -> None:

@@ -97,7 +97,7 @@ class TestKinds:
     def test_without_their_libraries_say_what_to_install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "krm_merge.forges.hosted.github", None)
         with pytest.raises(
-            ForgeError, match=r"^github\.com needs the .*; install it with: pip install 'krm-merge\[forges\]'"
+            ForgeError, match=r"^github\.com needs the .*; in a checkout, install it with: pip install '\.\[forges\]'"
         ):
             forges().of("https://github.com/a/b")
         assert type(forges().of("/srv/a.git")) is LocalForge

@@ -39,6 +39,19 @@ def presented(original: str, upstream: str, local: str) -> str:
         # With a value of upstream's, and in another order of fields.
         ("a: 1\n", "a: 2\n", "a: 1\n# l\n", "a: 2\n# l\n"),
         ("a: 1\nb: 1\n", "b: 1\na: 1 # u\n", "a: 2\nb: 1\n", "a: 2 # u\nb: 1\n"),
+        (
+            "c:\n  # o\n  a: 1\n  b: 1\n",
+            "c:\n  # u\n  b: 1\n  a: 1\n",
+            "c:\n  # o\n  a: 1\n  b: 1\nd:\n  # o\n  a: 1\n  b: 1\n",
+            "c:\n  a: 1\n  # u\n  b: 1\nd:\n  # o\n  a: 1\n  b: 1\n",
+        ),
+        # Above a line that upstream inserted behind it.
+        (
+            "a: 1\n# o\nc: 1\n",
+            "a: 1\n# o\nb: 1\nc: 1\nd:\n  # o\n  b: 1\n",
+            "a: 1\n# l\nc: 1\n",
+            "a: 1\n# l\nb: 1\nc: 1\nd:\n  # o\n  b: 1\n",
+        ),
         # Line ends are local's; so are kpt's notes.
         ("a: 1\nb: 1\n", "# u\n\na: 1\nb: 1\n", "a: 1\r\nb: 2\r\n", "# u\r\n\r\na: 1\r\nb: 2\r\n"),
         ("a: 1\n", "a: 1 # kpt-merge: u/u\n", "a: 1 # kpt-merge: l/l\nb: 1\n", "a: 1 # kpt-merge: l/l\nb: 1\n"),

@@ -181,7 +181,7 @@ IDENTITY = [
         BASE
         | overlay("dev", 1)
         | {"overlays/live/kustomization.yaml": kustomization("resources:\n- ../../base\n", prefix="prod")}
-        | {"overlays/prod/patch.yaml": deployment(10, "web:v2")},
+        | {"overlays/live/patch.yaml": deployment(10, "web:v2")},
     ),
     row(
         "R1 local moved a file that upstream changed",
@@ -212,18 +212,18 @@ IDENTITY = [
         {"conf/a.yaml": "# moved\n" + config_map("  x: 2\n")},
     ),
     row(
-        "R1 upstream moved a file that local changed: it stays where it is",
+        "R13 upstream moved a file that local changed",
         {"a.yaml": config_map("  x: 1\n  y: 1\n")},
         {"conf/a.yaml": config_map("  x: 2\n  y: 1\n")},
         {"a.yaml": config_map("  x: 1\n  y: 3\n")},
-        {"a.yaml": config_map("  x: 2\n  y: 3\n")},
+        {"conf/a.yaml": config_map("  x: 2\n  y: 3\n")},
     ),
     row(
-        "R1 upstream moved a document to the end of another file, where local changed it",
+        "R13 upstream moved a file and put another document in front, where local changed it",
         {"a.yaml": config_map("  x: 1\n  y: 1\n")},
         {"all.yaml": documents(config_map("  n: 1\n", "new"), config_map("  x: 2\n  y: 1\n"))},
         {"a.yaml": config_map("  x: 1\n  y: 3\n")},
-        {"a.yaml": config_map("  x: 2\n  y: 3\n"), "all.yaml": config_map("  n: 1\n", "new")},
+        {"all.yaml": documents(config_map("  n: 1\n", "new"), config_map("  x: 2\n  y: 3\n"))},
     ),
     row(
         "R1 upstream moved a file and put its documents in another order, local removed one",

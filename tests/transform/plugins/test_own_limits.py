@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 import signal
 import subprocess
+import sys
 import time
 from contextlib import suppress
 
@@ -41,9 +43,27 @@ def test_time_also_where_a_plugin_catches_every_error(busy: bool) -> None:
 
 
 def test_memory() -> None:
-    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(memory_limit=64 * MEBIBYTE):
+    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(SECONDS, 64 * MEBIBYTE):
         bytearray(256 * MEBIBYTE)
     assert len(bytearray(256 * MEBIBYTE)) == 256 * MEBIBYTE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files processes have open")
+@pytest.mark.parametrize("is_mapped", [True, False])
+def test_memory_in_files(is_mapped: bool) -> None:
+    def run() -> None:
+        file = os.memfd_create("m")
+        try:
+            os.ftruncate(file, 256 * MEBIBYTE)
+            with mmap.mmap(file, 0) as mapped:
+                for _ in range(256):
+                    mapped.write(bytes(MEBIBYTE)) if is_mapped else os.write(file, bytes(MEBIBYTE))
+                time.sleep(SECONDS)
+        finally:
+            os.close(file)
+
+    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(SECONDS, 64 * MEBIBYTE):
+        run()
 
 
 def test_processes() -> None:

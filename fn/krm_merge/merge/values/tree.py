@@ -85,6 +85,9 @@ class TreeMerge:
         if sides.are_same():
             # Nothing to decide, however much is inside.
             return Verdict(sides.local, side="local")
+        if self.policy.keeps_nulls and _is_null(sides.local):
+            # K6: the Kptfile says so.
+            return Verdict(sides.local, side="local")
         if (
             self._holds_local(path)
             and any(map(_is_null, sides.nodes))

@@ -50,9 +50,46 @@ def with_merged_comments(text: str, original: str, upstream: str, local: str) ->
 class _CommentMerge:
     def __init__(self, text: str, original: str, upstream: str, local: str) -> None:
         self._now = _places(text)
-        self._sides = [_counterparts(self._now, _places(side)) for side in (original, upstream)]
+        places = [_places(side) for side in (original, upstream)]
+        self._sides = [_counterparts(self._now, side) for side in places]
         self._from_upstream = [place is None for place in _counterparts(self._now, _places(local), by_place=False)]
         self._is_ended = text.endswith("\n")
+        self._match_moved(places[1])
+        self._follow_up()
+
+    def _match_moved(self, upstream: Sequence[_Place]) -> None:
+        """Match lines of the original that upstream has in another order, where only one can be meant."""
+        before, theirs = self._sides
+        matched = set(map(id, theirs))
+        moved = [place for place in upstream if place.content and id(place) not in matched]
+        left = [at for at, place in enumerate(theirs) if place is None and before[at] is not None]
+        for content in {place.content.strip() for place in moved}:
+            places = [place for place in moved if place.content.strip() == content]
+            own = [at for at in left if self._now[at].content.strip() == content]
+            if len(places) == len(own) == 1:
+                theirs[own[0]] = places[0]
+
+    def _follow_up(self) -> None:
+        """Follow comments that upstream has above lines before theirs, such as lines that it inserted behind them."""
+        before, theirs = self._sides
+        first = 0
+        for at, (original, upstream) in enumerate(zip(before, theirs, strict=True)):
+            head = _bare(original)
+            if not any(head) or original is None or upstream is None:
+                continue
+            starts = [] if head == _bare(upstream) else [*range(first, at)]
+            first = at + 1
+            for start in starts:
+                place, now = theirs[start], self._now[start]
+                if not place or not before[start] or _bare(place)[: len(head)] != head:
+                    continue
+                if self._now[at].above != upstream.above and _bare(now) in ([], _bare(place)):
+                    self._now[start] = now._replace(above=self._now[at].above)
+                    self._now[at] = self._now[at]._replace(above=upstream.above)
+                if self._now[at].above == upstream.above:
+                    before[start] = place._replace(above=original.above)
+                    before[at] = None
+                break
 
     def made(self, moved: Set[str]) -> str:
         """The text; upstream adds none of the comments that both sides moved."""
@@ -111,6 +148,11 @@ def _counterparts(now: Sequence[_Place], side: Sequence[_Place], *, by_place: bo
         at, other = start + size, other_start + size
         found[start:at] = side[other_start:other]
     return found
+
+
+def _bare(place: _Place | None) -> list[str]:
+    """The comments above a line, without their indentation."""
+    return [line.strip() for line in place.above] if place else []
 
 
 def _above(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], shift: int) -> tuple[str, ...]:

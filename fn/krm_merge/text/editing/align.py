@@ -150,9 +150,7 @@ def _likeness(first: Node, second: Node) -> float:
 
 def _may_be_one(first: Node, second: Node) -> bool:
     """Whether elements of two names, if they have any, have something in common."""
-    if not (
-        isinstance(first, MappingNode) and isinstance(second, MappingNode) and first.get("name") and second.get("name")
-    ):
+    if not (isinstance(first, MappingNode) and isinstance(second, MappingNode) and _name(first) and _name(second)):
         return True
     return any(
         key in second.fields and entry.value.canonical == second.fields[key].value.canonical

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, usage_of
+from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, shared_memory_of, usage_of
 from krm_merge.transform.plugins.watch import children, sessions
 from krm_merge.transform.protocol.plugin import PluginError
 
@@ -46,6 +46,9 @@ def limited(
             raise _Exceeded(f"started more than {process_limit - 1} processes, which were killed")
         if usage.memory > memory_limit:
             raise _Exceeded(f"started processes that used more than {memory_limit >> 20:,} MiB of memory")
+        # The limit of data is not for shared memory.
+        if max(shared_memory_of([os.getpid()])) > memory_limit:
+            raise _Exceeded(f"used more than {memory_limit >> 20:,} MiB of memory")
 
     try:
         with _less_memory(memory_limit), _regularly(look):
