@@ -44,6 +44,7 @@ def changes(original: str, upstream: str, local: str) -> set[str]:
         ("a: 1\nb: 2\n", "b: 2 # two\na: 1\n", True),
         ("a: [x, y]\n", "a: [y, x]\n", False),
         ("a: 1\n", "a: '1'\n", False),
+        ("a: ~\n", "a:\n", True),
         ("{{ if }}\na: 1\n", "{{ if }}\n\na: 1  \n", True),
         ("{{ if }}\na: 1\n", "{{ if }}\na: 2\n", False),
         ("a: &x {b: 1}\nc: *x\n", "a: {b: 1}\nc: {b: 1}\n", True),

@@ -92,7 +92,8 @@ class _Values:
         if self.left < 0:
             raise yaml.YAMLError("too many nodes")
         if isinstance(node, yaml.ScalarNode):
-            return ("s", node.tag.removeprefix(TAG), node.value)
+            tag = node.tag.removeprefix(TAG)
+            return ("s", tag, "" if tag == "null" else node.value)
         if isinstance(node, yaml.SequenceNode):
             return ("l", tuple(self.of(element) for element in node.value))
         pairs = {}
