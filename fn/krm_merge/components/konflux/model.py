@@ -111,7 +111,8 @@ class PullRequest:
     """A pull request as observed. `changed` are the paths that it changes, None where that was not observed.
 
     `user_commits` says that people added commits to a branch that was written for them; `branches` are all branches of
-    its repository, None where not observed. `merged_at` is a time as builds have it, '' where that was not observed.
+    its repository, None where not observed, and `default_branch` is its default branch. `merged_at` is a time as builds
+    have it. Both are '' where not observed.
     """
 
     name: str
@@ -130,6 +131,7 @@ class PullRequest:
     user_commits: bool = False
     branches: tuple[str, ...] | None = None
     merged_at: str = ""
+    default_branch: str = ""
 
     @property
     def id(self) -> tuple[str, int]:

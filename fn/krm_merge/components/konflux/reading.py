@@ -281,6 +281,7 @@ def read_pull_request(value: Value) -> PullRequest:
         fields.flag("status", "userCommits"),
         fields.texts("status", "branches"),
         fields.time("status", "mergedAt"),
+        fields.branch("status", "defaultBranch"),
     )
     fields.check()
     return pull_request
