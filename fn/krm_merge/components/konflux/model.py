@@ -64,6 +64,11 @@ class Component:
     simple_branch: bool = False
     versions: tuple[ComponentVersion, ...] = ()
 
+    @property
+    def is_promoted(self) -> bool:
+        """Whether its digest is that of a promoted build; otherwise a person may have declared it long ago."""
+        return bool(self.digest and (self.promoted or self.commit))
+
 
 @dataclass(frozen=True, slots=True)
 class Nudge:

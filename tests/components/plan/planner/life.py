@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from components.lives.memory import Hosted, KilledError, MemoryForge, Strikes
+from components.plan.planner.memory import Hosted, KilledError, MemoryForge, Strikes
 from krm_merge.components.apply.execution import apply_plan
 from krm_merge.components.apply.observation import observe_pull_requests
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.graph.graph import build_graph
-from krm_merge.components.graph.versions import with_versions
+from krm_merge.components.graph.versions import VersionedGraph, with_versions
 from krm_merge.components.konflux.history import History
 from krm_merge.components.konflux.model import (
     Build,
@@ -71,11 +71,17 @@ class Life:
     builds: list[Build] = field(default_factory=list)
     running: list[Running] = field(default_factory=list)
     clock: int = 0
+    rounds: int = 0
+    """How many rounds it took to come to rest."""
     events: list[str] = field(default_factory=list)
     opened_for: Counter[tuple[object, ...]] = field(default_factory=Counter)
     """How often pull requests of ours were opened, by target, group and digests."""
     excused: Counter[str] = field(default_factory=Counter)
     """What people did that opens a pull request again, by repository."""
+    warned: set[str] = field(default_factory=set)
+    """The branches whose plans the last round reported a warning or an error of."""
+    ever_warned: set[str] = field(default_factory=set)
+    """The repositories of which any round did."""
     started: set[tuple[str, int, str]] = field(default_factory=set)
     """The heads of pull requests whose builds have started."""
     earlier: list[PullRequest] = field(default_factory=list)
@@ -127,9 +133,9 @@ class Life:
         """Something happens, if it can."""
         happenings = (
             *(self.open,) * 3,
-            *(self.push_to_branch,) * 2,
-            *(self.finish_build,) * 8,
-            *(self.merge,) * 4,
+            self.push_to_branch,
+            *(self.finish_build,) * 12,
+            *(self.merge,) * 5,
             self.close,
             self.reopen,
             *(self.push,) * 2,
@@ -144,8 +150,8 @@ class Life:
         self._start_builds()
 
     def open(self) -> None:
-        """A person opens a pull request."""
-        hosted = self._any_repository()
+        """A person opens a pull request, mostly of a dependency."""
+        hosted = self._any_dependency()
         branch = self.random.choice(BRANCHES)
         target = self.random.choice(["v1", self.default]) if self.has_versions else self.default
         if branch in hosted.branches or any(one.startswith(f"{branch}/") for one in hosted.branches):
@@ -160,7 +166,7 @@ class Life:
 
     def push_to_branch(self) -> None:
         """A person pushes another commit to a pull request of people."""
-        found = [(hosted, pull) for hosted, pull in self._pulls("open") if not _is_ours(pull)]
+        found = [(hosted, pull) for hosted, pull in self._pulls("open") if not is_planned(pull)]
         if not found:
             return
         hosted, pull = self.random.choice(found)
@@ -168,17 +174,16 @@ class Life:
         self._note(f"push to {hosted.url}#{pull.number}")
 
     def finish_build(self) -> None:
-        """A build ends: it succeeds, fails or is lost."""
-        if not self.running:
-            return
-        build = self.running.pop(self.random.randrange(len(self.running)))
-        outcome = self.random.choices(("succeeded", "failed", "lost"), (8, 1, 1))[0]
-        self._note(f"{outcome}: {build}")
-        if outcome == "lost":
-            return
-        self.builds.append(self._built(build, failed=outcome == "failed"))
-        if outcome == "succeeded" and build.event == "push" and self.has_status:
-            self._promote(self.builds[-1])
+        """Builds end: they succeed, fail or are lost."""
+        for _ in range(min(self.random.randint(1, 3), len(self.running))):
+            build = self.running.pop(self.random.randrange(len(self.running)))
+            outcome = self.random.choices(("succeeded", "failed", "lost"), (18, 1, 1))[0]
+            self._note(f"{outcome}: {build.event} {build.component} of {build.source} at {build.revision[:9]}")
+            if outcome == "lost":
+                continue
+            self.builds.append(self._built(build, failed=outcome == "failed"))
+            if outcome == "succeeded" and build.event == "push" and self.has_status:
+                self._promote(self.builds[-1])
 
     def _promote(self, build: Build) -> None:
         """The cluster notes the promoted digest at the Component, as it does for its first version."""
@@ -207,6 +212,8 @@ class Life:
         hosted.pulls[pull.number] = replace(
             hosted.current(pull), state="merged", draft=False, merge_commit=commit, merged_at=at
         )
+        # Until its trigger is merged, nothing corrects the digest of a draft.
+        self.excused[hosted.url] += pull.draft
         if self.random.random() < 0.5:
             del hosted.branches[pull.source_branch]
         self._note(f"merge {hosted.url}#{pull.number} {pull.source_branch}")
@@ -236,7 +243,7 @@ class Life:
 
     def push(self) -> None:
         """A person pushes to a branch that Components are built from."""
-        hosted = self._any_repository()
+        hosted = self._any_dependency()
         branch = self.random.choice(["v1", self.default]) if self.has_versions else self.default
         before = hosted.branches[branch]
         self._change_source(hosted, branch, branch)
@@ -259,7 +266,7 @@ class Life:
 
     def add_to_ours(self) -> None:
         """A person adds a commit to a pull request of ours."""
-        found = [(hosted, pull) for hosted, pull in self._pulls("open") if _is_ours(pull)]
+        found = [(hosted, pull) for hosted, pull in self._pulls("open") if is_planned(pull)]
         if found and self.random.random() < 0.3:
             hosted, pull = self.random.choice(found)
             hosted.commit(pull.source_branch, {f"by-hand-{self.clock}": "x"}, self._tick())
@@ -296,13 +303,14 @@ class Life:
         """Observes, plans and applies; unless whole, observations may be lost and the process killed."""
         builds, pulls = list(self.builds), self._observed()
         if not is_whole and self.random.random() < 0.3:
-            builds = [one for one in builds if self.random.random() < 0.7]
+            builds = self._some_of(builds)
         if not is_whole and self.random.random() < 0.3:
             known = {one.id for one in self.earlier}
             late = [one for one in pulls if one.id not in known or self.random.random() < 0.5]
             pulls = [*[one for one in self.earlier if one.id not in {each.id for each in late}], *late]
         self.earlier = pulls
         plans = self._planned(builds, pulls)
+        self.warned.clear()
         if not is_whole and self.random.random() < 0.3:
             self.strikes.after = self.random.randrange(4)
         with suppress(KilledError):
@@ -311,16 +319,30 @@ class Life:
         self.strikes.after = -1
         return plans
 
+    def _some_of(self, builds: list[Build]) -> list[Build]:
+        """No builds, the newest alone, or any: then a digest may be taken for the promoted one that it is not."""
+        how = self.random.randrange(3)
+        if how == 0:
+            return []
+        if how == 1:
+            return builds[self.random.randrange(len(builds) + 1) :]
+        self.excused.update(list(self.forge.hosted))
+        return [one for one in builds if self.random.random() < 0.7]
+
     def _observed(self) -> list[PullRequest]:
         forge = self.forge
         return [one for url in forge.hosted for one in observe_pull_requests(url, forge.opened(url), forge)]
 
     def _planned(self, builds: list[Build], pulls: list[PullRequest]) -> list[Plan]:
+        versioned, history = self._history(builds, pulls)
+        plans, _ = plan(versioned.graph, history, self.choices)
+        return plans
+
+    def _history(self, builds: list[Build], pulls: list[PullRequest]) -> tuple[VersionedGraph, History]:
         graph, _ = build_graph(self.components.values())
         versioned = with_versions(graph)
         found = versioned.builds(History(builds, pulls, graph.components))
-        plans, _ = plan(versioned.graph, History(found, pulls, versioned.graph.components), self.choices)
-        return plans
+        return versioned, History(found, pulls, versioned.graph.components)
 
     def _apply(self, one: Plan) -> None:
         url = one.target.repository
@@ -337,6 +359,9 @@ class Life:
                 self._note(f"  ours: open {url}#{number} {hosted.pulls[number].source_branch} {_brief(state)}")
         for step in steps:
             self._note(f"  ours: {step.severity} {step.rule} {step.message}")
+        if any(step.severity != "info" for step in steps):
+            self.warned.add(one.branch)
+            self.ever_warned.add(url)
 
     # ---- the end -----------------------------------------------------------------------------------------------
 
@@ -353,8 +378,12 @@ class Life:
         opened, problems = dict[tuple[str, int], object](), list[str]()
         for number in range(MOST_ROUNDS):
             self._note(f"last rounds {number}")
-            before = self.strikes.changes
-            known = {(hosted.url, one.number): one.state for hosted in self.forge.hosted.values() for one in hosted.pulls.values()}
+            before, self.rounds = self.strikes.changes, number + 1
+            known = {
+                (hosted.url, one.number): one.state
+                for hosted in self.forge.hosted.values()
+                for one in hosted.pulls.values()
+            }
             plans = self.round()
             for hosted in self.forge.hosted.values():
                 for one in hosted.pulls.values():
@@ -364,7 +393,7 @@ class Life:
                     elif known[at] == "open" and one.state == "closed" and at in opened:
                         problems.append(f"{hosted.url}#{one.number} was opened and closed without anything new")
             if self.strikes.changes == before:
-                changing = [one for one in plans if set(one.actions) - {"create"}]
+                changing = [one for one in plans if {*one.actions} - {"create"} and one.branch not in self.warned]
                 problems += [f"{one.branch} has actions at rest: {one.actions}" for one in changing]
                 return [*problems, *self._broken_laws(plans)]
         return [*problems, f"restless after {MOST_ROUNDS} rounds"]
@@ -372,8 +401,9 @@ class Life:
     def _broken_laws(self, plans: list[Plan]) -> Iterator[str]:
         yield from self._doubles()
         yield from self._too_many()
+        yield from self._lost()
         for one in plans:
-            if one.own is not None and one.state == "open":
+            if one.own is not None and one.state == "open" and one.branch not in self.warned:
                 yield from self._wrong_content(one)
 
     def _doubles(self) -> Iterator[str]:
@@ -382,7 +412,8 @@ class Life:
             ready = [
                 (one, _state(one))
                 for one in hosted.pulls.values()
-                if one.state == "open" and _is_ours(one) and not one.draft and not self._has_commits_of_people(hosted, one)
+                if one.state == "open" and is_planned(one) and not one.draft
+                if not self._has_commits_of_people(hosted, one)
             ]
             for first, state in ready:
                 for second, other in ready:
@@ -399,6 +430,22 @@ class Life:
         for url, times in by_repository.items():
             if times > self.excused[url]:
                 yield f"{url}: {times} pull requests were opened again for the same digests: {self.opened_for}"
+
+    def _lost(self) -> Iterator[str]:
+        """R15, R20: a promoted digest that no pull request has, nor the target, nor a warning."""
+        versioned, history = self._history(self.builds, self._observed())
+        for edge in versioned.graph.edges:
+            promoted, above = history.promoted(edge.dependency), edge.dependency.name.removesuffix("-v1")
+            name = edge.dependant.name.removesuffix("-v1")
+            hosted = self.forge.hosted[self.components[name].repository]
+            branch = versioned.graph.components[edge.dependant].branch or self.default
+            if promoted is None or self.excused[hosted.url] or hosted.url in self.ever_warned:
+                continue
+            if promoted.digest in hosted.files(branch).get(self._file(name, above), promoted.digest):
+                continue
+            ours = [_state(one) for one in hosted.pulls.values() if one.state == "open" and is_planned(one)]
+            if not any(edge.dependency.name in state.digests for state in ours):
+                yield f"{name}: nothing updates {above} to {promoted.digest[7:15]}"
 
     def _wrong_content(self, one: Plan) -> Iterator[str]:
         """C5, R29: the branch of a planned pull request names its digests."""
@@ -443,8 +490,11 @@ class Life:
     def _note(self, event: str) -> None:
         self.events.append(event)
 
-    def _any_repository(self) -> Hosted:
-        return self.random.choice(list(self.forge.hosted.values()))
+    def _any_dependency(self) -> Hosted:
+        """A repository of a Component, mostly of one that others depend on."""
+        above = sorted({name for one in self.components.values() for name in one.depends_on})
+        name = self.random.choice(above if self.random.random() < 0.8 else list(self.components))
+        return self.forge.hosted[self.components[name].repository]
 
     def _pulls(self, state: str) -> Iterator[tuple[Hosted, ForgePullRequest]]:
         for hosted in self.forge.hosted.values():
@@ -507,7 +557,8 @@ def _state(pull: ForgePullRequest) -> DescribedState:
     return found
 
 
-def _is_ours(pull: ForgePullRequest) -> bool:
+def is_planned(pull: ForgePullRequest) -> bool:
+    """Whether a plan opened it."""
     return parse_description(pull.body) is not None
 
 
@@ -515,7 +566,7 @@ def _brief(state: DescribedState) -> str:
     return " ".join(f"{name}={digest[7:15]}" for name, digest in state.digests.items())
 
 
-def lived(seed: int, length: int = 24) -> tuple[Life, list[str]]:
+def lived(seed: int, length: int = 40) -> tuple[Life, list[str]]:
     """A life, and what is wrong at its end."""
     life = Life(seed)
     life.live(length)

@@ -266,9 +266,7 @@ class MemoryForge:
     def budget(self) -> Budget:
         return Budget()
 
-    def _change(
-        self, repository: str, number: int, changed: Callable[[ForgePullRequest], ForgePullRequest]
-    ) -> None:
+    def _change(self, repository: str, number: int, changed: Callable[[ForgePullRequest], ForgePullRequest]) -> None:
         hosted = self.hosted[repository]
         self._strikes.change()
         hosted.pulls[number] = changed(hosted.current(hosted.pulls[number]))
