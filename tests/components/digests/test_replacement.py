@@ -238,10 +238,7 @@ class TestKnown:
 class TestSeveralDigests:
     CATALOG: Final = (DATA / "catalog.yaml").read_bytes()
 
-    @pytest.mark.parametrize(
-        ("match", "known"),
-        [("any", ()), ("any", (OLD,)), ("known", (OLD,)), ("known", (OLD, FIRST, SECOND))],
-    )
+    @pytest.mark.parametrize(("match", "known"), [("any", ()), ("known", (OLD,)), ("known", (OLD, FIRST, SECOND))])
     def test_a_catalog_is_refused(self, match: str, known: tuple[str, ...]) -> None:
         policy = ReplacementPolicy(match="any" if match == "any" else "known")
         edited = replace_digests(self.CATALOG, [APP], known, NEW, policy, "catalog.yaml")
@@ -258,10 +255,9 @@ class TestSeveralDigests:
         assert (again.data, again.replaced) == (edited.data, ())
 
     @pytest.mark.parametrize("policy", [ReplacementPolicy(), REPLACE, ReplacementPolicy("any", "replace")])
-    @pytest.mark.parametrize("known", [(), (NEW,)])
-    def test_a_catalog_without_a_known_digest_is_kept(self, policy: ReplacementPolicy, known: tuple[str, ...]) -> None:
+    def test_a_catalog_without_a_known_digest_is_kept(self, policy: ReplacementPolicy) -> None:
         """C15: what needs no replacement blocks nothing."""
-        edited = replace_digests(self.CATALOG, [APP], known, NEW, policy, "catalog.yaml")
+        edited = replace_digests(self.CATALOG, [APP], (), NEW, policy, "catalog.yaml")
         assert (edited.data, edited.replaced, lines(edited)) == (self.CATALOG, (), [("info", 5)])
         assert "has 3 digests of quay.io/org/app, of which 3 are unknown (" in edited.problems[0].message
 
@@ -585,10 +581,10 @@ def test_what_was_replaced_is_new_and_what_was_not_is_told(
     assert all(b.digest == NEW for _, b in changed)
     told = "\n".join(problem.message for problem in edited.problems)
     refused = any(problem.severity == "error" for problem in edited.problems)
-    assert refused or all(
-        one.digest == NEW or f"{one.digest} of {one.repository}" in told or f"digests of {one.repository}, of" in told
-        for one in after
-    )
+    kept = {
+        f"{one.digest} of {one.repository}": f"digests of {one.repository}, of" for one in after if one.digest != NEW
+    }
+    assert refused or all(one in told or of_all in told for one, of_all in kept.items())
 
 
 @given(st.lists(LOOKALIKE, max_size=6), st.sampled_from(["\n", " ", "\r\n"]), POLICIES)

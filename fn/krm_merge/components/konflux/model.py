@@ -44,7 +44,8 @@ class Component:
     was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `tags` are those that
     the Component itself gives its image, `released_as` names under which the image is released. `depends_on` and
     `nudges` hold names of other Components, as written. `simple_branch` says that those it nudges in one repository
-    share their pull requests. `versions` are those that it declares; branch and context are of the first.
+    share their pull requests. `versions` are those that it declares; branch and context are of the first. `is_declared`
+    says that only its specification has the digest, which may be an old one.
     """
 
     key: ComponentKey
@@ -63,11 +64,7 @@ class Component:
     tags: tuple[str, ...] = ()
     simple_branch: bool = False
     versions: tuple[ComponentVersion, ...] = ()
-
-    @property
-    def is_promoted(self) -> bool:
-        """Whether its digest is that of a promoted build; otherwise a person may have declared it long ago."""
-        return bool(self.digest and (self.promoted or self.commit))
+    is_declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

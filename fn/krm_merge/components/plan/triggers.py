@@ -95,7 +95,7 @@ def _merged(planning: Planning, dependency: Component, one: PullRequest, describ
 def _lasting_digest(planning: Planning, dependency: Component, described: DescribedState) -> str:
     """The promoted digest. If neither builds nor the Component have it any more, the one in the description (C14)."""
     promoted = planning.history.promoted_digest(dependency.key)
-    is_known = planning.history.promoted(dependency.key) is not None or dependency.is_promoted
+    is_known = planning.history.promoted(dependency.key) is not None or not dependency.is_declared
     return promoted if is_known else described.digests.get(dependency.key.name, promoted)
 
 

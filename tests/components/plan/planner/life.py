@@ -119,6 +119,7 @@ class Life:
                 self._digest(name),
                 depends_on=above,
                 versions=versions,
+                is_declared=True,
             )
             hosted = self.forge.hosted.setdefault(url, Hosted(url, self.default))
             files: dict[str, str | None] = {f"{context}/source".removeprefix("./"): "0"}
@@ -190,7 +191,9 @@ class Life:
         component = self.components[build.component.name]
         of_first = not self.has_versions or build.target_branch != "v1"
         if of_first and build.started >= component.promoted:
-            noted = replace(component, digest=build.digest, promoted=build.started, commit=build.revision)
+            noted = replace(
+                component, digest=build.digest, promoted=build.started, commit=build.revision, is_declared=False
+            )
             self.components[build.component.name] = noted
 
     def merge(self) -> None:
@@ -257,6 +260,9 @@ class Life:
             return
         build, at = self.random.choice(self.builds), self._now()
         digest = build.digest if self.random.random() < 0.5 else self._digest(build.component.name)
+        if digest == build.digest:
+            # A push that promotes an old digest again is another update.
+            self.excused.update(list(self.forge.hosted))
         again = replace(build, name=f"{build.name}-{self.clock}", started=at, completed=at)
         again = replace(again, digest=digest if build.outcome == "succeeded" else "")
         self.builds.append(again)
