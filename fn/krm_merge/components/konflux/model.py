@@ -28,11 +28,17 @@ class ComponentKey:
 
 @dataclass(frozen=True, slots=True)
 class ComponentVersion:
-    """A version of a Component: the branch that it is built from, and its directory there."""
+    """A version of a Component: the branch that it is built from, and its directory there.
+
+    `digest`, `promoted` and `commit` are of its promoted build, as a Component has those of its first version.
+    """
 
     name: str
     branch: str
     context: str = "."
+    digest: str = ""
+    promoted: str = ""
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,10 +191,8 @@ class Life:
         component = self.components[build.component.name]
         of_first = not self.has_versions or build.target_branch != "v1"
         if of_first and build.started >= component.promoted:
-            noted = replace(
-                component, digest=build.digest, promoted=build.started, commit=build.revision, is_declared=False
-            )
-            self.components[build.component.name] = noted
+            noted = replace(component, digest=build.digest, promoted=build.started, commit=build.revision)
+            self.components[build.component.name] = replace(noted, is_declared=False)
 
     def merge(self) -> None:
         """A person merges a pull request, seldom a draft."""
