@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ INTERRUPTS ?= 100
 
 kills: $(STAMP) ## Kill commands KILLS times (400) and interrupt them INTERRUPTS times (100), and look what is left
 	PYTHONPATH=tests $(BIN)/python tools/run_kills.py $(KILLS) $(INTERRUPTS) $(SCENES)
+
+LIVES ?= 10000
+
+lives: $(STAMP) ## Lead LIVES random lives of Components (10000), and look whether they come to rest
+	PYTHONPATH=tests $(BIN)/python tools/run_lives.py $(LIVES)
 
 # What users install, in an environment of its own. Python writes the bytecode where it is needed.
 DEMO       ?= .venv-demo

@@ -150,9 +150,17 @@ class World:
         place.write_text("---\n".join(yaml.safe_dump(one, sort_keys=False) for one in resources))
 
     def component(
-        self, name: str, repository: str, *depends_on: str, at: str = "0", context: str = "", app: str = "app"
+        self,
+        name: str,
+        repository: str,
+        *depends_on: str,
+        at: str = "0",
+        context: str = "",
+        app: str = "app",
+        revision: str = "main",
     ) -> None:
-        git = {"url": self.address(repository), "revision": "main", **({"context": context} if context else {})}
+        more = {"revision": revision, "context": context}
+        git = {"url": self.address(repository), **{field: value for field, value in more.items() if value}}
         spec = {"application": app, "source": {"git": git}, "containerImage": f"{self.registry}/{name}@{digest(at)}"}
         if depends_on:
             spec["dependsOn"] = list(depends_on)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from krm_merge.forges.interface import ForgeError
 
@@ -13,6 +14,7 @@ _ALIASES = ("ssh.", "altssh.", "www.")
 """Prefixes of the hosts on which GitHub and GitLab offer ssh on the port of https."""
 
 
+@lru_cache(maxsize=4096)
 def same_repository(url: str) -> str:
     """A form of a git URL that is equal for all spellings of a repository: https, ssh, file, with and without .git."""
     text = _SCP.sub(r"\1/", url.strip())

@@ -80,6 +80,7 @@ def test_both_models() -> None:
         digest("1"),
         tags=("latest",),
         versions=(ComponentVersion("v1", "release-1", "op"), ComponentVersion("v2", "main", "other")),
+        is_declared=True,
     )
 
 

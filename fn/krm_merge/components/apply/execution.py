@@ -6,12 +6,13 @@ the next run completes an interrupted one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from krm_merge.components.apply.pull_requests import RepositoryPullRequests
 from krm_merge.components.apply.repository import TRAILER, Repository
 from krm_merge.components.apply.synthetic_commits import CopyConflictError, copied_before, with_copy, without_copy
+from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import (
     ReplacementPolicy,
     is_candidate,
@@ -80,6 +81,8 @@ class _Run:
         """Whether the branch has only changes of this plan."""
         self._is_missing = False
         """Whether no file references the image of one of the digests."""
+        self._replaced_files: list[tuple[bytes, bytes]] = []
+        """The contents of the files that our commits on the branch changed, before and after."""
 
     def report(self, severity: Severity, rule: str, message: str) -> None:
         """Records a step; duplicates are dropped."""
@@ -126,7 +129,9 @@ class _Run:
         self.report("info", "C5", f"there is nothing to update in {plan.repository}")
         if own is not None and self._is_missing:
             # The target names no digest of the image: later it may name one again.
-            self.report("info", "C5", f"#{own.number} is kept open: no file of {plan.base} names the image")
+            self.report(
+                "info", "C5", f"#{own.number} is kept open: no file of {plan.base} names the image by a known digest"
+            )
         elif own is not None:
             reason = f"{NOTHING_LEFT} in {plan.base}"
             self._close(own, reason, closed_description(plan.description, reason))
@@ -195,8 +200,10 @@ class _Run:
         if not here:
             return self._made_anew(base)
         self._git.keep_signatures(base, here)
-        actions = self._plan.actions
-        is_ours = self._git.is_ours(self._git.merge_base(base, here), here)
+        actions, fork = self._plan.actions, self._git.merge_base(base, here)
+        is_ours = self._git.is_ours(fork, here)
+        if is_ours:
+            self._replaced_files = list(self._changed_files(fork, here))
         if is_ours and (is_new or actions & _ANEW):
             return self._made_anew(base)
         # R23: a branch that merges cleanly is not rebased, so that new commits of the target cause no pushes.
@@ -219,6 +226,25 @@ class _Run:
                 return self._made_anew(base)
             remedy = f"copy it by hand, in a commit with the line: {problem.trailer}"
             raise _PlanStoppedError("R28", f"people added commits to {branch}, and {problem}; {remedy}") from None
+
+    def _changed_files(self, fork: str, here: str) -> Iterator[tuple[bytes, bytes]]:
+        before, after = self._git.store.entries(fork), self._git.store.entries(here)
+        files = [(before[path], after[path]) for path in before.keys() & after.keys()]
+        changed = [pair for pair in files if pair[0] != pair[1] and all(one.is_file for one in pair)]
+        contents = self._git.store.contents(one for pair in changed for one in pair)
+        return ((contents[first.name], contents[second.name]) for first, second in changed)
+
+    def _known(self, edit: PlannedEdit) -> ImageIdentity:
+        """The digests that may be replaced: those of the plan, and those that the branch replaced already (C14).
+
+        The plan no longer has these when the cluster has deleted their builds.
+        """
+        before, after = (
+            {one.digest for pair in self._replaced_files for one in references(pair[at], edit.repositories)}
+            for at in (0, 1)
+        )
+        more = before - after - edit.known.other_digests
+        return replace(edit.known, digests=edit.known.digests | more)
 
     def _made_anew(self, base: str) -> str:
         try:
@@ -290,6 +316,7 @@ class _Run:
         contents = self._git.store.contents(files.values())
         changes: dict[str, TreeEntry | None] = {}
         found = named = False
+        known = self._known(edit)
         rules = ReplacementPolicy(
             "any" if policy.match == "any" else "known", "replace" if policy.multiple == "replace" else "refuse"
         )
@@ -298,7 +325,7 @@ class _Run:
             if not is_candidate(path, data):
                 continue
             self._report_single_architectures(path, data, edit)
-            edited = replace_digests(data, edit.repositories, edit.known, edit.digest, rules, path)
+            edited = replace_digests(data, edit.repositories, known, edit.digest, rules, path)
             found = found or bool(edited.replaced) or edit.digest.encode() in data
             named = named or found or _may_be_of(edit, data)
             self._report_problems(edited.problems)
@@ -326,8 +353,7 @@ class _Run:
         for problem in problems:
             if problem.severity == "error":
                 raise _PlanStoppedError(problem.rule, problem.message)
-            if problem.severity == "warning":
-                self.report("warning", problem.rule, problem.message)
+            self.report(problem.severity, problem.rule, problem.message)
 
     # ---- the pull request --------------------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ def observe_pull_requests(url: str, repository: Repository, forge: Forge) -> Ite
             _has_user_commits(one, repository),
             branches if one.state == "open" else None,
             one.merged_at,
+            repository.remote.default_branch,
         )
 
 

@@ -105,9 +105,6 @@ def replace_digests(
     ours = [one for one in found if known.matches(one)]
     replaced: list[ImageReference] = []
     problems = list(_unclear(found, known, path))
-    if not found:
-        message = f"nothing to update in {path}: no reference with a digest to {' or '.join(repositories)}"
-        problems.append(_problem("info", message))
     for repository, group in groupby(sorted(ours, key=lambda one: one.repository), key=lambda one: one.repository):
         chosen, unchosen = _choose(repository, list(group), known.digests, new, policy, path)
         replaced += chosen
@@ -163,11 +160,16 @@ def _choose(
     if len(digests) == 1 and (policy.match == "any" or digests & set(known)):
         return old, []
     replaceable = [one for one in old if one.digest in known]
-    if (
-        len(digests) > 1
-        and policy.multiple == "refuse"
-        and (new not in digests or replaceable or policy.match == "any")
-    ):
+    is_any = policy.match == "any" and policy.multiple == "refuse"
+    if len(digests) > 1 and not replaceable and not is_any:
+        # C15: a file in which nothing is replaced stops no update.
+        shown = ", ".join(sorted(one.digest[:19] for one in old)[:3])
+        message = (
+            f"{path}:{old[0].line} has {len(digests)} digests of {repository}, of which {len(digests - {new})} are "
+            f"unknown ({shown}); the file is kept"
+        )
+        return [], [_problem("info", message)]
+    if len(digests) > 1 and policy.multiple == "refuse":
         message = (
             f"{path}:{found[0].line} holds {len(digests)} digests of {repository}, as a catalog of versions does, and "
             f"it is unknown which to replace; the file is not changed. Exclude it, or set digest.multiDigestFile to "

@@ -54,9 +54,9 @@ def with_versions(graph: Graph) -> VersionedGraph:
 
 
 def _of_version(component: Component, key: ComponentKey, version: ComponentVersion) -> Component:
-    # The promoted digest belongs to the first version.
-    plain = replace(component, digest="", promoted="", commit="", versions=())
-    return replace(plain, key=key, branch=version.branch, context=version.context)
+    # The promoted digest of a Component belongs to its first version.
+    plain = replace(component, digest=version.digest, promoted=version.promoted, commit=version.commit, versions=())
+    return replace(plain, key=key, branch=version.branch, context=version.context, is_declared=False)
 
 
 def _edges(edge: Edge, graph: Graph, by_name: Mapping[ComponentKey, Mapping[str, ComponentKey]]) -> Iterator[Edge]:

@@ -91,6 +91,10 @@ class History:
         """The pull requests of a repository."""
         return self.by_repository.get(same_repository(url), ())
 
+    def default_branch(self, url: str) -> str:
+        """The default branch of a repository as the newest pull request has it, '' where that was not observed."""
+        return next((one.default_branch for one in reversed(self.of_repository(url)) if one.default_branch), "")
+
     @cached_property
     def _built(self) -> dict[tuple[ComponentKey, PullRequestId, bool], list[Build]]:
         """Builds by Component and pull request, separately before and after its merge."""

@@ -28,11 +28,17 @@ class ComponentKey:
 
 @dataclass(frozen=True, slots=True)
 class ComponentVersion:
-    """A version of a Component: the branch that it is built from, and its directory there."""
+    """A version of a Component: the branch that it is built from, and its directory there.
+
+    `digest`, `promoted` and `commit` are of its promoted build, as a Component has those of its first version.
+    """
 
     name: str
     branch: str
     context: str = "."
+    digest: str = ""
+    promoted: str = ""
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,8 @@ class Component:
     was promoted last ('' before the first), of a build of `commit` that started at `promoted`. `tags` are those that
     the Component itself gives its image, `released_as` names under which the image is released. `depends_on` and
     `nudges` hold names of other Components, as written. `simple_branch` says that those it nudges in one repository
-    share their pull requests. `versions` are those that it declares; branch and context are of the first.
+    share their pull requests. `versions` are those that it declares; branch and context are of the first. `is_declared`
+    says that only its specification has the digest, which may be an old one.
     """
 
     key: ComponentKey
@@ -63,6 +70,7 @@ class Component:
     tags: tuple[str, ...] = ()
     simple_branch: bool = False
     versions: tuple[ComponentVersion, ...] = ()
+    is_declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,8 @@ class PullRequest:
     """A pull request as observed. `changed` are the paths that it changes, None where that was not observed.
 
     `user_commits` says that people added commits to a branch that was written for them; `branches` are all branches of
-    its repository, None where not observed. `merged_at` is a time as builds have it, '' where that was not observed.
+    its repository, None where not observed, and `default_branch` is its default branch. `merged_at` is a time as builds
+    have it. Both are '' where not observed.
     """
 
     name: str
@@ -130,6 +139,7 @@ class PullRequest:
     user_commits: bool = False
     branches: tuple[str, ...] | None = None
     merged_at: str = ""
+    default_branch: str = ""
 
     @property
     def id(self) -> tuple[str, int]:

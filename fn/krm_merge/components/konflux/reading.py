@@ -57,6 +57,7 @@ def read_component(value: Value) -> Component:
     git = (*source, "git")
     annotations: Place = ("metadata", "annotations")
     promoted, image = fields.image("status", "lastPromotedImage"), fields.image("spec", "containerImage")
+    commit, promoted_at = fields.text("status", "lastBuiltCommit"), fields.time(*annotations, _PROMOTED)
     named = listed(fields.text(*annotations, DEPENDS_ON_ANNOTATION))
     derived = listed(fields.text(*annotations, DERIVED_NUDGES))
     declared = [name for field in DEPENDS_ON for name in fields.texts("spec", field) or ()]
@@ -68,15 +69,16 @@ def read_component(value: Value) -> Component:
         fields.directory(*git, "context") or _first([one.context for one in versions[:1]]) or ".",
         image_name(image or promoted),
         digest_of(promoted) or digest_of(image),
-        fields.time(*annotations, _PROMOTED),
+        promoted_at,
         (),
         tuple(dict.fromkeys([*declared, *named])),
         tuple(name for name in fields.texts("spec", "build-nudges-ref") or () if name not in derived),
         bool(fields.text("metadata", "deletionTimestamp")),
-        fields.text("status", "lastBuiltCommit"),
+        commit,
         tuple(dict.fromkeys(filter(None, (tag_of(image), tag_of(promoted))))),
         fields.text(*annotations, _SIMPLE_BRANCH) == "true",
         tuple(versions),
+        is_declared="@" in image and not (promoted or commit or promoted_at),
     )
     fields.check()
     return component
@@ -281,6 +283,7 @@ def read_pull_request(value: Value) -> PullRequest:
         fields.flag("status", "userCommits"),
         fields.texts("status", "branches"),
         fields.time("status", "mergedAt"),
+        fields.branch("status", "defaultBranch"),
     )
     fields.check()
     return pull_request

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from krm_merge.components.konflux.fields import Fields
-from krm_merge.components.konflux.images import image_name
-from krm_merge.components.konflux.model import Component
+from krm_merge.components.konflux.fields import Fields, at, items
+from krm_merge.components.konflux.images import digest_of, image_name, tag_of
+from krm_merge.components.konflux.model import Component, ComponentKey
 from krm_merge.text.reading.values import Value
+
+MOST_NUDGES: Final = 360
+"""How many entries a NudgeConfig may have. Source: integration-service, konflux-ci.dev_nudgeconfigs.yaml."""
 
 _EACH: Final = "*"
 _RELEASE = "release.appstudio.openshift.io/auto-release"
@@ -73,6 +77,68 @@ def read_admission(value: Value) -> Admission:
 def released_as(component: Component, admissions: Iterable[Admission]) -> tuple[str, ...]:
     """The names under which a Component's image is released, each once."""
     return tuple(dict.fromkeys(name for one in admissions for name in one.names(component)))
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """The promoted image of a version of a Component, as the candidate list of a ComponentGroup has it.
+
+    `version` is its name or its branch, '' for the first.
+    """
+
+    component: ComponentKey
+    version: str
+    image: str
+    commit: str
+    started: str
+
+
+def read_promotions(value: Value) -> list[Promotion]:
+    """The promoted images of a ComponentGroup. Raises UnreadableError."""
+    fields = Fields(value)
+    found = [
+        Promotion(
+            ComponentKey(fields.text("metadata", "namespace"), fields.text(*one, "name")),
+            fields.text(*one, "version"),
+            fields.image(*one, "lastPromotedImage"),
+            fields.text(*one, "lastPromotedCommit"),
+            fields.time(*one, "lastPromotedBuildTime"),
+        )
+        for one in fields.maps("status", "globalCandidateList")
+    ]
+    fields.check()
+    return [one for one in found if digest_of(one.image)]
+
+
+def with_promotions(component: Component, promotions: Iterable[Promotion]) -> Component:
+    """The Component with the newest promoted image of each version (C16); its status counts if it is newer."""
+    versions = list(component.versions)
+    for one in sorted(promotions, key=lambda one: one.started):
+        index = next((n for n, each in enumerate(versions) if one.version in (each.name, each.branch)), 0)
+        digest = digest_of(one.image)
+        if index:
+            versions[index] = replace(versions[index], digest=digest, promoted=one.started, commit=one.commit)
+        elif one.version and not versions and component.branch not in ("", one.version):
+            continue  # of another branch than that of the Component
+        elif component.is_declared or not component.digest or one.started > component.promoted:
+            component = replace(
+                component,
+                image=component.image or image_name(one.image),
+                digest=digest,
+                promoted=one.started,
+                commit=one.commit,
+                tags=tuple(dict.fromkeys(filter(None, (*component.tags, tag_of(one.image))))),
+                is_declared=False,
+            )
+    return replace(component, versions=tuple(versions))
+
+
+def read_most_nudges(value: Value) -> int:
+    """How many entries a NudgeConfig may have by its CustomResourceDefinition; the most of its versions."""
+    place = ("schema", "openAPIV3Schema", "properties", "spec", "properties", "nudges")
+    schemas = [at(version, *place) for version in items(value, "spec", "versions")]
+    limits = [schema.get("maxItems", sys.maxsize) for schema in schemas if isinstance(schema, dict)]
+    return max((one for one in limits if isinstance(one, int)), default=MOST_NUDGES)
 
 
 def check_fields(kind: str, value: Value) -> None:

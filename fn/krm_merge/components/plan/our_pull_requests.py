@@ -83,6 +83,12 @@ class OurPullRequests:
         self.by_group: Mapping[str, GroupHistory] = {group: GroupHistory(tuple(ones)) for group, ones in found.items()}
         self.ids: frozenset[PullRequestId] = frozenset(one.pull_request.id for ones in found.values() for one in ones)
 
+    @property
+    def newest_target(self) -> str:
+        """The branch that the newest of them is for, '' if there is none."""
+        ones = [one.pull_request for ours in self.by_group.values() for one in ours.ones]
+        return max(ones, key=lambda one: one.number).target_branch if ones else ""
+
     def of_group(self, group: str) -> GroupHistory:
         """The pull requests of a group."""
         return self.by_group.get(group) or GroupHistory()

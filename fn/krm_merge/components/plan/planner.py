@@ -196,7 +196,7 @@ class _Planner:
             target,
             group,
             existing.source_branch if existing is not None else self._branch(target, group, triggers),
-            existing.target_branch if existing is not None else target.branch,
+            existing.target_branch if existing is not None else self._base(target, own),
             # R30: a draft until everything that it waits for is merged and built.
             draft=bool(waiting) or expires,
             triggers=tuple(triggers),
@@ -227,9 +227,16 @@ class _Planner:
             if key not in waiting and edges & graph.validated and (key.namespace, digest) not in history.passed:
                 yield Waiting(key, None, "validated")
 
+    def _base(self, target: PlanTarget, own: OurPullRequests) -> str:
+        """The branch that a new pull request is for, '' for a default branch that nothing names.
+
+        Plans are compared by it, so that a pull request looks the same before and after it is opened (C14).
+        """
+        return target.branch or self._planning.history.default_branch(target.repository) or own.newest_target
+
     def _branch(self, target: PlanTarget, group: str, triggers: Iterable[Trigger]) -> str:
         repository = same_repository(target.repository)
-        taken = {target.branch or "main"}
+        taken = {target.branch or self._planning.history.default_branch(target.repository) or "main"}
         for one in self._planning.history.of_repository(target.repository):
             taken |= {*(one.branches or ()), one.target_branch}
             if one.state == "open":

@@ -88,7 +88,15 @@ def _merged(planning: Planning, dependency: Component, one: PullRequest, describ
         or described.triggers.get(reference(one)) == "done"
     )
     # The newest push counts, whichever merge it belongs to.
-    return history.promoted_digest(key) if is_built else ""
+    is_recorded = described.triggers.get(reference(one)) == "done"
+    return _lasting_digest(planning, dependency, described if is_recorded else _NOTHING) if is_built else ""
+
+
+def _lasting_digest(planning: Planning, dependency: Component, described: DescribedState) -> str:
+    """The promoted digest. If neither builds nor the Component have it any more, the one in the description (C14)."""
+    promoted = planning.history.promoted_digest(dependency.key)
+    is_known = planning.history.promoted(dependency.key) is not None or not dependency.is_declared
+    return promoted if is_known else described.digests.get(dependency.key.name, promoted)
 
 
 def _last_promoted(planning: Planning, dependency: Component, one: PullRequest) -> str:
@@ -114,11 +122,12 @@ def _of_pushes(
     found: list[tuple[str, Trigger]] = []
     new: list[Trigger] = []
     for key in above:
-        digest, promoted = planning.history.promoted_digest(key), planning.history.promoted(key)
+        ours, promoted = own.of_group(is_open).open, planning.history.promoted(key)
+        described = ours.described if ours is not None else _NOTHING
+        digest = _lasting_digest(planning, planning.graph.components[key], described)
         if not digest or not planning.history.image_names(key):
             continue
         trigger = Trigger(key, None, "done", digest)
-        ours = own.of_group(is_open).open
         if ours is not None and (key.name in ours.described.digests or is_open == f"{_OF_PUSHES}{key.name}"):
             found.append((is_open, trigger))
         elif promoted is not None and _is_news(planning, own, promoted):

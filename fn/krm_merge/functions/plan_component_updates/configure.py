@@ -95,7 +95,7 @@ def _repositories(found: ComponentItems, graph: Graph, edits: ValueEdits) -> Non
 
 
 def _scenarios(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
-    for item, application in _with_applications("IntegrationTestScenario", found, graph):
+    for item, application in _with_applications("IntegrationTestScenario", found, graph, edits):
         try:
             replaced = _replaced_contexts(item)
         except ValueError:
@@ -125,7 +125,7 @@ def _scenarios(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
 
 def _release_plans(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
     place = (*ANNOTATIONS, _RELEASE)
-    for item, application in _with_applications("ReleasePlan", found, graph):
+    for item, application in _with_applications("ReleasePlan", found, graph, edits):
         try:
             replaced = _replaced_expression(item)
         except ValueError:
@@ -213,7 +213,9 @@ def _nudge_files(item: Resource, wanted: list[str], expression: str, edits: Valu
 # ---- fields of items ----------------------------------------------------------------------------------------------
 
 
-def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterator[tuple[Resource, Application]]:
+def _with_applications(
+    kind: str, found: ComponentItems, graph: Graph, edits: ValueEdits
+) -> Iterator[tuple[Resource, Application]]:
     """The items of a kind whose application has Components here."""
     # R16: Components that are tested only for a validated edge are not released.
     is_tested = graph.is_tested if kind == "ReleasePlan" else graph.is_validated
@@ -221,7 +223,7 @@ def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterat
     for item in found.others.get(kind, ()):
         group = text(item.value, "spec", "componentGroup")
         if group:
-            application = _of_group(item.namespace, group, found, graph, is_tested)
+            application = _of_group(item, group, found, graph, is_tested, edits)
         else:
             application = known.get((item.namespace, text(item.value, "spec", "application")))
         if application is not None:
@@ -229,16 +231,37 @@ def _with_applications(kind: str, found: ComponentItems, graph: Graph) -> Iterat
 
 
 def _of_group(
-    namespace: str, name: str, found: ComponentItems, graph: Graph, is_tested: Callable[[ComponentKey], bool]
+    item: Resource,
+    name: str,
+    found: ComponentItems,
+    graph: Graph,
+    is_tested: Callable[[ComponentKey], bool],
+    edits: ValueEdits,
 ) -> Application | None:
-    """The Components of a ComponentGroup, which need not be of one application; None if it is not in the package."""
-    for group in found.others.get("ComponentGroup", ()):
-        if (group.namespace, group.name) == (namespace, name):
-            named = sorted({text(one, "name") for one in items(group.value, "spec", "components")})
-            keys = [key for each in named if (key := ComponentKey(namespace, each)) in graph.components]
-            tested = tuple(key.name for key in keys if is_tested(key))
-            return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
-    return None
+    """The Components of a ComponentGroup and of the groups in it, which need not be of one application.
+
+    None if a group is not in the package: which Components it has is unknown (C16).
+    """
+    groups = {
+        group.name: group for group in found.others.get("ComponentGroup", ()) if group.namespace == item.namespace
+    }
+    names, pending, seen = set[str](), [name], set[str]()
+    while pending:
+        group = groups.get(pending[-1])
+        if group is None:
+            edits.report(item, "warning", "C16", f"is not changed: the package lacks the ComponentGroup {pending[-1]}")
+            return None
+        seen.add(pending.pop())
+        for one in items(group.value, "spec", "components"):
+            if text(one, "kind").lower() != "componentgroup":
+                names.add(text(one, "name"))
+            elif text(one, "name") not in seen:
+                pending.append(text(one, "name"))
+    keys = [key for each in sorted(names) if (key := ComponentKey(item.namespace, each)) in graph.components]
+    if missing := sorted(names - {key.name for key in keys}):
+        edits.report(item, "warning", "C16", f"the package lacks {joined_names(missing)} of the ComponentGroup {name}")
+    tested = tuple(key.name for key in keys if is_tested(key))
+    return Application(tested, tuple(key.name for key in keys if not is_tested(key)))
 
 
 def _replaced_contexts(item: Resource) -> list[str] | None:

@@ -18,7 +18,17 @@ from krm_merge.components.konflux.reading import (
     read_pull_request,
     strange_digest,
 )
-from krm_merge.components.konflux.related_resources import Admission, check_fields, read_admission, released_as
+from krm_merge.components.konflux.related_resources import (
+    MOST_NUDGES,
+    Admission,
+    Promotion,
+    check_fields,
+    read_admission,
+    read_most_nudges,
+    read_promotions,
+    released_as,
+    with_promotions,
+)
 from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
 from krm_merge.krm.identity import flaw_of
@@ -33,6 +43,7 @@ _KINDS = frozenset(
         *_OF_KONFLUX,
         *_GROUP_OF,
         "Component",
+        "CustomResourceDefinition",
         "NudgeConfig",
         "PipelineRun",
         "ReleasePlanAdmission",
@@ -55,6 +66,8 @@ class ComponentItems:
     definitions: list[Resource] = field(default_factory=list)
     others: dict[str, list[Resource]] = field(default_factory=dict)
     admissions: list[Admission] = field(default_factory=list)
+    promotions: list[Promotion] = field(default_factory=list)
+    most_nudges: int = MOST_NUDGES
     listed: list[Resource] = field(default_factory=list)
     passed: set[tuple[str, str]] = field(default_factory=set)
 
@@ -95,8 +108,12 @@ def read_items(resources: Iterable[Resource], results: Results) -> ComponentItem
             for path, problem in error.problems:
                 message = f"{item.ref}: {path}: {problem}"
                 results.error(message, resource=item.ref, file=item.file, file_index=item.index, path=path)
+    promotions: dict[ComponentKey, list[Promotion]] = {}
+    for one in found.promotions:
+        promotions.setdefault(one.component, []).append(one)
     for key, component in found.components.items():
-        found.components[key] = replace(component, released_as=released_as(component, found.admissions))
+        released = replace(component, released_as=released_as(component, found.admissions))
+        found.components[key] = with_promotions(released, promotions.get(key, ()))
     return found
 
 
@@ -127,6 +144,8 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             for path, written in misspelt(value):
                 message = f"this field is not read; write dependencies as {written}"
                 _warn(item, path, message, "R1", component.key, results)
+        case "CustomResourceDefinition" if text(value, "spec", "names", "kind") == "NudgeConfig":
+            found.most_nudges = read_most_nudges(value)
         case "NudgeConfig" if group in GROUPS:
             found.nudges += read_nudges(value)
             found.others.setdefault(item.kind, []).append(item)
@@ -150,6 +169,8 @@ def _read(item: Resource, found: ComponentItems, results: Results) -> None:
             check_fields(kind, value)
             if kind == "Snapshot":
                 found.passed |= set(read_passed(value))
+            elif kind == "ComponentGroup":
+                found.promotions += read_promotions(value)
             found.others.setdefault(kind, []).append(item)
 
 

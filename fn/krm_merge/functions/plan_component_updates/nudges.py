@@ -15,8 +15,6 @@ from krm_merge.krm.result import ResourceRef, Results
 from krm_merge.text.reading.values import Value
 
 _NUDGES = "build-nudges-ref"
-_MOST_NUDGES = 256
-"""Source: integration-service, api/v1beta2/nudgeconfig_types.go."""
 
 
 def take_out_deleted(found: ComponentItems, graph: Graph, edits: ValueEdits) -> None:
@@ -71,11 +69,12 @@ def write_nudge_configs(
         edges.setdefault(edge.dependency.namespace, []).append((edge.dependency.name, edge.dependant.name))
     existing = {item.namespace: item for item in found.others.get("NudgeConfig", ())}
     for namespace, item in existing.items():
-        _change_nudge_config(item, edges.pop(namespace, []), mode, edits)
+        _change_nudge_config(item, edges.pop(namespace, []), mode, found.most_nudges, edits)
     new: list[dict[str, Value]] = []
     for namespace, pairs in sorted(edges.items()) if missing else ():
-        if len(pairs) > _MOST_NUDGES:
-            message = f"no NudgeConfig is created for namespace {namespace or 'default'}: {_too_many(len(pairs))}"
+        if len(pairs) > found.most_nudges:
+            why = _too_many(len(pairs), found.most_nudges)
+            message = f"no NudgeConfig is created for namespace {namespace or 'default'}: {why}"
             edits.results.warning(message, rule="C10")
             continue
         derived: Value = ",".join(map(_arrow, sorted(pairs)))
@@ -88,7 +87,9 @@ def write_nudge_configs(
     return new
 
 
-def _change_nudge_config(item: Resource, edges: Sequence[tuple[str, str]], mode: str, edits: ValueEdits) -> None:
+def _change_nudge_config(
+    item: Resource, edges: Sequence[tuple[str, str]], mode: str, most: int, edits: ValueEdits
+) -> None:
     nudges = items(edits.value(item), "spec", "nudges")
     known = _annotated(edits, item, DERIVED_NUDGES)
     left = [one for one in nudges if _arrow(_pair(one)) not in known or _pair(one) in edges]
@@ -98,8 +99,8 @@ def _change_nudge_config(item: Resource, edges: Sequence[tuple[str, str]], mode:
     derived = sorted(_arrow(pair) for pair in edges if pair not in declared)
     if (len(left), len(wanted), derived) == (len(nudges), len(nudges), known):
         return
-    if len(wanted) > _MOST_NUDGES:
-        edits.report(item, "warning", "C10", f"is not changed: {_too_many(len(wanted))}")
+    if len(wanted) > most:
+        edits.report(item, "warning", "C10", f"is not changed: {_too_many(len(wanted), most)}")
         return
     edits.set(item, ("spec", "nudges"), wanted)
     _annotate(item, DERIVED_NUDGES, derived, edits)
@@ -107,9 +108,9 @@ def _change_nudge_config(item: Resource, edges: Sequence[tuple[str, str]], mode:
     edits.report(item, "info", rule, f"spec.nudges is now {joined_names(map(_arrow, map(_pair, wanted)))}")
 
 
-def _too_many(count: int) -> str:
+def _too_many(count: int, most: int) -> str:
     remedy = "distribute the Components over several namespaces"
-    return f"it would have {count} nudges, but Konflux accepts {_MOST_NUDGES}; {remedy}"
+    return f"it would have {count} nudges, but Konflux accepts {most}; {remedy}"
 
 
 def _nudge(pair: tuple[str, str], mode: str) -> dict[str, Value]:

@@ -134,6 +134,7 @@ def pull_request_resource(one: PullRequest, name: str, namespace: str) -> Object
             **_listed(changedFiles=one.changed),
             "userCommits": one.user_commits,
             **_listed(branches=one.branches),
+            **_filled(defaultBranch=one.default_branch),
         },
     }
 

@@ -61,6 +61,7 @@ PULL_REQUEST_FIELDS: FieldSchema = {
         changedFiles=_texts("The paths that it changes, both of a renamed file."),
         userCommits=_flag("Whether people added commits to a branch that was planned."),
         branches=_texts("All branches of the repository."),
+        defaultBranch=_text("The default branch of the repository."),
     ),
 }
 PLAN_FIELDS: FieldSchema = {

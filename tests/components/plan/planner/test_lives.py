@@ -1,0 +1,18 @@
+"""C14: random lives of Components come to rest, and the laws of docs/components.md hold then."""
+
+from __future__ import annotations
+
+import pytest
+
+from components.plan.planner.life import lived
+from effort import scaled
+
+LIVES = 300
+PORTION = 30
+
+
+@pytest.mark.parametrize("first", range(0, scaled(LIVES), PORTION))
+def test_lives_come_to_rest(first: int) -> None:
+    """C12, C14: no pull request is opened twice for the same digests, and none keeps another digest than it should."""
+    broken = {seed: problems for seed in range(first, first + PORTION) if (problems := lived(seed)[1])}
+    assert broken == {}
