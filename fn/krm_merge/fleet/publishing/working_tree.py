@@ -15,6 +15,7 @@ from krm_merge.fleet.merging.content import digest_of
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, heads_of
 from krm_merge.fleet.publishing.branches import NotPublishedError, check_ours
 from krm_merge.fleet.publishing.signing import is_signed_copy, signed
+from krm_merge.git.credentials import take_credentials
 from krm_merge.git.program import GitError
 from krm_merge.git.working_tree import WorkingTree
 from krm_merge.packages.committed import CommittedFiles
@@ -105,7 +106,7 @@ class TreePublisher:
     @property
     def origin(self) -> str:
         """The address that the branch is pushed to, '' where there is none."""
-        return self._optional("remote", "get-url", "--push", "origin")
+        return take_credentials(self._optional("remote", "get-url", "--push", "origin"))
 
     def _store(self) -> GitStore:
         return GitStore(self.origin, self._around.repository, is_shallow=False)

@@ -82,6 +82,7 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
         settings = ForgeSettings.parsed(
             options.forges, options.apis, Pace(options.pace, options.changes_per_hour or publishing.per_hour)
         )
+        settings.share_tokens()
         requests = (
             None
             if options.push_only or options.direct
