@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger site site-preview bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,8 +155,9 @@ docs: $(STAMP) ## Generate the schemas, tables, reference and index of rules in 
 	$(BIN)/python tools/generate_catalog.py
 	$(BIN)/python -m benchmarks.picture
 
-comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, for docs/comparisons.md; needs kpt
+comparisons: $(STAMP) ## Compare updates by kpt and krm-merge on three packages, with MIRROR on five public ones, for docs/comparisons.md; needs kpt
 	$(WITH_PATH) $(BIN)/python tools/make_comparisons.py
+	$(if $(filter command line environment,$(origin MIRROR)),$(WITH_PATH) $(BIN)/python tools/make_comparisons.py --public $(MIRROR))
 
 # Clones of repositories, as OWNER+NAME; what is lacking is fetched from GitHub.
 MIRROR ?= build/merges
@@ -168,6 +169,9 @@ merges: $(STAMP) ## Make merges of public repositories again with git, krm-merge
 merges-ledger: $(STAMP) ## Compare 200 merges of public repositories with testdata/merges/ledger.tsv; UPDATE=1 writes it
 	$(BIN)/python -m benchmarks.merges clone --ledger $(MIRROR)
 	$(BIN)/python -m benchmarks.merges ledger $(if $(UPDATE),--update) $(MIRROR)
+
+unedited: $(STAMP) ## Update packages of public repositories that nobody edited, fetched by kpt, from MIRROR
+	$(WITH_PATH) $(BIN)/python -m benchmarks.unedited $(MIRROR) $(ARGS)
 
 site: $(STAMP) ## Build the documentation site into site/; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -10,10 +10,12 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+import click
 import pytest
 
 from checkout import ROOT
 from e2e.hosts import git
+from krm_merge.cli.app import app
 from krm_merge.cli.commands.config import IMAGE
 
 # The page that lists what the names will be; the history of changes.
@@ -128,6 +130,20 @@ def is_ours(image: str) -> bool:
     return image == IMAGE or (name in FUNCTIONS and image == f"localhost/{name}:dev")
 
 
+def refuse_unknown_options(words: list[str]) -> None:
+    """Raises UsageError where a command of krm-merge, or an option of it, does not exist."""
+    redirected = [at for at, word in enumerate(words) if word in ("<", ">", ">>")]
+    words = words[: redirected[0]] if redirected else words
+    command: click.Command = app
+    context = click.Context(command)
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        found = command.get_command(context, words[0])
+        assert found is not None, words[0]
+        command, context, words = found, click.Context(found, parent=context), words[1:]
+    if not context.ignore_unknown_options:
+        command.make_parser(context).parse_args(list(words))
+
+
 @pytest.mark.parametrize(("page", "words"), list(shell_commands()))
 def test_a_command_of_a_page_finds_what_it_needs_in_a_checkout(page: str, words: list[str]) -> None:
     program = words[0].rpartition("/")[2]
@@ -146,6 +162,8 @@ def test_a_command_of_a_page_finds_what_it_needs_in_a_checkout(page: str, words:
         images = [words[at + 1] for at, word in enumerate(words) if word == "--image"]
         built = re.findall(r"docker build[^\n]*--tag (\S+)", (ROOT / page).read_text(encoding="utf-8"))
         assert [image for image in images if not is_ours(image) and image not in built] == []
+    elif program == "krm-merge":
+        refuse_unknown_options(words[1:])
     elif program == "cp" and words[-2].startswith("examples/"):
         assert (ROOT / words[-2]).is_dir()
     elif program == "bash":
@@ -156,7 +174,6 @@ def test_a_command_of_a_page_finds_what_it_needs_in_a_checkout(page: str, words:
         is_assignment = re.fullmatch(r"\w+=.*", words[0])
         assert is_assignment or program in {
             *PROGRAMS,
-            "krm-merge",
             "pip",
             "python",
             "python3",

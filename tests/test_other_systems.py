@@ -108,7 +108,7 @@ def test_a_plugin_that_is_a_program_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["check", "local"], "1 package is right"),
+        (["check", "local"], "1 package checked, no problems"),
         (["schema", "Kptfile"], '"title": "Kptfile"'),
         (["policy", "show", "local"], "local has no MergePolicy"),
         (["patch", "apply", "local/a.yaml", "patch.yaml"], "replicas: '7'"),

@@ -44,6 +44,7 @@ def changes(original: str, upstream: str, local: str) -> set[str]:
         ("a: 1\nb: 2\n", "b: 2 # two\na: 1\n", True),
         ("a: [x, y]\n", "a: [y, x]\n", False),
         ("a: 1\n", "a: '1'\n", False),
+        ("a: ~\n", "a:\n", True),
         ("{{ if }}\na: 1\n", "{{ if }}\n\na: 1  \n", True),
         ("{{ if }}\na: 1\n", "{{ if }}\na: 2\n", False),
         ("a: &x {b: 1}\nc: *x\n", "a: {b: 1}\nc: {b: 1}\n", True),
@@ -80,6 +81,7 @@ def test_changes_that_a_result_lacks_are_found() -> None:
     assert [str(change) for change in judges.missing_changes(case, b"a: 2\nb: 1\n")] == ["- .b: !int 1", "+ .b: !int 2"]
 
 
+NAMED = "- {{name: {}, kind: x}}"
 VERB = "- {{group: a, kind: x, verbs: {}}}"
 
 
@@ -104,6 +106,19 @@ VERB = "- {{group: a, kind: x, verbs: {}}}"
             f"{VERB.format('list')}\n{VERB.format('get')}",
             ["a x list"],
         ),
+        (
+            judges.added_twice,
+            ["[]", NAMED.format("a"), NAMED.format("b"), "[]"],
+            "- {name: a, kind: x}\n- {name: b}",
+            [],
+        ),
+        (
+            judges.added_twice,
+            [NAMED.format("a"), "- {name: a, kind: y}", "- {name: a, kind: x}\n- {name: b, kind: y}", "[]"],
+            "- {name: a, kind: y}\n- {name: b, kind: y}",
+            [],
+        ),
+        (judges.lost_comments, ["# x\n# x", "# x\n# x\n# x", "", "# x\n# x"], "# x", []),
     ],
 )
 def test_faults_that_no_side_had_are_found(

@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -170,6 +171,19 @@ print(sorted(set({HEAVY!r}) & set(sys.modules)), [name for name in sys.modules i
     merged, _, imported = run(code).removesuffix("\n").rpartition("\n")
     assert "set-labels:v0.2.0" in merged
     assert imported == "[] []"
+
+
+def test_the_merge_driver_needs_no_models(tmp_path: Path) -> None:
+    """Git starts it for each file that both sides changed."""
+    for name in ("base", "ours", "theirs"):
+        (tmp_path / name).write_text("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n")
+    code = (
+        "import sys; from krm_merge.__main__ import main; "
+        "sys.argv[1:] = ['merge-driver', 'base', 'ours', 'theirs', 'a.yaml']; "
+        "code = main(); print(code, sorted({'pydantic', 'rich', 'ruamel'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == "0 []\n"
 
 
 def test_importing_compiles_no_regular_expression() -> None:

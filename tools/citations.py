@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "fn" / "krm_merge"
 COMPONENT_LETTERS = "CRIS"
 CITED = re.compile(r"\b(?P<letter>[VLFKRMWPTCIS])(?P<first>\d{1,2})\b(?:(?:-| to )(?P=letter)(?P<last>\d{1,2})\b)?")
-LAWS_CITED = re.compile(r"\b[Ll]aws? (?P<laws>[A-H]\b(?:(?:-|, | to | and )[A-H]\b)*)")
-LAW_RANGE = re.compile(r"(?P<first>[A-H])(?:(?:-| to )(?P<last>[A-H]))?")
+LAWS_CITED = re.compile(r"\b[Ll]aws? (?P<laws>[A-IU]\b(?:(?:-|, | to | and )[A-IU]\b)*)")
+LAW_RANGE = re.compile(r"(?P<first>[A-IU])(?:(?:-| to )(?P<last>[A-IU]))?")
 
 RuleId: TypeAlias = tuple[str, str]
 """The page of a rule, and its number there."""

@@ -1,66 +1,226 @@
-"""Compares updates by kpt and by krm-merge on the packages in testdata/comparisons, for docs/comparisons.md.
+"""Compares updates by kpt and by krm-merge, for docs/comparisons.md.
 
-Each package has what upstream published as `v1` and as `v2`, and what somebody made of v1 as `local`. The real kpt
-fetches v1, so the resources have its notes. Without arguments the page is written; with --check nothing is written, and
-the exit code is 1 where the page shows something else.
+The packages in testdata/comparisons have what upstream published as `v1` and as `v2`, and what somebody made of v1 as
+`local`; those of public.json are public ones that nobody changed. The real kpt fetches each. The reports are kept in
+testdata/comparisons/reports, and the page is made from them.
+
+Without arguments the reports on the packages in testdata are made, and the page; with --check nothing is written, and
+the exit code is 1 where one says something else. --public MIRROR makes those on public packages: MIRROR holds clones as
+OWNER+NAME, and what it lacks comes from the network. --page makes the page alone, which needs no kpt.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+
+from krm_merge.krm.result import ResourceRef
+from krm_merge.report.comparison.difference import CAUSES, OF_BYTES, Comparison, Difference
+from krm_merge.report.comparison.forms.terminal import comparison_lines
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ROOT / "testdata" / "comparisons"
+REPORTS = PACKAGES / "reports"
 PAGE = ROOT / "docs" / "comparisons.md"
 ADDRESS = "https://git.example.com/packages"
+OF_LOCAL = ("local-change-lost", "function-dropped", "restored")
+"""Findings that are about what local changed."""
+OWN = ("blog", "tenant", "monitoring")
+
+Report = dict[str, Any]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where the page is out of date")
-    check = parser.parse_args().check
-    page = PAGE.read_text(encoding="utf-8")
-    new = re.sub(
-        r"(?<=<!-- krm-merge compare )(\w+)@v2 -->\n\n```text\n.*?```\n",
-        lambda block: f"{block[1]}@v2 -->\n\n```text\n{compared(PACKAGES / block[1])}```\n",
-        page,
-        flags=re.DOTALL,
-    )
-    if check and new != page:
-        print("docs/comparisons.md is out of date; run `make comparisons`", file=sys.stderr)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where something is out of date")
+    parser.add_argument("--public", metavar="MIRROR", type=Path, help="compare the public packages")
+    parser.add_argument("--page", action="store_true", help="make the page alone")
+    arguments = parser.parse_args()
+    made = {}
+    if arguments.public is not None:
+        made = {recipe["name"]: compared_public(recipe, arguments.public) for recipe in recipes()}
+    elif not arguments.page:
+        made = {name: compared(PACKAGES / name) for name in OWN}
+    files = {REPORTS / f"{name}.json": f"{json.dumps(report, indent=2)}\n" for name, report in made.items()}
+    reports = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(REPORTS.glob("*.json"))}
+    if all(name in reports | made for name in (*OWN, *(recipe["name"] for recipe in recipes()))):
+        files[PAGE] = page(PAGE.read_text(encoding="utf-8"), reports | made)
+    outdated = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if arguments.check and outdated:
+        names = ", ".join(str(path.relative_to(ROOT)) for path in outdated)
+        print(f"{names}: out of date; run `make comparisons`", file=sys.stderr)
         return 1
-    if new != page:
-        PAGE.write_text(new, encoding="utf-8")
+    for path in outdated:
+        path.write_text(files[path], encoding="utf-8")
     return 0
 
 
-def compared(package: Path) -> str:
-    """What `krm-merge compare` prints about a package."""
+def recipes() -> list[dict[str, str]]:
+    """The public packages: where each is, and between which versions it is updated."""
+    found: list[dict[str, str]] = json.loads((PACKAGES / "public.json").read_text(encoding="utf-8"))
+    return found
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------
+
+
+def page(text: str, reports: dict[str, Report]) -> str:
+    """The page with its tables and reports made anew."""
+
+    def block(match: re.Match[str]) -> str:
+        name = match[2]
+        if name.endswith("@v2"):
+            return f"{match[1]}\n\n```text\n{_as_text(reports[name.removesuffix('@v2')])}```\n{match[3]}"
+        rows = _of_own(reports) if name == "own packages" else _of_public(reports)
+        return f"{match[1]}\n\n{''.join(rows)}\n{match[3]}"
+
+    return re.sub(r"(<!-- compare ([\w@ ]+) -->).*?(<!-- end -->)", block, text, flags=re.DOTALL)
+
+
+def _as_text(report: Report) -> str:
+    lines = (line.text for line in comparison_lines(loaded(report)))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _of_own(reports: dict[str, Report]) -> Iterator[str]:
+    yield "| package | local changes that kpt loses | brings back or leaves | comments it loses | misses of upstream "
+    yield "| lines that kpt changes, of them without need | lines that krm-merge changes | unexplained |\n"
+    yield f"|---{'|---' * 7}|\n"
+    for name in OWN:
+        counts, lines = reports[name]["counts"], reports[name]["lines"]
+        cells = [
+            f"[{name}](#{name})",
+            _sum(counts, "local-change-lost", "function-dropped", "unchanged-lost"),
+            _sum(counts, "restored", "remains", "duplicated"),
+            _comments(reports[name]),
+            _sum(counts, "upstream-change-missed"),
+            f"{_total(lines['kpt'])}, {_needless(lines['kpt'])}",
+            f"{_total(lines['krm-merge'])}, {_needless(lines['krm-merge'])}",
+            _sum(counts, "unexplained"),
+        ]
+        yield f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _of_public(reports: dict[str, Report]) -> Iterator[str]:
+    yield "| package | from, to | local changes that kpt is said to lose | where kpt's update is no fresh get "
+    yield "| comments that kpt writes twice or moves | conflicts of krm-merge | unexplained |\n"
+    yield f"|---{'|---' * 6}|\n"
+    for recipe in recipes():
+        report = reports[recipe["name"]]
+        sides, counts = report["sides"], report["counts"]
+        address = f"{recipe['repository']}/tree/{sides['upstream']['commit']}/{recipe['directory']}"
+        versions = [f"{recipe[end].rpartition('/')[2]} `{sides[side]['commit'][:7]}`" for end, side in _ENDS]
+        cells = [
+            f"[{recipe['name']}]({address})",
+            ", ".join(versions),
+            _sum(counts, *OF_LOCAL),
+            "; ".join(_places(report)) or "nowhere",
+            _sum(counts, "comments-differ"),
+            sum(difference["reported"] for difference in report["differences"]),
+            _sum(counts, "unexplained"),
+        ]
+        yield f"| {' | '.join(map(str, cells))} |\n"
+
+
+def _places(report: Report) -> Iterator[str]:
+    """What kpt makes otherwise than upstream has it: finding by finding, with the first place of each."""
+    found: dict[str, list[Report]] = {}
+    for one in report["differences"]:
+        if one["finding"] not in (*OF_BYTES - {"comments-lost"}, *_BY_CHOICE):
+            found.setdefault(one["message"].partition(":")[0], []).append(one)
+    for message, differences in found.items():
+        first = f"`{differences[0]['path'] or differences[0]['file']}`"
+        times = f" and {len(differences) - 1} more" if len(differences) > 1 else ""
+        yield f"{first}{times}: {message}"
+
+
+_BY_CHOICE = ("decided-otherwise", "conflict-unreported", "order")
+_ENDS = (("from", "original"), ("to", "upstream"))
+_NEEDLESS = ("undone", "alone", "comments", "order", "layout", "unexplained")
+
+
+def _sum(counts: dict[str, int], *findings: str) -> int:
+    return sum(counts.get(finding, 0) for finding in findings)
+
+
+def _comments(report: Report) -> int:
+    said = (one["message"] for one in report["differences"] if one["finding"] == "comments-lost")
+    return sum(int(found[0]) for message in said if (found := re.search(r"\d+", message)))
+
+
+def _total(lines: dict[str, int]) -> int:
+    return sum(lines.values())
+
+
+def _needless(lines: dict[str, int]) -> int:
+    """The lines that neither upstream's changes nor the version in the Kptfile ask for."""
+    assert set(_NEEDLESS) < set(CAUSES)
+    return sum(lines.get(cause, 0) for cause in _NEEDLESS)
+
+
+def loaded(report: Report) -> Comparison:
+    """A report as it was before it was written."""
+    differences = []
+    for one in report["differences"]:
+        about = one.get("resource")
+        resource = about and ResourceRef(about["apiVersion"], about["kind"], about["name"], about["namespace"])
+        said = one["finding"], one["file"], resource, one["path"], one["message"], one.get("values", {})
+        more = one.get("rule", ""), one["reported"], one.get("redacted", False), one.get("layout", {})
+        differences.append(Difference(*said, *more))
+    given = {name: report[name] for name in ("package", "lines") if name in report}
+    return Comparison(**given, differences=differences, refusal=report.get("refusal", ""), is_same=report["same"])
+
+
+# ---- the reports ----------------------------------------------------------------------------------------------------
+
+
+def compared(package: Path) -> Report:
+    """What `krm-merge compare` says of a package in testdata."""
     with TemporaryDirectory() as place:
         machine = Machine(Path(place))
         for version in ("v1", "v2"):
             machine.publish(package, version)
         machine.fetch(package)
-        return machine.run("krm-merge", "compare", f"{package.name}@v2")
+        return machine.compare(f"{package.name}@v2")
+
+
+def compared_public(recipe: dict[str, str], mirror: Path) -> Report:
+    """What it says of a public package, as kpt fetches it: nothing is committed or changed."""
+    owner, name = recipe["repository"].split("/")[-2:]
+    clones = [clone for clone in (mirror / f"{owner}+{name}" / "repo", mirror / f"{owner}+{name}") if clone.exists()]
+    with TemporaryDirectory() as place:
+        machine = Machine(Path(place), {recipe["repository"]: str(clones[0].resolve())} if clones else {})
+        source = f"{recipe['repository']}.git/{recipe['directory']}@{recipe['from']}"
+        machine.run("kpt", "pkg", "get", source, recipe["name"])
+        return machine.compare(f"{recipe['name']}@{recipe['to']}")
 
 
 class Machine:
-    """A home, an upstream repository, and a repository with the package; commits have the same id everywhere."""
+    """A home, an upstream repository, and a repository with the package; commits have the same id everywhere.
 
-    def __init__(self, place: Path) -> None:
+    `mirrored` are clones on this machine by the address of the repository.
+    """
+
+    def __init__(self, place: Path, mirrored: dict[str, str] | None = None) -> None:
         self.upstream, self.deploy, home = place / "packages", place / "deploy", place / "home"
         for folder in (self.upstream, self.deploy, home):
             folder.mkdir()
+        insteads = "".join(
+            f'[url "file://{clone}"]\ninsteadOf = {address}.git\ninsteadOf = {address}\n'
+            for address, clone in {ADDRESS: str(self.upstream), **(mirrored or {})}.items()
+        )
         (home / ".gitconfig").write_text(
-            "[user]\nname = We\nemail = we@example.com\n[init]\ndefaultBranch = main\n"
-            f'[url "file://{self.upstream}"]\ninsteadOf = {ADDRESS}.git\ninsteadOf = {ADDRESS}\n'
+            "[user]\nname = We\nemail = we@example.com\n[init]\ndefaultBranch = main\n[safe]\ndirectory = *\n"
+            + insteads
         )
         self.env = {name: text for name, text in os.environ.items() if not name.startswith(("GIT_", "KRM_", "XDG_"))}
         self.env |= {f"GIT_{who}_DATE": "2026-01-02T03:04:05Z" for who in ("AUTHOR", "COMMITTER")}
@@ -84,6 +244,11 @@ class Machine:
         # Our changes are merged into what kpt fetched: kpt's notes stay.
         self.run("krm-merge", "merge", *map(str, sides), package.name, "--in-place", "--on-conflict", "fail")
         self._commit(self.deploy, "our changes")
+
+    def compare(self, package: str) -> Report:
+        """The report on an update."""
+        report: Report = json.loads(self.run("krm-merge", "compare", package, "--format", "json"))
+        return report
 
     def run(self, *command: str, at: Path | None = None) -> str:
         """Runs a program in the deploying repository, and returns what it prints."""

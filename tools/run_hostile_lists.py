@@ -8,7 +8,7 @@ this process. What breaks a promise is kept in the directory of --keep; the exit
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import signal
 import subprocess
 import sys
@@ -26,6 +26,14 @@ from krm_merge.krm.resource_list import ResourceList
 SECONDS = 5.0
 MEGABYTES = 500
 SHOWN = 50
+LAUNCHER = """\
+import json, os, sys
+child = os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(child, 0)
+found = [os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
+os.write(int(sys.argv[1]), json.dumps(found).encode())
+"""
+"""Starts the program from a small process: the peak of a process begins with the size of the one that started it."""
 
 
 class Hang(BaseException):
@@ -76,22 +84,16 @@ def in_this_process(data: bytes) -> tuple[str, float, float]:
 def in_process_of_its_own(data: bytes) -> tuple[str, float, float]:
     """The same with the program."""
     program = Path(sys.executable).with_name("krm-merge")
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=out, stderr=err)
-        assert child.stdin is not None
-        try:
-            child.stdin.write(data)
-            child.stdin.close()
-        except BrokenPipeError:
-            pass
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as usage:
+        launcher = [sys.executable, "-IS", "-c", LAUNCHER, str(usage.fileno()), str(program)]
+        subprocess.run(launcher, input=data, stdout=out, stderr=err, pass_fds=[usage.fileno()], check=True)
+        for file in (out, err, usage):
+            file.seek(0)
+        exit_code, seconds, megabytes = json.load(usage)
         message = err.read().decode()
-        problem = flaw(data, out.read(), child.returncode, message)
+        problem = flaw(data, out.read(), exit_code, message)
         problem = problem or ("more than one line on stderr" if message.count("\n") > 1 else "")
-    return _measured(problem, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return _measured(problem, seconds, megabytes)
 
 
 def flaw(data: bytes, output: bytes, exit_code: int, message: str) -> str:

@@ -92,7 +92,8 @@ class _Values:
         if self.left < 0:
             raise yaml.YAMLError("too many nodes")
         if isinstance(node, yaml.ScalarNode):
-            return ("s", node.tag.removeprefix(TAG), node.value)
+            tag = node.tag.removeprefix(TAG)
+            return ("s", tag, "" if tag == "null" else node.value)
         if isinstance(node, yaml.SequenceNode):
             return ("l", tuple(self.of(element) for element in node.value))
         pairs = {}
@@ -110,7 +111,7 @@ class _Values:
         return ("m", tuple(sorted(pairs.items(), key=repr)))
 
 
-def _scalar(value: Values, key: str) -> str:
+def scalar_of(value: Values, key: str) -> str:
     """The text of a field of a mapping that is a scalar."""
     if value[0] != "m":
         return ""
@@ -119,11 +120,11 @@ def _scalar(value: Values, key: str) -> str:
 
 def _names(documents: Values) -> list[str]:
     """A name for each document: its kind, and that of the resource where several have the kind."""
-    kinds = [_scalar(document, "kind") for document in documents]
+    kinds = [scalar_of(document, "kind") for document in documents]
     names = []
     for kind, document in zip(kinds, documents, strict=True):
         metadata = next((v for k, v in document[1] if k[-1] == "metadata"), None) if kind else None
-        name = _scalar(metadata, "name") if metadata and kinds.count(kind) > 1 else ""
+        name = scalar_of(metadata, "name") if metadata and kinds.count(kind) > 1 else ""
         names.append(f"{kind} {name}".strip())
     return names
 
@@ -148,7 +149,7 @@ def _walk(value: Values, place: str, facts: Facts) -> None:
 
 def _element_name(element: Values) -> str:
     """What an element is: its name, or a scalar without its version."""
-    return without_version(element[2]) if element[0] == "s" else _scalar(element, "name")
+    return without_version(element[2]) if element[0] == "s" else scalar_of(element, "name")
 
 
 def scalars_in(value: Values) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmarks.merges.facts import Facts, Values, comments_of, facts_of, scalars_in, versionless
+from benchmarks.merges.facts import Facts, Values, comments_of, facts_of, scalar_of, scalars_in, versionless
 from benchmarks.merges.triples import Triple
 
 NOTHING: Counter[str] = Counter()
@@ -129,16 +129,24 @@ def _beyond_sides(triple: Triple, text: bytes, count: Callable[[Sequence[Values]
 
 
 def added_twice(triple: Triple, text: bytes) -> list[str]:
-    """Elements that one side added to a list beside nearly equal ones of the other, where the people kept only one."""
+    """Elements that one side added to a list beside nearly equal ones of the other, where the people kept only one.
+
+    One that has the name of an original's was changed and not added, and two with different names are two.
+    """
     original, upstream, local, people = (
         _elements(side) for side in (triple.original, triple.upstream, triple.local, triple.people)
     )
     found = []
     for place, elements in _elements(text).items():
-        present = elements - original.get(place, set())
+        before = original.get(place, set())
+        names = {scalar_of(element, "name") for element in before} - {""}
+        present = {one for one in elements - before if scalar_of(one, "name") not in names}
         ours = present & local.get(place, set()) - upstream.get(place, set())
         theirs = present & upstream.get(place, set()) - local.get(place, set())
         for one, other in itertools.product(ours, theirs):
+            are_named = all(scalar_of(element, "name") for element in (one, other))
+            if are_named and scalar_of(one, "name") != scalar_of(other, "name"):
+                continue
             if likeness(one, other) >= ALIKE and not {one, other} <= people.get(place, set()):
                 found.append(f"{place}: {' '.join(scalars_in(one))[:100]}")
     return found
@@ -161,11 +169,12 @@ def likeness(one: Values, other: Values) -> float:
 def lost_comments(triple: Triple, text: bytes) -> list[str]:
     """Comments that one side added and a file lacks, though the people kept them."""
     before, result, people = (comments_of(side) for side in (triple.original, text, triple.people))
+    sides = comments_of(triple.local), comments_of(triple.upstream)
     lost = []
-    for side in (comments_of(triple.local), comments_of(triple.upstream)):
-        for comment, count in (side - before).items():
-            has = result[comment]
-            if has < before[comment] + count and has < side[comment] and has < people[comment]:
+    for side, other in (sides, sides[::-1]):
+        for comment in side - before:
+            wanted = side[comment] - (before - other)[comment]  # without those that the other side removed
+            if result[comment] < wanted and result[comment] < people[comment]:
                 lost.append(comment)
     return lost
 

@@ -8,8 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ import pytest
 from e2e.hosts import GIT_ENVIRONMENT, SECONDS, running, wait_until
 from krm_merge import interrupts
 from krm_merge.cli.app import main
+from krm_merge.git import program as git_program
 from krm_merge.harmless import bare_address, line, without_credentials
 from krm_merge.packages.files import disk
 from krm_merge.packages.files.directory import Directory
@@ -324,17 +327,33 @@ def asking(port: int) -> list[str]:
     return [command for command in running(about=f":{port}/") if command.partition(" ")[0].endswith("git")]
 
 
-def test_a_silent_server_is_named_and_no_git_is_left(tmp_path: Path, silent: int) -> None:
+def test_a_silent_server_is_named_and_no_git_is_left(
+    tmp_path: Path, silent: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     url = f"git://127.0.0.1:{silent}/x.git"
     package = write(tmp_path / "pkg", {"Kptfile": kptfile(url, "v1", "0" * 40)})
-    cache = {CACHE_VARIABLE: str(tmp_path / "cache"), "KRM_MERGE_GIT_TIMEOUT": "0.5"}
-    done = called("update", f"{package}@v2", **cache)
-    assert done.returncode == 3
-    assert done.stderr.startswith(f"error {url}: git ls-remote made no progress for 0.5 s and was stopped; set KRM_")
-    assert done.stderr.count("\n") == 1
+    passed = 0
+
+    def clock() -> float:
+        """At each look the limit is over once git asks the server, and not before, however long that takes."""
+        nonlocal passed
+        passed += SECONDS if asking(silent) else 0
+        return time.monotonic() + passed
+
+    monkeypatch.setattr(git_program, "time", SimpleNamespace(monotonic=clock, sleep=time.sleep))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv("KRM_MERGE_GIT_TIMEOUT", f"{SECONDS - 0.5}")
+    assert main(["update", f"{package}@v2"]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith(f"error {url}: git ls-remote made no progress for 599.5 s and was stopped; set KRM_")
+    assert said.count("\n") == 1
     wait_until(lambda: not asking(silent))
-    wrong = called("update", f"{package}@v2", **(cache | {"KRM_MERGE_GIT_TIMEOUT": "soon"}))
-    assert "KRM_MERGE_GIT_TIMEOUT is soon; a number of seconds is expected" in wrong.stderr
+
+
+def test_a_time_limit_of_git_that_is_no_number(tmp_path: Path) -> None:
+    package = write(tmp_path / "pkg", {"Kptfile": kptfile("git://127.0.0.1:1/x.git", "v1", "0" * 40)})
+    done = called("update", f"{package}@v2", KRM_MERGE_GIT_TIMEOUT="soon")
+    assert "KRM_MERGE_GIT_TIMEOUT is soon; a number of seconds is expected" in done.stderr
 
 
 @pytest.mark.parametrize("program", ["update", "observe"])

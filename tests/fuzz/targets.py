@@ -12,7 +12,7 @@ from hypothesis.strategies import SearchStrategy
 from fuzz import mutations
 from generated.facts import facts
 from krm_merge.functions import process
-from krm_merge.packages.files.tree import File
+from krm_merge.packages.files.tree import File, is_kptfile
 from krm_merge.packages.merge.side import path_of
 from krm_merge.patch import PatchError, SchemaShape
 from krm_merge.patch.patches import Modes, read_patches
@@ -125,6 +125,8 @@ def three_sides(original: str, upstream: str, local: str) -> None:
     # K4: a Kptfile stays one.
     path = mutations.FILE if len(paths) > 1 else paths.pop()
     before, theirs, ours = ({path: plain_lines(text.encode()).decode()} for text in given)
+    if kept_local(path, original) != kept_local(path, upstream):
+        return
     is_whole = all(is_faultless(path, side[path]) for side in (before, theirs, ours))
     for winner in WINNERS:
         if not is_whole:
@@ -141,12 +143,26 @@ def three_sides(original: str, upstream: str, local: str) -> None:
         assert merge(sides[0], sides[1], merged, winner).files == merged
 
 
+def kept_local(path: str, text: str) -> list[Value]:
+    """What of a Kptfile is local's, whatever upstream does with it (K1)."""
+    try:
+        value = to_value(next(iter(read_all(text)), None)) if is_kptfile(path) else None
+    except TextError:
+        return []
+    if not isinstance(value, dict):
+        return []
+    metadata = value.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    fields = ("upstream", "upstreamLock", "inventory", "status")
+    return [*map(named.get, ("name", "namespace")), *map(value.get, fields)]
+
+
 def is_faultless(path: str, text: str) -> bool:
     """Whether a text can be read, all keys are scalars, and nothing is repeated."""
     try:
         list(read_all(text))
         found = facts(path, text)
-    except (TextError, TypeError):
+    except TextError:
         return False
     return found is not None and not found.faults
 

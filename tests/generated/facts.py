@@ -51,7 +51,7 @@ def is_yaml(path: str) -> bool:
 
 
 def facts(path: str, text: str) -> Facts | None:
-    """None where the text does not parse."""
+    """None where the text does not parse, or has a key that is a list or map."""
     return _yaml_facts(text, path.endswith(".json")) if is_yaml(path) else _text_facts(text)
 
 
@@ -65,11 +65,11 @@ def _yaml_facts(text: str, strict: bool) -> Facts | None:
         if strict:
             json.loads(text)
         roots = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
-    except (yaml.YAMLError, ValueError):
+        reader = _Reader(text)
+        for root in roots:
+            reader.document(root)
+    except (yaml.YAMLError, ValueError, TypeError):
         return None
-    reader = _Reader(text)
-    for root in roots:
-        reader.document(root)
     return Facts(
         reader.values,
         reader.found_comments(),

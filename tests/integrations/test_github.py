@@ -136,7 +136,7 @@ def test_a_package_that_cannot_be_read_fails_at_once(world: World) -> None:
 def test_check_annotates_the_lines(world: World) -> None:
     action = Action.with_inputs(world, command="check")
     assert action.run()[0] == 0
-    assert "1 package is right" in action.summary
+    assert "1 package checked, no problems" in action.summary
     (world.clone / "web" / "b.yaml").write_text("<<<<<<< a\n=======\n>>>>>>> b\n", encoding="utf-8")
     status, printed = action.run()
     assert status == 1

@@ -8,7 +8,7 @@ from posixpath import dirname
 from krm_merge.checks.kptfile import kptfile_problems
 from krm_merge.checks.policy import policy_problems
 from krm_merge.checks.problem import PackageProblem
-from krm_merge.functions.policy.merge_policy import FILE, PolicyError, policy_in
+from krm_merge.functions.policy.merge_policy import PolicyError, policy_of_package
 from krm_merge.packages.files.tree import Tree, holds_resources, is_kptfile
 from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
 
@@ -30,9 +30,8 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
 
 
 def _policy_problems(own: Tree) -> Iterator[PackageProblem]:
-    paths = sorted((path for path in own if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
     try:
-        policy = policy_in((path, own[path].data) for path in paths)
+        policy = policy_of_package(own)
     except PolicyError as error:
         file, _, message = str(error).partition(": ")
         yield PackageProblem(file, message)

@@ -33,9 +33,12 @@ def policy_problems(tree: Tree, policy: PackagePolicy) -> Iterator[PackageProble
             message = f"{place}: matches nothing in the package; check its kind, name and path"
             yield PackageProblem(policy.file, message, line_of(policy.root, place))
     for resolution in policy.resolutions.all:
-        if resolution.identity is not None and resolution.identity not in identities:
+        # A choice between keeping and deleting a resource holds for one that is not there any more.
+        is_deletion = resolution.nature == "resource" and not resolution.path
+        if resolution.identity is not None and resolution.identity not in identities and not is_deletion:
             place = _in_file(resolution.place, policy)
             message = f"{place}: {place_of(resolution)}: the package has no such resource"
+            message += "; `krm-merge policy prune` removes it"
             yield PackageProblem(policy.file, message, line_of(policy.root, place))
     if "config.kubernetes.io/local-config" not in str(to_value(policy.root.get("metadata"))):
         note = 'metadata.annotations: {config.kubernetes.io/local-config: "true"}'

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from krm_merge.functions.policy.merge_policy import (
-    FILE,
     NO_POLICY,
     PackagePolicy,
     combined,
-    policy_in,
+    policy_of_package,
     stale,
     stale_message,
 )
@@ -24,7 +23,7 @@ from krm_merge.merge.decisions.policy import OnDelete, Policy, Rule
 from krm_merge.merge.decisions.resolution import Resolutions
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import PackageError, read_file
-from krm_merge.packages.files.tree import Changes, Tree, holds_resources
+from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.packages.merge.conflict_markers import MARKER_SIZE, marked_changes
 from krm_merge.startup import replace
 
@@ -85,8 +84,7 @@ class MergeChoices:
 
     def obeying(self, local: Tree) -> MergeChoices:
         """The choices with the MergePolicy that local has in its own folder (M1). Raises KrmMergeError."""
-        paths = sorted((path for path in local if "/" not in path and holds_resources(path)), key=lambda p: p != FILE)
-        return replace(self, package=policy_in((path, local[path].data) for path in paths))
+        return replace(self, package=policy_of_package(local))
 
     def remembering(self, earlier: Resolutions) -> MergeChoices:
         """The choices with those made elsewhere on the same conflicts: the package's own ones have precedence."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -28,14 +28,6 @@ def gathered(kind: type[Any]) -> Callable[[Callable[..., None]], Callable[..., N
         return run
 
     return decorated
-
-
-def _checked_reports(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
-    for file in files:
-        if file.suffix not in FORMS:
-            known = ", ".join(FORMS)
-            raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {known}")
-    return files
 
 
 _WINNERS = ["upstream", "local", "fail"]
@@ -76,14 +68,29 @@ form = click.option(
     show_default=True,
     help="With json, stdout has one object for programs, errors too.",
 )
-reports = click.option(
-    "--report",
-    "reports",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    callback=_checked_reports,
-    help=f"Write what was decided to this file, too; its suffix says in which form: {', '.join(FORMS)}. Repeatable.",
-)
+
+
+def reports_in(forms: Collection[str]) -> Callable[[_Command], _Command]:
+    """The option for reports, which may have these suffixes."""
+    known = ", ".join(forms)
+
+    def checked(context: click.Context, option: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
+        for file in files:
+            if file.suffix not in forms:
+                raise click.BadParameter(f"{file}: the suffix says the form of a report; known are {known}")
+        return files
+
+    return click.option(
+        "--report",
+        "reports",
+        type=click.Path(path_type=Path, dir_okay=False),
+        multiple=True,
+        callback=checked,
+        help=f"Write what was decided to this file, too; its suffix says in which form: {known}. Repeatable.",
+    )
+
+
+reports = reports_in(FORMS)
 record = click.option(
     "--record",
     is_flag=True,

@@ -26,7 +26,10 @@ no_browser = click.option(
 
 def settle(host: Host[Any], labels: SideLabels, *, in_terminal: bool, no_browser: bool) -> bool:
     """Lets somebody settle the conflicts of a session; whether it was saved. Raises KrmMergeError."""
-    if in_terminal:
+    if all(record.status == "automatic" for record in host.session.records):
+        say("no conflicts to settle")
+        host.save()
+    elif in_terminal:
         _ask(host, labels)
     else:
         _serve(host, labels, no_browser)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from krm_merge.fleet.ledger import LedgerEntry
+from krm_merge.fleet.entry import LedgerEntry
 from krm_merge.fleet.merging.job import NEED_ATTENTION
 from krm_merge.fleet.overview import Overview
 from krm_merge.report.forms.html import card, page
@@ -51,7 +51,7 @@ def _sections(overview: Overview) -> Iterator[Html]:
 
 
 def _line(entry: LedgerEntry) -> Html:
-    number = f" #{entry.request}" if entry.request else ""
+    number = f" #{entry.request.number}" if entry.request and entry.request.number else ""
     said = entry.problem or entry.message
     return tag("li", tag("code", entry.target), number, " ", tag("small", said))
 
@@ -59,7 +59,7 @@ def _line(entry: LedgerEntry) -> Html:
 def _by_state(overview: Overview) -> dict[str, list[LedgerEntry]]:
     found: dict[str, list[LedgerEntry]] = {}
     for entry in overview.entries.values():
-        found.setdefault(entry.published or entry.state, []).append(entry)
+        found.setdefault(entry.shown_state, []).append(entry)
     return {state: found[state] for state in overview.counts() if state in found}
 
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import astuple, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from krm_merge.fleet.merging.job import FailureClass, Outcome, TargetConflict, TargetState
+from krm_merge.fleet.entry import LedgerEntry, LedgerRequest
+from krm_merge.fleet.merging.job import Outcome, TargetConflict
 from krm_merge.packages.files.directory import PackageError
 
-_VERSION = 2
+_VERSION = 3
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS targets (
   target TEXT PRIMARY KEY,
@@ -36,11 +38,19 @@ CREATE TABLE IF NOT EXISTS targets (
   merged_at TEXT NOT NULL DEFAULT '',
   looked_at TEXT NOT NULL DEFAULT '',
   crashes INTEGER NOT NULL DEFAULT 0,
-  published TEXT NOT NULL DEFAULT '',
-  pushed TEXT NOT NULL DEFAULT '',
-  request INTEGER NOT NULL DEFAULT 0,
-  wave TEXT NOT NULL DEFAULT '',
   problem TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS requests (
+  target TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  address TEXT NOT NULL,
+  version TEXT NOT NULL,
+  result TEXT NOT NULL,
+  "commit" TEXT NOT NULL,
+  state TEXT NOT NULL,
+  merged_at TEXT NOT NULL,
+  looked_at TEXT NOT NULL,
+  PRIMARY KEY (target, number)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS conflicts (
   target TEXT NOT NULL,
@@ -57,54 +67,22 @@ _OF_OUTCOME = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
-    """A target in the ledger.
-
-    `made` is the commit for the branch, `pushed` the one that was pushed, `request` the number of the pull request,
-    `published` what became of it, and `problem` why it could not be published.
-    """
-
-    target: str
-    state: TargetState
-    message: str
-    failure: FailureClass
-    seen: str
-    digest: str
-    base: str
-    made: str
-    files: int
-    packages: tuple[str, ...]
-    seconds: float
-    settings: str
-    choices: str
-    merged_at: str
-    looked_at: str
-    crashes: int
-    published: str
-    pushed: str
-    request: int
-    wave: str
-    problem: str
-
-
-def is_merged(entry: LedgerEntry) -> bool:
-    """Whether the merge of a target gave a result."""
-    return entry.state == "clean"
-
-
-_COLUMNS = tuple(field.name for field in fields(LedgerEntry))
+_COLUMNS = tuple(field.name for field in fields(LedgerEntry) if field.name != "requests")
+_REQUEST = tuple(field.name for field in fields(LedgerRequest))
 _CONFLICT = tuple(field.name for field in fields(TargetConflict))
 
 
 class Ledger:
     """The ledger of a campaign."""
 
-    def __init__(self, place: Path) -> None:
-        """Opens the file, and makes it where there is none. Raises PackageError."""
+    def __init__(self, place: Path, *, is_dry_run: bool = False) -> None:
+        """Opens the file, and makes it where there is none; in a dry run a copy in memory. Raises PackageError."""
         self._place = place
         try:
-            self._file = sqlite3.connect(place, isolation_level=None, timeout=60)
+            self._file = sqlite3.connect(":memory:" if is_dry_run else place, isolation_level=None, timeout=60)
+            if is_dry_run and place.is_file():
+                with closing(sqlite3.connect(f"{place.absolute().as_uri()}?mode=ro", uri=True)) as file:
+                    file.backup(self._file)
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             version = self._file.execute("PRAGMA user_version").fetchone()[0]
@@ -117,9 +95,9 @@ class Ledger:
 
     @classmethod
     @contextmanager
-    def opened(cls, place: Path) -> Iterator[Ledger]:
-        """The ledger, closed in the end. Raises PackageError where it cannot be read or written."""
-        ledger = cls(place)
+    def opened(cls, place: Path, *, is_dry_run: bool = False) -> Iterator[Ledger]:
+        """The ledger, closed in the end; in a dry run a copy in memory. Raises PackageError if it cannot be used."""
+        ledger = cls(place, is_dry_run=is_dry_run)
         try:
             yield ledger
         except sqlite3.Error as error:
@@ -131,8 +109,11 @@ class Ledger:
 
     def entries(self) -> dict[str, LedgerEntry]:
         """All entries by target."""
+        requests: dict[str, list[LedgerRequest]] = {}
+        for row in self._file.execute("SELECT * FROM requests ORDER BY target, number"):
+            requests.setdefault(row[0], []).append(LedgerRequest(*row))
         rows = self._file.execute(f"SELECT {', '.join(_COLUMNS)} FROM targets ORDER BY target")
-        return {row[0]: _entry(row) for row in rows}
+        return {row[0]: _entry(row, requests.get(row[0], ())) for row in rows}
 
     def conflicts(self) -> Iterator[tuple[str, TargetConflict]]:
         """All conflicts with their targets."""
@@ -147,7 +128,7 @@ class Ledger:
         known = {row[0] for row in self._file.execute("SELECT target FROM targets")}
         with self._transaction():
             self._file.executemany("INSERT INTO targets (target) VALUES (?)", [(one,) for one in wanted - known])
-            for table in ("targets", "conflicts"):
+            for table in ("targets", "conflicts", "requests"):
                 gone = [(one,) for one in known - wanted]
                 self._file.executemany(f"DELETE FROM {table} WHERE target = ?", gone)
 
@@ -183,25 +164,34 @@ class Ledger:
     def arrived(self, seen: Iterable[tuple[str, str, str, str]], at: str) -> None:
         """Records targets whose results are found in them: what each showed, its digest, and the settings.
 
-        Where a branch was pushed for it, that is merged.
+        Nothing of them is left to publish. A branch that was pushed for one is merged.
         """
         with self._transaction():
             for target, one, digest, settings in seen:
                 self._file.execute(
-                    "UPDATE targets SET seen = ?, digest = ?, settings = ?, looked_at = ?, "
-                    "published = CASE published WHEN '' THEN '' ELSE 'merged' END WHERE target = ?",
+                    "UPDATE targets SET seen = ?, digest = ?, settings = ?, looked_at = ?, made = '' WHERE target = ?",
                     (one, digest, settings, at, target),
+                )
+                self._file.execute(
+                    "UPDATE requests SET state = 'merged', merged_at = ? WHERE target = ? AND number = 0", (at, target)
                 )
 
     def crashed(self, target: str) -> None:
         """Counts that a worker ended while it was at a target."""
         self._file.execute("UPDATE targets SET crashes = crashes + 1 WHERE target = ?", (target,))
 
-    def publish(self, target: str, **columns: Any) -> None:
-        """Records what became of a branch or pull request."""
-        assert set(columns) <= {"published", "pushed", "request", "wave", "problem"}
-        changes = ", ".join(f"{name} = ?" for name in columns)
-        self._file.execute(f"UPDATE targets SET {changes} WHERE target = ?", (*columns.values(), target))
+    def put_requests(self, requests: Iterable[LedgerRequest]) -> None:
+        """Records pull requests as they are now; with one the branch is not without a pull request any more."""
+        places = ", ".join("?" for _ in _REQUEST)
+        with self._transaction():
+            for one in requests:
+                if one.number:
+                    self._file.execute("DELETE FROM requests WHERE target = ? AND number = 0", (one.target,))
+                self._file.execute(f"REPLACE INTO requests VALUES ({places})", astuple(one))
+
+    def put_problem(self, target: str, problem: str) -> None:
+        """Records why a target could not be published, '' where it was."""
+        self._file.execute("UPDATE targets SET problem = ? WHERE target = ?", (problem, target))
 
     def take_over(self, other: Ledger) -> int:
         """Takes from another ledger of the same campaign what it knows and is newer; gives how many targets."""
@@ -218,6 +208,9 @@ class Ledger:
                 row[_COLUMNS.index("packages")] = json.dumps(one.packages)
                 self._file.execute(f"REPLACE INTO targets ({', '.join(_COLUMNS)}) VALUES ({places})", row)
                 self._put_conflicts(one.target, conflicts[one.target])
+        known = {(one.target, one.number): one.looked_at for entry in ours.values() for one in entry.requests}
+        theirs_of_ours = [one for name, entry in theirs.items() if name in ours for one in entry.requests]
+        self.put_requests(one for one in theirs_of_ours if one.looked_at > known.get((one.target, one.number), ""))
         return len(newer)
 
     def _put_conflicts(self, target: str, conflicts: Iterable[TargetConflict]) -> None:
@@ -237,9 +230,14 @@ class Ledger:
         self._file.execute("COMMIT")
 
 
-def _entry(row: tuple[Any, ...]) -> LedgerEntry:
+def now() -> str:
+    """The time in UTC, as the ledger has it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _entry(row: tuple[Any, ...], requests: Sequence[LedgerRequest]) -> LedgerEntry:
     named = dict(zip(_COLUMNS, row, strict=True))
-    return LedgerEntry(**named | {"packages": tuple(json.loads(named["packages"]))})
+    return LedgerEntry(**named | {"packages": tuple(json.loads(named["packages"]))}, requests=tuple(requests))
 
 
 def _as_value(conflict: TargetConflict) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from krm_merge.fleet.campaign.campaign import Campaign
 from krm_merge.fleet.conflicts.groups import Group, groups_of
-from krm_merge.fleet.ledger import LedgerEntry
+from krm_merge.fleet.entry import LedgerEntry
 from krm_merge.fleet.merging.failures import grouped_by
 from krm_merge.fleet.merging.job import STATES, TargetConflict
 from krm_merge.fleet.publishing.waves import WaveState, states_of
 from krm_merge.text.reading.values import Value
 
-SHOWN_STATES = (*STATES, "pushed", "open", "merged", "closed")
+SHOWN_STATES = (*STATES, "pushed", "open", "merged", "closed", "unknown")
 """What a target may be, in the order of its life."""
 
 
@@ -54,7 +54,7 @@ class Overview:
 
     def counts(self) -> dict[str, int]:
         """How many targets are in which state."""
-        found = Counter(entry.published or entry.state for entry in self.entries.values())
+        found = Counter(entry.shown_state for entry in self.entries.values())
         found["pending"] += len(self.campaign.targets) - len(self.entries)
         return {state: found[state] for state in SHOWN_STATES if found[state]}
 
@@ -97,9 +97,9 @@ def _wave(wave: WaveState) -> Value:
 
 
 def _target(entry: LedgerEntry) -> dict[str, Value]:
-    value: dict[str, Value] = {"target": entry.target, "state": entry.published or entry.state}
+    value: dict[str, Value] = {"target": entry.target, "state": entry.shown_state}
     value |= {"outcome": entry.state, "files": entry.files}
-    named = {"message": entry.message, "class": entry.failure, "commit": entry.pushed or entry.made}
+    named = {"message": entry.message, "class": entry.failure, "commit": entry.commit or entry.made}
     named |= {"mergedAt": entry.merged_at, "lookedAt": entry.looked_at, "problem": entry.problem}
     value |= {name: text for name, text in named.items() if text}
-    return value | ({"pullRequest": entry.request} if entry.request else {})
+    return value | ({"pullRequest": entry.request.number} if entry.request and entry.request.number else {})

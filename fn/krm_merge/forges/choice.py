@@ -13,7 +13,7 @@ from krm_merge.forges.addresses import host_of
 from krm_merge.forges.hosted.pace import Pace
 from krm_merge.forges.interface import Forge, ForgeError
 from krm_merge.forges.local_forge import LocalForge
-from krm_merge.forges.tokens import token_for
+from krm_merge.forges.tokens import Token, token_for, variable_of
 
 Kind: TypeAlias = Literal["local", "github", "gitlab", "forgejo"]
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -73,6 +73,24 @@ class ForgeSettings:
             hosts[host.lower()] = NamedHost(known.kind if known else _kind_of(host.lower(), others), api)
         return cls(hosts, others, pace)
 
+    def token_of(self, host: str) -> Token:
+        """The token of a host, for its API and for git.
+
+        The usual variable of a kind counts only if it is for this host: a token must reach only its host.
+        """
+        variable = ""
+        for kind, usual in _VARIABLES.items():
+            named = [name for name, one in self.hosts.items() if one.kind == kind]
+            if (named or [name for name, public in _PUBLIC.items() if public == kind]) == [host]:
+                variable = usual
+        return token_for(host, variable)
+
+    def share_tokens(self) -> None:
+        """Gives git the tokens of the hosts that the user named: they are in the environment from now on."""
+        for host in self.hosts:
+            if secret := self.token_of(host).secret:
+                os.environ.setdefault(variable_of(host), secret)
+
 
 class Forges:
     """The forges of repositories, one client for each host, which shares its pace and its token."""
@@ -104,14 +122,8 @@ class Forges:
             missing = f"{host} needs the Python package {error.name}"
             raise ForgeError(f"{missing}; in a checkout, install it with: pip install '.[forges]'") from None
         clients: dict[Kind, Callable[[Connection], Forge]] = {"github": GitHub, "gitlab": GitLab, "forgejo": Forgejo}
-        token = token_for(host, self._variable(host, found.kind))
+        token = self._settings.token_of(host)
         return clients[found.kind](Connection(host, token, found.api, pace=self._settings.pace))
-
-    def _variable(self, host: str, kind: Kind) -> str:
-        """The usual variable of a kind, if it is for this host: a token must reach only its host."""
-        named = [name for name, one in self._settings.hosts.items() if one.kind == kind]
-        its_hosts = named or [name for name, public in _PUBLIC.items() if public == kind]
-        return _VARIABLES[kind] if its_hosts == [host] else ""
 
 
 def is_local(url: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -89,6 +90,15 @@ class Forge(Protocol):
         """The pull requests from one branch of the repository, in any state, by number.
 
         Forgejo before version 16 has no filter for it: of those that ended, only the last hundred are looked at.
+        """
+        ...
+
+    def pull_requests_in(
+        self, repositories: Sequence[str], branch: str
+    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
+        """The same of many repositories, in as few requests as the forge allows; an error for each that is not shown.
+
+        Raises ForgeError where the host fails, or does not know the token.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest
 from krm_merge.forges.local_merge import KRM_MERGE, How, LocalMerge
 from krm_merge.forges.local_records import PostedComment, Record
 from krm_merge.forges.local_repository import BareRepository
+from krm_merge.forges.one_by_one import one_by_one
 from krm_merge.git.store import Person
 
 
@@ -39,6 +41,12 @@ class LocalForge:
     def pull_requests_from(self, repository: str, branch: str) -> list[ForgePullRequest]:
         """The pull requests from one branch, in any state, by number."""
         return [pull for pull in self.pull_requests(repository) if pull.source_branch == branch]
+
+    def pull_requests_in(
+        self, repositories: Sequence[str], branch: str
+    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
+        """The same of many repositories."""
+        return one_by_one(self, repositories, branch)
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""

@@ -22,13 +22,18 @@ class Token:
 
 def token_for(host: str, variable: str = "") -> Token:
     """The token of one host: from KRM_MERGE_TOKEN_HOST, from the `variable` of this host, or from git."""
-    own = f"KRM_MERGE_TOKEN_{re.sub('[^A-Za-z0-9]', '_', host).upper()}"
+    own = variable_of(host)
     for name in filter(None, (own, variable)):
         if secret := os.environ.get(name, "").strip():
             return Token(secret, name)
     if secret := _password(host):
         return Token(secret, "the password in git's credential helper")
     return Token("", variable or own)
+
+
+def variable_of(host: str) -> str:
+    """The environment variable for the token of a host."""
+    return f"KRM_MERGE_TOKEN_{re.sub('[^A-Za-z0-9]', '_', host).upper()}"
 
 
 def _password(host: str) -> str:

@@ -1,11 +1,13 @@
-"""The token of a forge as credentials of git."""
+"""Credentials of git: the token of a forge, and those that somebody wrote into an address."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 _TOKEN: Final = "KRM_MERGE_FORGE_TOKEN"
 _HELPER: Final = f'!f() {{ test "$1" = get && printf "username=x-access-token\\npassword=%s\\n" "${_TOKEN}"; }}; f'
@@ -31,3 +33,31 @@ def credentials_for(url: str, token: str) -> Credentials:
     if not token or address.scheme != "https" or address.username:
         return NO_CREDENTIALS
     return Credentials(("-c", f"credential.https://{address.netloc}.helper={_HELPER}"), {_TOKEN: token})
+
+
+def take_credentials(url: str) -> str:
+    """The address without credentials. Git uses them for its host from now on, in all processes that this one starts.
+
+    They are in the environment, so that no file, argument or message has them. The first of a host count.
+    """
+    try:
+        address = urlsplit(url)
+    except ValueError:
+        return url
+    login, has_login, host = address.netloc.rpartition("@")
+    if not has_login or address.scheme not in ("https", "http"):
+        return url
+    variable = f"KRM_MERGE_LOGIN_{re.sub('[^A-Za-z0-9]', '_', host).upper()}"
+    if variable not in os.environ:
+        user, _, password = map(unquote, login.partition(":"))
+        given = {"username": user, "password": password}
+        os.environ[variable] = "".join(
+            f"{name}={text.splitlines()[0]}\n" for name, text in given.items() if text.strip()
+        )
+        count = int(os.environ.get("GIT_CONFIG_COUNT") or "0")
+        os.environ |= {
+            "GIT_CONFIG_COUNT": str(count + 1),
+            f"GIT_CONFIG_KEY_{count}": f"credential.{address.scheme}://{host}.helper",
+            f"GIT_CONFIG_VALUE_{count}": f'!f() {{ test "$1" = get && printf %s "${variable}"; }}; f',
+        }
+    return urlunsplit(address._replace(netloc=host))

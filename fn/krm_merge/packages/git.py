@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from posixpath import join, normpath
+from typing import NamedTuple
 
 from krm_merge.git import program
 from krm_merge.git.objects import EXECUTABLE, FILE, LINK, GitObject, GitObjects, TreeEntry
@@ -19,6 +20,7 @@ from krm_merge.harmless import quoted, without_credentials
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file
 from krm_merge.packages.files.tree import File, Mode, Tree, leads_out
 from krm_merge.packages.git_cache import GitCache
+from krm_merge.packages.versions import nearest, newest_version
 from krm_merge.temporary import temporary_directory
 
 MODES: dict[str, Mode] = {FILE: "file", EXECUTABLE: "executable", LINK: "link"}
@@ -38,6 +40,13 @@ class Version:
     commit: str
 
 
+class Names(NamedTuple):
+    """The names that commits of a repository have."""
+
+    tags: frozenset[str]
+    branches: frozenset[str]
+
+
 class GitRepositories:
     """Repositories by address, each with a bare copy in the user's cache."""
 
@@ -45,6 +54,7 @@ class GitRepositories:
         """Keeps the copies in `cache`, by default in the user's cache directory."""
         self._cache = GitCache(cache)
         self._blobs: dict[str, bytes] = {}
+        self._names: dict[str, Names] = {}
         self._objects: dict[tuple[int, int], GitObjects] = {}
 
     def resolve(self, repository: str, directory: str, ref: str) -> Version:
@@ -63,10 +73,32 @@ class GitRepositories:
         for name in refs:
             if name in found:
                 return Version(_short(name) if ref else ref, found[name])
-        about = (
-            "commit ids must be whole" if re.fullmatch("[0-9a-f]+", ref) else f"`git ls-remote {repository}` lists them"
-        )
-        raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {about}")
+        remedy = self._alternatives(repository, directory, ref)
+        raise PackageError(f"{repository} has no tag or branch {quoted(ref)}; {remedy}")
+
+    def names(self, repository: str) -> Names:
+        """The tags and branches of a repository, which is asked once. Raises PackageError."""
+        if repository not in self._names:
+            _check_address(repository)
+            asked = ["ls-remote", "--quiet", "--refs", repository, "refs/tags/*", "refs/heads/*"]
+            answer = _git(asked, about=f"{repository} cannot be reached").decode()
+            found = [line.partition("\t")[2] for line in answer.splitlines()]
+            tags, branches = (
+                frozenset(name.removeprefix(kind) for name in found if name.startswith(kind))
+                for kind in ("refs/tags/", "refs/heads/")
+            )
+            self._names[repository] = Names(tags, branches)
+        return self._names[repository]
+
+    def _alternatives(self, repository: str, directory: str, ref: str) -> str:
+        """What to write instead of a ref that a repository does not have."""
+        if re.fullmatch("[0-9a-f]{7,}", ref):
+            return "commit ids must be whole"
+        names = self.names(repository)
+        near, newest = nearest(ref, names.tags | names.branches), newest_version(directory, names.tags)
+        hints = [f"the nearest name is {near}"] if near else []
+        hints += [f"the newest version is {newest}"] if newest and newest != near else []
+        return ", ".join([*hints, f"`git ls-remote {repository}` lists all"])
 
     def fetch(self, repository: str, commits: Sequence[str]) -> None:
         """Fetches commits together; one that cannot be fetched so is fetched alone by `tree`, which says what is wrong.

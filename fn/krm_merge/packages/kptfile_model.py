@@ -65,7 +65,7 @@ class KptfileGenericLock(_Fields):
 class KptfileUpstream(_Fields):
     """What the package follows."""
 
-    type: Literal["git"] | None = Field(None, description="The kind of the upstream.")
+    type: Literal["git", "generic"] | None = Field(None, description="The kind of the upstream.")
     git: KptfileGit | None = Field(None, description="The package in git.")
     updateStrategy: Literal["resource-merge", "fast-forward", "force-delete-replace", "copy-merge"] | None = Field(
         None, description="How updates change the package."

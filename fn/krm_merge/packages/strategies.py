@@ -6,20 +6,16 @@ from collections.abc import Callable, Mapping
 from posixpath import dirname
 from typing import Final
 
-from krm_merge.krm.identity import KPTFILE, flaw_of
-from krm_merge.krm.resource import Resource
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.tree import File, Tree, holds_resources, is_kptfile
+from krm_merge.packages.files.tree import File, Tree, is_kptfile
 from krm_merge.packages.kptfile import STRATEGIES, upstream_of
 from krm_merge.packages.merge.local_changes import local_changes
-from krm_merge.packages.merge.origin import note_origin
+from krm_merge.packages.merge.origin import attribution_in, noted
 from krm_merge.packages.merge.trees import MergedTree, merge_trees, refuse_clash
 from krm_merge.startup import replace
-from krm_merge.text.reading.nodes import MappingNode, TextError
-from krm_merge.text.reading.reader import read
-from krm_merge.text.reading.stream import cut, is_empty, joined
 
 _SHOWN = 10
 
@@ -65,13 +61,13 @@ BY_NAME: Final[Mapping[str, Callable[[Tree, Tree, Tree, PackageMerger], MergedTr
 def _replaced(original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, gone: list[str]) -> MergedTree:
     merged = merge_trees(_only_kptfile(original), _only_kptfile(upstream), _only_kptfile(local), merge)
     changes: dict[str, File | None] = {path: None for path in gone if path != KPTFILE}
-    own = _own_packages(original, local)
+    own, attribution = _own_packages(original, local), attribution_in(local)
     for path, file in upstream.items():
         if own and path.startswith(own):
             message = f"{path}: stays out; local has a package with an upstream of its own there"
             merged.results.warning(message, file=path, rule="R3", tags={"side": "upstream"})
-        elif path != KPTFILE and (noted := _noted(path, file)) != local.get(path):
-            changes[path] = noted
+        elif path != KPTFILE and (marked := noted(path, file, attribution)) != local.get(path):
+            changes[path] = marked
     lost = set(local_changes(original, local))
     # Whoever asks for this strategy has decided, unless conflicts are to fail.
     policy = replace(merge.policy, on_conflict="upstream", stops=False) if merge.policy.stops else merge.policy
@@ -107,25 +103,3 @@ def _own_packages(original: Tree, local: Tree) -> tuple[str, ...]:
 
 def _only_kptfile(tree: Tree) -> Tree:
     return {KPTFILE: tree[KPTFILE]} if KPTFILE in tree else {}
-
-
-def _noted(path: str, file: File) -> File:
-    """A file of upstream with kpt's notes on its resources (R6)."""
-    if not holds_resources(path) or is_kptfile(path) or file.mode == "link":
-        return file
-    documents = []
-    for data in cut(file.data, path):
-        try:
-            root = None if is_empty(data) else read(data.decode("utf-8"))
-        except (UnicodeDecodeError, TextError):
-            return file
-        if root is None:
-            documents.append(data)
-            continue
-        if flaw_of(root):
-            return file
-        assert isinstance(root, MappingNode)
-        resource = Resource.from_tree(root)
-        note_origin(resource)
-        documents.append(resource.text().encode())
-    return File(joined(documents, file.data), file.mode)

@@ -134,7 +134,7 @@ class _Reader:
         if status == "open" and self._left_open and decision.severity != "error":
             del contents["result"]
         nature: Nature = "file"
-        choices = _choices_of_file(data, secret) if status != "automatic" else ()
+        choices = _choices_of_file(data, secret or decision.rule == "R13") if status != "automatic" else ()
         compared = [file_content(data[side]) for side in ("original", "upstream", "local")]
         return DecisionRecord(
             id=self._id(file, "", "", nature),

@@ -18,7 +18,6 @@ from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.posix import is_own
 from krm_merge.resolve.choices import Made
-from krm_merge.resolve.policy_text import with_choices
 from krm_merge.startup import replace
 
 _FILE: Final = "krm-merge/choices.yaml"
@@ -50,6 +49,9 @@ def remember(file: Path, made: Sequence[Made]) -> None:
     """Adds choices, for any resource with the same conflict; those on hidden values hold for their place alone."""
     if not made:
         return
+    # The merge driver, which git starts for each file, remembers nothing.
+    from krm_merge.resolve.policy_text import with_choices
+
     anywhere = [
         one if is_of_place(one.resolution.fingerprint) else Made(replace(one.resolution, identity=None)) for one in made
     ]

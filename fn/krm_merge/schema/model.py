@@ -108,14 +108,15 @@ _BOOKKEEPING = frozenset(
         "config.kubernetes.io/index",
         "config.kubernetes.io/merge-source",
         "config.k8s.io/id",
-        "internal.kpt.dev/upstream-identifier",
+        "internal.config.k8s.io/kpt-resource-id",
     )
 )
+_BOOKKEEPING_PREFIXES = ("internal.config.kubernetes.io/", "internal.kpt.dev/")
 
 
 def is_bookkeeping(annotation: str) -> bool:
     """Whether an annotation is not a value of the resource (R6)."""
-    return annotation in _BOOKKEEPING or annotation.startswith("internal.config.kubernetes.io/")
+    return annotation in _BOOKKEEPING or annotation.startswith(_BOOKKEEPING_PREFIXES)
 
 
 def is_bookkeeping_path(path: FieldPath) -> bool:

@@ -145,7 +145,7 @@ class Secrecy:
         """
         if self._may_hold_secret is None:
             self._may_hold_secret = any(map(_may_hold_secret, self._roots))
-        if all(map(_has_name, path)) and not self._may_hold_secret:
+        if not self._may_hold_secret and ("value" not in path or all(map(_has_name, path))):
             return False
         known = self._index()
         return any(

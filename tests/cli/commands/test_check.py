@@ -59,7 +59,7 @@ def test_a_package_that_is_right(package: Path) -> None:
     (package / ".cache").mkdir()
     (package / ".cache" / "a.yaml").write_text(markers, encoding="utf-8")
     done = run("check")
-    assert (done.exit_code, done.stdout) == (0, "1 package is right\n")
+    assert (done.exit_code, done.stdout) == (0, "1 package checked, no problems\n")
     assert run("check", "--quiet").stdout == ""
 
 
@@ -128,10 +128,18 @@ def test_a_policy_for_what_is_not_there(package: Path) -> None:
     assert run("check").stdout.splitlines() == [
         "web/merge-policy.yaml:7: rules[0]: matches nothing in the package; check its kind, name and path",
         "web/merge-policy.yaml:9: resolutions[0]: Deployment old spec.replicas (value): "
-        "the package has no such resource",
+        "the package has no such resource; `krm-merge policy prune` removes it",
     ]
     (package / "merge-policy.yaml").write_text(POLICY + "onConflict: me\n", encoding="utf-8")
     assert run("check").stdout.startswith("web/merge-policy.yaml: onConflict is 'me'")
+
+
+def test_a_choice_to_leave_a_resource_deleted_is_right(package: Path) -> None:
+    resource = "{apiVersion: apps/v1, kind: Deployment, name: old}"
+    choice = f"nature: resource\n  fingerprint: {'ab' * 32}\n  choice: local\n"
+    policy = f"{POLICY}resolutions:\n- resource: {resource}\n  {choice}"
+    (package / "merge-policy.yaml").write_text(policy, encoding="utf-8")
+    assert run("check").stdout == "1 package checked, no problems\n"
 
 
 def test_packages_inside_are_packages_of_their_own(package: Path) -> None:
@@ -146,7 +154,7 @@ def test_packages_inside_are_packages_of_their_own(package: Path) -> None:
 def test_a_file_is_for_the_package_that_holds_it(package: Path) -> None:
     (package / "a.yaml").write_text("a: 1\n", encoding="utf-8")
     (package.parent / "outside.yaml").write_text("a: 1\n", encoding="utf-8")
-    assert run("check", "web/a.yaml", "web/Kptfile", "outside.yaml").stdout == "1 package is right\n"
+    assert run("check", "web/a.yaml", "web/Kptfile", "outside.yaml").stdout == "1 package checked, no problems\n"
     assert run("check", "outside.yaml").stdout == "no packages: no directory has a Kptfile\n"
     done = run("check", "nothing.yaml")
     assert "nothing.yaml: there is no such file or directory" in str(done.exception)

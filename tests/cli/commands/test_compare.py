@@ -69,9 +69,11 @@ class Scene:
         return document
 
     def findings(self) -> list[tuple[str, str, str]]:
-        """What was found, by file and path; layout is that of kpt and no matter here."""
+        """What was found, by file and path; layout and notes are those of kpt and no matter here."""
         found = self.document()["differences"]
-        return [(one["finding"], one["file"], one["path"]) for one in found if one["finding"] != "layout"]
+        return [
+            (one["finding"], one["file"], one["path"]) for one in found if one["finding"] not in ("layout", "notes")
+        ]
 
 
 def scene(
@@ -150,7 +152,7 @@ LOSSES: dict[str, tuple[dict[str, str], dict[str, str | None], dict[str, str | N
         {"d.yaml": DEPLOYMENT},
         {"d.yaml": None, "moved.yaml": DEPLOYMENT},
         {"d.yaml": DEPLOYMENT.replace("replicas: 1", "replicas: 2")},
-        [("duplicated", "moved.yaml", "")],
+        [("local-change-lost", "moved.yaml", "spec.replicas"), ("duplicated", "d.yaml", "")],
     ),
     "a null": (
         {"c.yaml": config_map("c", "a: b", "n: null")},
@@ -203,9 +205,13 @@ def conflicting(place: Path) -> Scene:
 
 
 def test_what_is_lost_comes_first_then_what_both_decide_alike(tmp_path: Path) -> None:
-    assert conflicting(tmp_path).compare().stdout.splitlines()[:12] == [
+    assert conflicting(tmp_path).compare().stdout.splitlines()[:13] == [
         "kpt would lose 1 of your changes; krm-merge keeps it",
-        "1 conflict is decided alike: krm-merge reports it, kpt does not",
+        "1 conflict is decided alike: krm-merge stops at it or reports it, kpt does neither",
+        "kpt changes 14 lines of the package: 1 as upstream has them, 2 where both sides changed them, 1 that undo "
+        "your changes and 10 for kpt's notes",
+        "krm-merge changes 9 lines of the package: 1 as upstream has them, 2 where both sides changed them and 6 for "
+        "kpt's notes",
         "",
         "d.yaml",
         "  Deployment web",
@@ -235,14 +241,42 @@ def test_the_policy_of_the_command_is_the_one_that_is_compared(tmp_path: Path, p
     assert {one["path"]: one["finding"] for one in found}["spec.replicas"] == "local-change-lost"
 
 
-def test_nothing_differs_where_the_sides_changed_different_fields(tmp_path: Path) -> None:
-    made = scene(
-        tmp_path,
-        {"c.yaml": config_map("c", "a: b", "c: d")},
-        {"c.yaml": config_map("c", "a: x", "c: d")},
-        {"c.yaml": config_map("c", "a: b", "c: z")},
-    )
-    assert made.compare().stdout == "kpt and krm-merge make the same package\n"
+BUCKET = """\
+apiVersion: storage.cnrm.cloud.google.com/v1beta1
+kind: StorageBucket
+metadata:
+  name: b
+  labels: {a: b}   # kpt-set: ${labels}
+spec:
+  location: "a"
+"""
+
+
+def fetched(place: Path) -> Scene:
+    """A package as kpt fetches it, in a repository where nothing is committed; upstream changes two lines."""
+    repository = Repository.at(place / "upstream")
+    files = {"web/Kptfile": KPTFILE, "web/b.yaml": BUCKET, "web/c.yaml": config_map("c", "a: b")}
+    repository.version("v1", dict(files))
+    repository.version("v2", {"web/b.yaml": BUCKET.replace('"a"', '"b"'), "web/c.yaml": config_map("c", "a: c")})
+    bare = repository.bare(place / "upstream.git")
+    mine = Repository.at(place / "mine")
+    done = run("kpt", "pkg", "get", f"file://{bare.path}/web@v1", "web", cwd=mine.path)
+    assert done.returncode == 0, done.stderr
+    return Scene(mine.path / "web")
+
+
+def test_a_package_that_nobody_changed_or_committed_lost_nothing(tmp_path: Path) -> None:
+    made = fetched(tmp_path)
+    document = made.document()
+    assert document["lines"]["kpt"] == {"notes": 6, "upstream": 4}
+    assert {one["finding"] for one in document["differences"]} <= {"layout"}
+    assert document["same"] == (document["differences"] == [])
+
+
+def test_what_kpt_itself_wrote_is_no_change_of_local(tmp_path: Path) -> None:
+    made = fetched(tmp_path)
+    (made.package / "c.yaml").write_text((made.package / "c.yaml").read_text().replace("a: b", "a: ours"))
+    assert [one[0] for one in made.findings()] == ["conflict-unreported"]
 
 
 def test_a_file_without_resources_is_compared_as_a_whole(tmp_path: Path) -> None:
@@ -299,6 +333,7 @@ def test_the_reports_say_the_same(tmp_path: Path) -> None:
     assert [result["ruleId"] for result in json.loads(sarif)["runs"][0]["results"]] == [
         "local-change-lost",
         "conflict-unreported",
+        "notes",
     ]
 
 
@@ -323,7 +358,7 @@ def test_kpt_missing_says_what_to_install(tmp_path: Path) -> None:
         ("nowhere", 3, "nowhere: there is no such directory"),
         ("web@v9", 3, "v9"),
         ("plain", 3, "plain has no Kptfile"),
-        ("dirty", 1, "dirty has uncommitted changes"),
+        ("dirty", 3, "dirty has no Kptfile"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error_in_both_forms(tmp_path: Path, package: str, code: int, said: str) -> None:

@@ -331,11 +331,13 @@ def test_three_files(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["l.yaml", "o.yaml", "u.yaml"]
 
 
-def test_without_conflicts_there_is_nothing_to_ask(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["--terminal", "--no-browser"])
+def test_without_conflicts_there_is_nothing_to_ask(tmp_path: Path, place: str) -> None:
     (side, other, _) = config_maps(1)
     for name, files in (("o", side), ("u", other), ("l", side)):
         put(tmp_path / name, files)
-    run(tmp_path, "resolve", "o", "u", "l", "--terminal")
+    done = run(tmp_path, "resolve", "o", "u", "l", place)
+    assert done.stderr.splitlines()[0] == "no conflicts to settle"
     assert held(tmp_path / "l") == held(tmp_path / "u")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.hosts import git, installed_program
+from e2e.hosts import SECONDS, git, installed_program
 from packages.repositories import Repository, kptfile, write
 
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {}\ndata:\n  value: {}\n"
@@ -113,7 +113,7 @@ def test_each_way_on_can_be_copied(package: Path, way: int, code: int, value: in
     _, stderr = run(package, "update", "web@v2", code=1)
     command = ways(stderr)[way].replace("krm-merge", installed_program()) + (" --terminal" if way == 0 else "")
     done = subprocess.run(
-        command, shell=True, cwd=package, input="l\n", capture_output=True, text=True, check=False, timeout=60
+        command, shell=True, cwd=package, input="l\n", capture_output=True, text=True, check=False, timeout=SECONDS
     )
     assert done.returncode == code, done.stderr
     assert LONG.format(value) in (package / "web" / "c.yaml").read_text()

@@ -50,12 +50,15 @@ def test_groups_that_differ_in_local_alone_are_two() -> None:
     assert first.id != second.id
 
 
-def test_a_choice_on_hidden_values_is_a_rule_for_their_place() -> None:
+def test_a_choice_on_hidden_values_is_for_their_place() -> None:
     hidden = replace(conflict("data.p", kind="Secret"), values={}, alike={"local": "A"}, choices=("upstream", "local"))
     made = GroupSession(campaign(), groups((hidden, teams(1, 2))))
     made.choose([made.records[0].id], "local")
-    assert made.records[0].settled_by == "rule policy.yaml"
-    assert policy_of(made) == "- group: apps\n  kind: Secret\n  path: data.p\n  onConflict: local\n"
+    assert made.records[0].settled_by == "resolution policy.yaml"
+    assert policy_of(made).startswith("- resource:\n    apiVersion: apps/v1\n    kind: Secret\n")
+    made.set_apart(made.records[0].id, ["teams/team-2/web"])
+    made.choose([made.records[1].id], "upstream")
+    assert "  packages:\n  - teams/team-2/web\n" in policy_of(made)
     with pytest.raises(RefusedChoiceError, match="a campaign keeps no secret values"):
         made.hidden_values(made.records[0].id)
 

@@ -200,6 +200,7 @@ def test_a_second_run_is_refused_with_the_first_ones_process(world: World) -> No
     assert f"process 4711 on {socket.gethostname()} is at work on this campaign" in done.stderr
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("count", [0, 1, 5, 15, 25, 35, 45, 55])
 def test_a_killed_run_goes_on(world: World, count: int) -> None:
     """Killed when so many packages are merged."""
@@ -217,6 +218,7 @@ def test_a_killed_run_goes_on(world: World, count: int) -> None:
     assert (sum(updated), len(updated)) == (58, 60)
 
 
+@pytest.mark.usefixtures("patient")
 def test_an_interrupted_run_says_so(world: World) -> None:
     world.working_tree(40)
     world.planned()

@@ -225,6 +225,7 @@ def test_what_the_git_of_a_killed_publish_pushes_meanwhile_is_published(world: W
     assert head(place) == commit
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("count", [0, 1, 4, 8, 11])
 def test_a_killed_publish_goes_on(world: World, count: int) -> None:
     """Killed when so many branches and pull requests are there, of six each."""

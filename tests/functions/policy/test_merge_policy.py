@@ -205,9 +205,10 @@ def test_two_policies_are_refused(sides: Path) -> None:
     assert "other.yaml: a second MergePolicy" in run(sides, "merge", "o", "u", "l", code=3)
 
 
-def test_the_merge_driver_obeys_the_package_around_a_file(sides: Path) -> None:
+@pytest.mark.parametrize("name", ["merge-policy.yaml", "policy.yml"])
+def test_the_merge_driver_obeys_the_package_around_a_file(sides: Path, name: str) -> None:
     (sides / "pkg" / "deep").mkdir(parents=True)
-    (sides / "pkg" / "merge-policy.yaml").write_text(POLICY)
+    (sides / "pkg" / name).write_text(POLICY)
     (sides / "pkg" / "Kptfile").write_text("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n")
     run(sides, "merge-driver", "o/c.yaml", "l/c.yaml", "u/c.yaml", "pkg/deep/c.yaml")
     assert (sides / "l" / "c.yaml").read_text() == TEXT.format("d")

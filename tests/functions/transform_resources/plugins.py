@@ -100,6 +100,10 @@ class Points:
         return {"name": name, "entryPoint": name}
 
 
+LONGEST: Final = 300
+"""The longest time limit that a program can have, in seconds."""
+
+
 @dataclass
 class Programs:
     """The plugin directory."""
@@ -108,7 +112,10 @@ class Programs:
     notes: Path
 
     def add(self, name: str, *lines: str, mode: int = 0o555, meta: Value | None = None, **fields: Any) -> Value:
-        """A shell script that tells its metadata, then does what the lines say; `$request` is what it was asked."""
+        """A shell script that tells its metadata, then does what the lines say; `$request` is what it was asked.
+
+        It has the longest time that there is.
+        """
         told = {"requestVersion": ["v1"], "responseVersion": ["v1"], **(meta or {})}
         text = [
             "#!/bin/sh",
@@ -119,7 +126,7 @@ class Programs:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join([*text, *lines, ""]))
         file.chmod(mode)
-        return {"name": name, "exec": {"file": name, **fields}}
+        return {"name": name, "exec": {"file": name, "timeoutSeconds": LONGEST, **fields}}
 
 
 def children() -> set[str]:

@@ -35,6 +35,10 @@ def job(prefix: str, image: str) -> str:
     return f"apiVersion: batch/v1\nkind: Job\nmetadata:\n  generateName: {prefix}-\nspec:\n  image: {image}\n"
 
 
+ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: sa\n"
+LABELED = "  namespace: prod\n  labels:\n    team: a\n"
+
+
 # ---- functions -------------------------------------------------------------------------------------------------------
 
 FIRST = "  - image: r/apply-setters:v0.2\n    configPath: s.yaml\n"
@@ -177,7 +181,7 @@ IDENTITY = [
         BASE
         | overlay("dev", 1)
         | {"overlays/live/kustomization.yaml": kustomization("resources:\n- ../../base\n", prefix="prod")}
-        | {"overlays/prod/patch.yaml": deployment(10, "web:v2")},
+        | {"overlays/live/patch.yaml": deployment(10, "web:v2")},
     ),
     row(
         "R1 local moved a file that upstream changed",
@@ -208,18 +212,18 @@ IDENTITY = [
         {"conf/a.yaml": "# moved\n" + config_map("  x: 2\n")},
     ),
     row(
-        "R1 upstream moved a file that local changed: it stays where it is",
+        "R13 upstream moved a file that local changed",
         {"a.yaml": config_map("  x: 1\n  y: 1\n")},
         {"conf/a.yaml": config_map("  x: 2\n  y: 1\n")},
         {"a.yaml": config_map("  x: 1\n  y: 3\n")},
-        {"a.yaml": config_map("  x: 2\n  y: 3\n")},
+        {"conf/a.yaml": config_map("  x: 2\n  y: 3\n")},
     ),
     row(
-        "R1 upstream moved a document to the end of another file, where local changed it",
+        "R13 upstream moved a file and put another document in front, where local changed it",
         {"a.yaml": config_map("  x: 1\n  y: 1\n")},
         {"all.yaml": documents(config_map("  n: 1\n", "new"), config_map("  x: 2\n  y: 1\n"))},
         {"a.yaml": config_map("  x: 1\n  y: 3\n")},
-        {"a.yaml": config_map("  x: 2\n  y: 3\n"), "all.yaml": config_map("  n: 1\n", "new")},
+        {"all.yaml": documents(config_map("  n: 1\n", "new"), config_map("  x: 2\n  y: 3\n"))},
     ),
     row(
         "R1 upstream moved a file and put its documents in another order, local removed one",
@@ -256,6 +260,37 @@ IDENTITY = [
         service("NodePort"),
         service("ClusterIP", namespace="mine"),
         service("NodePort", namespace="mine"),
+    ),
+    row(
+        "R9 a resource of nothing but metadata got a namespace and a label, upstream removed it",
+        documents(ACCOUNT, OTHER),
+        OTHER,
+        documents(ACCOUNT + LABELED, OTHER),
+        documents(ACCOUNT + LABELED, OTHER),
+        "F5",
+    ),
+    row(
+        "R9 a resource of nothing but metadata got a namespace and a label from upstream, local removed it",
+        documents(ACCOUNT, OTHER),
+        documents(ACCOUNT + LABELED, OTHER),
+        OTHER,
+        OTHER,
+        "F5",
+    ),
+    row(
+        "R1 of two with one name in one file the equal ones are the same",
+        documents(config_map("  k: one\n"), config_map("  k: two\n")),
+        config_map("  k: two\n"),
+        documents(config_map("  k: mine\n"), config_map("  k: two\n")),
+        documents(config_map("  k: mine\n"), config_map("  k: two\n")),
+        "F5",
+    ),
+    row(
+        "R1 of two with one name in one file the alike ones are the same",
+        documents(config_map("  a: 1\n  b: 1\n  k: one\n"), config_map("  x: 1\n  y: 1\n  k: two\n")),
+        documents(config_map("  x: 1\n  y: 1\n  k: up\n"), config_map("  a: 1\n  b: 1\n  k: one\n")),
+        documents(config_map("  a: 1\n  b: 1\n  k: mine\n"), config_map("  x: 1\n  y: 1\n  k: two\n")),
+        documents(config_map("  x: 1\n  y: 1\n  k: up\n"), config_map("  a: 1\n  b: 1\n  k: mine\n")),
     ),
     row(
         "R1 local renamed a resource",
@@ -304,6 +339,15 @@ IDENTITY = [
             "dns.yaml": service("ClusterIP", name="dns", port=8080),
             "core.yaml": service("NodePort", name="core-dns"),
         },
+        "F5",
+        "R1",
+    ),
+    row(
+        "R1 another program is another resource, however alike the rest is",
+        documents(deployment(1, "redis:7", "cache"), OTHER),
+        documents(deployment(1, "memcached:1", "store"), OTHER),
+        documents(deployment(3, "redis:7", "cache"), OTHER),
+        documents(deployment(3, "redis:7", "cache"), deployment(1, "memcached:1", "store"), OTHER),
         "F5",
         "R1",
     ),

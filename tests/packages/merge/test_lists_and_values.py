@@ -307,6 +307,15 @@ LISTS = [
         kustomization("resources:\n- a.yaml\n- up.yaml\n- both.yaml\n- own.yaml\n"),
     ),
     row(
+        "L2 both replaced the same values of a set by others",
+        kustomization("resources:\n- a.yaml\n- b.yaml\n- c.yaml\n"),
+        kustomization("resources:\n- ../core\n"),
+        kustomization("resources:\n- ../v3\n"),
+        kustomization("resources:\n- ../core\n"),
+        "L3",
+        says="upstream and local put others in the same place",
+    ),
+    row(
         "L3 items of a List are resources",
         "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
         "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n",
@@ -524,6 +533,35 @@ IMAGES = [
         {"Kptfile": kptfile("  - name: f\n    image: gcr.io/f:v2\n")},
         {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v1\n")},
         {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v2\n")},
+    ),
+    images(
+        "a fork in the same registry is another image",
+        *["quay.io/acme/web:v1", "quay.io/acme/web:v2", "quay.io/fork/web:v1", "quay.io/acme/web:v2", "V4"],
+    ),
+    row(
+        "V10 a mirror and a tag in two fields",
+        *[
+            config_map(f"  image: {{repository: {name}, tag: {tag}, pull: x}}\n")
+            for name in ("quay.io/acme/web", "own.io/acme/web")
+            for tag in ("v1", "v2")
+        ],
+    ),
+    row(
+        "V10 a tag of another image in another field",
+        *[
+            config_map(f"  image: {{repository: {name}, tag: {tag}}}\n")
+            for name, tag in (("web", "v1"), ("web", "v2"), ("caddy", "v1"), ("web", "v2"))
+        ],
+        *["V4", "V4"],
+        says="one side changed the image, the other its version: upstream changed it, local kept it",
+    ),
+    row(
+        "V10 a fork in a Kustomization",
+        *[
+            kustomization(f"images:\n- name: quay.io/acme/web\n  newName: quay.io/{org}/web\n  newTag: {tag}\n")
+            for org, tag in (("acme", "v1"), ("acme", "v2"), ("fork", "v1"), ("acme", "v2"))
+        ],
+        *["V4", "V4"],
     ),
     row(
         "V10 an image in any kind",

@@ -136,10 +136,10 @@ def test_a_resource_that_upstream_moved_to_another_package_is_told_where_local_c
     assert "s/a.yaml: ConfigMap a is in a.yaml, too; keep one" in told
 
 
-def test_a_file_that_upstream_moved_to_another_package_stays_where_local_changed_it() -> None:
+def test_a_file_that_local_changed_follows_upstream_to_another_package() -> None:
     original, upstream = SUB | {"a.yaml": config_map("a", x=1)}, SUB | {"s/a.yaml": config_map("a", x=1, y=2)}
     texts, told = merged(original, upstream, SUB | {"a.yaml": config_map("a", x=5)})
-    assert texts == SUB | {"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {x: 5, y: 2}\n"}
+    assert texts == SUB | {"s/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {x: 5, y: 2}\n"}
     assert not told
 
 

@@ -47,14 +47,20 @@ def test_an_empty_value_remains_of_what_was_removed_unless_a_side_has_it() -> No
 
 
 def comparison(*findings: FindingName) -> Comparison:
-    return Comparison("web", differences=[Difference(finding, "a.yaml", None, "", "") for finding in findings])
+    is_same = {*findings} <= {"conflict-unreported"}
+    return Comparison(
+        "web", is_same=is_same, differences=[Difference(finding, "a.yaml", None, "", "") for finding in findings]
+    )
 
 
 @pytest.mark.parametrize(
     ("findings", "sentences"),
     [
-        ((), ["kpt and krm-merge make the same package"]),
+        ((), ["kpt and krm-merge make the same package, byte for byte"]),
         (("layout", "order"), ["kpt and krm-merge differ only in order and layout"]),
+        (("notes", "comments-differ"), ["kpt and krm-merge differ only in comments and kpt's own notes"]),
+        (("layout", "unexplained"), ["1 difference is unexplained"]),
+        (("comments-missed",), ["krm-merge would lose comments in 1 resource"]),
         (("local-change-lost",) * 4, ["kpt would lose 4 of your changes; krm-merge keeps them"]),
         (
             ("local-change-lost", "restored"),
@@ -70,8 +76,8 @@ def comparison(*findings: FindingName) -> Comparison:
         (
             ("conflict-unreported", "conflict-unreported"),
             [
-                "kpt and krm-merge make the same package",
-                "2 conflicts are decided alike: krm-merge reports them, kpt does not",
+                "kpt and krm-merge make the same package, byte for byte",
+                "2 conflicts are decided alike: krm-merge stops at them or reports them, kpt does neither",
             ],
         ),
         (("decided-otherwise",), ["1 conflict is decided otherwise"]),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import resource
 import signal
 import subprocess
+import sys
 import time
-from contextlib import suppress
+from contextlib import _GeneratorContextManager, suppress
+from types import FrameType
 
 import pytest
 
 from e2e.hosts import SECONDS
 from krm_merge.text.reading.values import Object
+from krm_merge.transform.plugins import own_limits
 from krm_merge.transform.plugins.entry_points import Installed
 from krm_merge.transform.plugins.own_limits import limited
 from krm_merge.transform.plugins.watch import children
@@ -40,10 +44,47 @@ def test_time_also_where_a_plugin_catches_every_error(busy: bool) -> None:
         run()
 
 
+def test_nothing_is_raised_once_a_plugin_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look in that moment would leave the timer on, which would raise anywhere, later."""
+    monkeypatch.setattr(own_limits, "_LOOK_EVERY", SECONDS)
+    looks = 0
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        nonlocal looks
+        if event == "call" and frame.f_code is _GeneratorContextManager.__exit__.__code__ and callable(look):
+            look(signal.SIGALRM, frame)
+            looks += 1
+
+    with limited(0):
+        look = signal.getsignal(signal.SIGALRM)
+        sys.setprofile(profile)
+    sys.setprofile(None)
+    assert looks
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+
+
 def test_memory() -> None:
-    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(memory_limit=64 * MEBIBYTE):
+    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(SECONDS, 64 * MEBIBYTE):
         bytearray(256 * MEBIBYTE)
     assert len(bytearray(256 * MEBIBYTE)) == 256 * MEBIBYTE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files processes have open")
+@pytest.mark.parametrize("is_mapped", [True, False])
+def test_memory_in_files(is_mapped: bool) -> None:
+    def run() -> None:
+        file = os.memfd_create("m")
+        try:
+            os.ftruncate(file, 256 * MEBIBYTE)
+            with mmap.mmap(file, 0) as mapped:
+                for _ in range(256):
+                    mapped.write(bytes(MEBIBYTE)) if is_mapped else os.write(file, bytes(MEBIBYTE))
+                time.sleep(SECONDS)
+        finally:
+            os.close(file)
+
+    with pytest.raises(PluginError, match="used more than 64 MiB of memory"), limited(SECONDS, 64 * MEBIBYTE):
+        run()
 
 
 def test_processes() -> None:

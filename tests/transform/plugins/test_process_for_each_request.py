@@ -5,7 +5,10 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import platform
+import re
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -275,6 +278,16 @@ def test_a_failure_reaches_the_outcome(programs: Programs) -> None:
     assert [(one.plugin, one.problem) for one in outcome.failures] == [("it", "ended with exit code 7: broken")]
 
 
+NO_LOADER: Final = b"\x7fELF" + struct.pack(
+    "<12x HHI QQQ I HHHHHH II QQQQQQ 16s",
+    *(2, {"x86_64": 62, "aarch64": 183}.get(platform.machine(), 0), 1),
+    *(0, 64, 0, 0, 64, 56, 1, 0, 0, 0),
+    *(3, 4, 120, 120, 120, 16, 16, 1),
+    b"/no/such/loader\0",
+)
+"""A program that another one must load, and which there is not."""
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
@@ -282,22 +295,41 @@ def test_a_failure_reaches_the_outcome(programs: Programs) -> None:
         pytest.param(lambda file: file.mkdir(), "Permission denied", id="directory"),
         pytest.param(lambda file: file.write_text("#!/bin/sh\n"), "Permission denied", id="not-executable"),
         pytest.param(
-            lambda file: write_program(file, "#!/no/such/shell\n"), "No such file or directory", id="interpreter"
+            lambda file: write_program(file, b"#! /no/such/shell -e\n"),
+            "its first line names the interpreter '/no/such/shell', which does not exist; name one that is installed, "
+            "by its whole path",
+            id="interpreter",
         ),
-        pytest.param(lambda file: write_program(file, "\0\0\0\0"), "Exec format error", id="no-program"),
+        pytest.param(
+            lambda file: write_program(file, b"#!/bin/sh\r\necho\r\n"),
+            r"its first line names the interpreter '/bin/sh\r', which does not exist; end its lines with LF",
+            id="line-ends",
+        ),
+        pytest.param(
+            lambda file: write_program(file, b"#!/\x1b[2J\n"),
+            r"its first line names the interpreter '/\x1b[2J', which",
+            id="escape-sequence",
+        ),
+        pytest.param(
+            lambda file: write_program(file, NO_LOADER),
+            "the loader of its shared libraries is missing; link it statically, or install what it needs",
+            id="loader",
+            marks=pytest.mark.skipif(NO_LOADER[18:20] == b"\0\0", reason="needs the number of this processor"),
+        ),
+        pytest.param(lambda file: write_program(file, b"\0\0\0\0"), "Exec format error", id="no-program"),
     ],
 )
 def test_what_cannot_be_started(make: Callable[[Path], Any], problem: str, tmp_path: Path) -> None:
     make(tmp_path / "plugin")
     plugin = Executable(tmp_path / "plugin", "it")
-    with pytest.raises(PluginError, match=f"cannot be started: {problem}"):
-        plugin.run(POD, {})
-    with pytest.raises(PluginError, match=f"cannot be started: {problem}"):
+    told = f"cannot be started: {problem}"
+    assert str(refused(plugin))[: len(told)] == told
+    with pytest.raises(PluginError, match=re.escape(told)):
         _ = plugin.metadata
 
 
-def write_program(file: Path, text: str) -> None:
-    file.write_text(text)
+def write_program(file: Path, data: bytes) -> None:
+    file.write_bytes(data)
     file.chmod(0o755)
 
 

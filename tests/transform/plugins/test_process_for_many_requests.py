@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -269,3 +273,46 @@ def test_a_plugin_whose_processes_take_too_much_memory_together(programs: Progra
     with pytest.raises(PluginError, match=r"^used more than 120 MiB of memory and was killed$"):
         plugin.run(POD, {})
     programs.assert_all_gone(2)
+
+
+IN_FILES: Final = {
+    "memfd": "os.memfd_create('m')",
+    "POSIX shared memory": f"os.open('/dev/shm/krm-merge-{os.getpid()}', os.O_RDWR | os.O_CREAT)",
+}
+WRITTEN: Final = {
+    "mapped": ("held = mmap.mmap(file, 0)", "for _ in range(70): held.write(bytes(1 << 20))"),
+    "not mapped": ("for _ in range(70): os.write(file, bytes(1 << 20))",),
+}
+
+
+@pytest.fixture
+def in_files(programs: Programs) -> Iterator[Callable[..., Executable]]:
+    """Makes a program whose lines may use a `file` that lives in memory."""
+
+    def made(kind: str, *lines: str, **limits: int) -> Executable:
+        begin = ("import mmap", f"file = {IN_FILES[kind]}", "os.ftruncate(file, 70 << 20)")
+        return programs.python("sys.stdin.read()", *begin, *lines, **limits)
+
+    yield made
+    Path(f"/dev/shm/krm-merge-{os.getpid()}").unlink(missing_ok=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files processes have open")
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("kind", IN_FILES)
+def test_a_plugin_that_takes_too_much_memory_in_files(
+    kind: str, written: tuple[str, ...], in_files: Callable[..., Executable]
+) -> None:
+    """Which count for nobody until they are mapped."""
+    plugin = in_files(kind, *written, "time.sleep(600)", memory_limit=60 << 20)
+    assert str(refused(plugin)) == "used more than 60 MiB of memory and was killed"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files processes have open")
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+@pytest.mark.parametrize("kind", IN_FILES)
+def test_memory_in_files_counts_once(kind: str, written: tuple[str, ...], in_files: Callable[..., Executable]) -> None:
+    """Not for each process that has it open, nor where it is mapped again; and what nobody has written is none."""
+    lines = [*written, "again = os.dup(file)", "os.ftruncate(os.memfd_create('empty'), 1 << 30)"]
+    forks = ["pid = os.fork()", "if pid == 0: time.sleep(1); os._exit(0)", "os.waitpid(pid, 0)", "print('{}')"]
+    assert in_files(kind, *lines, *forks, memory_limit=130 << 20).run(POD, {}) == Response()

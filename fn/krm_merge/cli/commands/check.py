@@ -36,7 +36,10 @@ def command(paths: tuple[Path, ...], quiet: bool, form: str) -> None:
             place = f"{package / problem.file}:{problem.line}" if problem.line else str(package / problem.file)
             say(f"{place}: {problem.message}", on_stdout=True)
         if not quiet and not found:
-            said = "1 package is right" if len(packages) == 1 else f"{len(packages)} packages are right"
-            say(said if packages else "no packages: no directory has a Kptfile", on_stdout=True)
+            count = "1 package" if len(packages) == 1 else f"{len(packages):,} packages"
+            say(
+                f"{count} checked, no problems" if packages else "no packages: no directory has a Kptfile",
+                on_stdout=True,
+            )
     if found:
         sys.exit(1)

@@ -9,7 +9,7 @@ from posixpath import join
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.commands.update import refuse_uncommitted, sides_of
+from krm_merge.cli.commands.update import sides_of
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.show import COLORS, counted
@@ -21,15 +21,16 @@ from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changed, File, Tree
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.kpt import updated_by_kpt
+from krm_merge.packages.kpt import fetched_by_kpt, updated_by_kpt
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.merge.differences import differences
 from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.update import RememberedRepositories, Update, update
-from krm_merge.report.comparison.comparing import Compared, compared
+from krm_merge.report.comparison.comparing import Compared, changed_lines, compared
 from krm_merge.report.comparison.difference import Comparison, VersionName
-from krm_merge.report.comparison.forms.by_suffix import as_json, rendered
+from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
 from krm_merge.report.comparison.forms.terminal import comparison_lines
+from krm_merge.report.comparison.versions import ComparedVersion
 from krm_merge.report.record import Files
 from krm_merge.startup import replace
 
@@ -37,16 +38,14 @@ from krm_merge.startup import replace
 @click.command("compare")
 @click.argument("package", metavar="PKG[@REF]", default=".")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
-@click.option("--allow-dirty", is_flag=True, help="Compare a package with changes that are not committed.")
 @options.on_conflict_or_policy
 @options.rules
 @options.function_identity
 @options.form
-@options.reports
+@options.reports_in(FORMS)
 def command(
     package: str,
     strategy: str | None,
-    allow_dirty: bool,
     on_conflict: OnConflict | None,
     rules_file: Path | None,
     function_identity: str,
@@ -55,15 +54,14 @@ def command(
 ) -> None:
     """Say what `kpt pkg update` would make of the package in PKG, beside what `krm-merge update` makes of it.
 
-    Both update a copy: nothing in PKG changes. Reported are local changes that kpt would lose, parts that it would
-    bring back or leave, changes of upstream that it would not take, comments and layout; then the conflicts that both
-    decide alike, and that only krm-merge reports. The program kpt must be on the PATH.
+    Both update a copy: nothing in PKG changes, and what is not committed is compared too. Reported are local changes
+    that kpt would lose, parts that it would bring back or leave, changes of upstream that it would not take, comments,
+    order and layout; how many lines each program changes, and why; then the conflicts that both decide alike, and that
+    only krm-merge reports. What nothing explains is listed as unexplained. The program kpt must be on the PATH.
     """
     place, ref = named_package(package)
     refuse_missing(place)
     choices = MergeChoices.of(on_conflict, function_identity, rules_file)
-    if not allow_dirty:
-        refuse_uncommitted(place)
     if Journal(place).directory.exists():
         raise RefusedError(f"an update of {place} was interrupted; complete it first with krm-merge update {place}")
     comparison = _compared(place, ref, strategy, choices, form)
@@ -92,23 +90,28 @@ def _compared(place: Path, ref: str, strategy: str | None, choices: MergeChoices
     files, sides = Files(*counted(local, done.changes)), sides_of(done, place)
     if by_kpt.refusal:
         return Comparison(str(place), sides, files=files, refusal=by_kpt.refusal)
+    with stages("fetching both versions with kpt", form):
+        fetched = _fetched(place, local, done, repositories)
+    made = comparison_of(*fetched, local, by_kpt.tree, done, policy)
+    return replace(made, package=str(place), sides=sides, files=files)
+
+
+def comparison_of(
+    original: Tree, upstream: Tree, local: Tree, by_kpt: Tree, done: Update, policy: Policy
+) -> Comparison:
+    """An update that was `done` under a policy beside what kpt makes of local; original and upstream as kpt fetches."""
     merged = dict(Changed(local, done.changes))
-    between = differences(merged, by_kpt.tree).decided
-    original, upstream = _fetched(done, repositories)
-    versions: dict[VersionName, Tree] = {
+    trees: dict[VersionName, Tree] = {
         "original": original,
         "upstream": upstream,
         "local": local,
-        "kpt": by_kpt.tree,
+        "kpt": by_kpt,
         "krm-merge": merged,
     }
-
-    def content(version: VersionName, path: str) -> bytes | None:
-        file = versions[version].get(path)
-        return None if file is None else file.data
-
-    outcomes = Compared(done.decided, policy, between, content, _newly_unreadable(merged, by_kpt.tree))
-    return Comparison(str(place), sides, compared(outcomes), files)
+    versions = {name: ComparedVersion(tree) for name, tree in trees.items()}
+    between = differences(merged, by_kpt).decided
+    found = compared(Compared(done.decided, policy, between, versions, _newly_unreadable(merged, by_kpt)))
+    return Comparison(differences=found, lines=changed_lines(versions), is_same=merged == dict(by_kpt))
 
 
 def _without_refusals(policy: Policy) -> Policy:
@@ -117,15 +120,21 @@ def _without_refusals(policy: Policy) -> Policy:
     return replace(policy, on_conflict="local" if policy.on_conflict == "fail" else policy.on_conflict, rules=rules)
 
 
-def _fetched(done: Update, repositories: RememberedRepositories) -> tuple[dict[str, File], dict[str, File]]:
-    """The files of original and upstream, of all packages that were updated."""
+def _fetched(
+    place: Path, local: Tree, done: Update, repositories: RememberedRepositories
+) -> tuple[dict[str, File], dict[str, File]]:
+    """The files of original and upstream of all packages that were updated, as `kpt pkg get` writes them."""
     original: dict[str, File] = {}
     upstream: dict[str, File] = {}
     for updated in done.packages:
-        for lock, files in ((updated.before, original), (updated.after, upstream)):
-            if lock is not None:
-                tree = repositories.tree(lock.repository, lock.directory, lock.commit)
-                files.update({join(updated.folder, path): file for path, file in tree.items()})
+        locks = updated.before, updated.after
+        trees = [{} if k is None else repositories.tree(k.repository, k.directory, k.commit) for k in locks]
+        name = (place.resolve() / updated.folder).name
+        fetched = fetched_by_kpt(name, trees)
+        for files, tree, by_kpt in zip((original, upstream), trees, fetched, strict=True):
+            # kpt leaves out files beside a subpackage that begin with its name; local may have them from elsewhere.
+            left_out = {path: file for path, file in tree.items() if join(updated.folder, path) in local}
+            files.update({join(updated.folder, path): file for path, file in {**left_out, **by_kpt}.items()})
     return original, upstream
 
 

@@ -11,11 +11,11 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.show import say, show_results
-from krm_merge.functions.policy.merge_policy import FILE
+from krm_merge.functions.policy.merge_policy import may_be_policy
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
 from krm_merge.packages.files.directory import read_file
-from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.files.tree import File, Tree, holds_resources
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.merge.conflict_markers import MARKER_SIZE
 from krm_merge.packages.merge.side import path_of
@@ -85,14 +85,14 @@ def command(
 
 
 def policy_around(file: Path) -> Tree:
-    """The MergePolicy of the package that a file is in, as the working tree has it; git calls the driver at its top."""
+    """The files with the MergePolicy of the package that a file is in; git calls the driver at the tree's top."""
     if file.is_absolute() or ".." in file.parts:
         return {}
     for folder in file.parents:
-        if (folder / FILE).is_file():
-            return {FILE: read_file(folder / FILE)}
-        if (folder / KPTFILE).is_file():
-            break
+        paths = [path for path in folder.glob("*") if path.is_file() and holds_resources(path.name)]
+        policies = {path.name: content for path in paths if may_be_policy((content := read_file(path)).data)}
+        if policies or (folder / KPTFILE).is_file():
+            return policies
     return {}
 
 

@@ -16,12 +16,14 @@ from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, wri
 from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, show_stop, summary
 from krm_merge.cli.terminal.recap import recap, what_next
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
+from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.package.merger import PackageMerger
-from krm_merge.packages.files.directory import Directory, RefusedError
+from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
 from krm_merge.packages.files.tree import Changed
 from krm_merge.packages.git import GitRepositories, uncommitted
-from krm_merge.packages.kptfile import STRATEGIES
+from krm_merge.packages.kptfile import STRATEGIES, KptfileText
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
+from krm_merge.packages.versions import is_version, newer_versions, same_major
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import SIDES, MergeReport, RecordedSide
 from krm_merge.startup import replace
@@ -32,12 +34,22 @@ _SHOWN = 5
 
 @click.command("update")
 @click.argument("package", metavar="PKG[@REF]", default=".")
+@click.option("--latest", is_flag=True, help="Update to the newest version that the upstream has a tag of.")
+@click.option("--to-latest-minor", is_flag=True, help="The same among those with the same first number.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How to take the changes; by default the Kptfile's.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, change nothing.")
 @click.option("--allow-dirty", is_flag=True, help="Update a package with changes that are not committed.")
 @merge_options
-def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool, options: MergeOptions) -> None:
-    """Update the package in the directory PKG to the version REF of its upstream.
+def command(
+    package: str,
+    latest: bool,
+    to_latest_minor: bool,
+    strategy: str | None,
+    dry_run: bool,
+    allow_dirty: bool,
+    options: MergeOptions,
+) -> None:
+    r"""Update the package in the directory PKG to the version REF of its upstream.
 
     Without REF, to what the ref in its Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
     one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
@@ -46,8 +58,15 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
     The package changes as a whole or not at all. A conflict that neither --on-conflict nor the package's MergePolicy
     settles stops the update: nothing is changed. The exit code is 1 then, and where conflicts are left between markers;
     it is 3 where something cannot be read, reached or written.
+
+    \b
+    Examples:
+      krm-merge update web@v2
+      krm-merge update web --latest --dry-run
     """
     place, ref = named_package(package)
+    if latest + to_latest_minor + bool(ref) > 1:
+        raise click.UsageError("give one of PKG@REF, --latest and --to-latest-minor")
     with errors_as_json(options.form, str(place)):
         refuse_missing(place)
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
@@ -58,7 +77,10 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
         local = Directory(place)
         choices = choices.obeying(local)
         with stages(f"reading {counted_files(len(local))} of {place}", options.form) as stage:
-            repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
+            remote = GitRepositories()
+            if latest or to_latest_minor:
+                ref = _newest(place, local, remote, same=to_latest_minor)
+            repositories = RememberedRepositories(StagedRepositories(remote, stage))
 
             def merged(merger: PackageMerger) -> Update:
                 return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
@@ -107,6 +129,18 @@ def command(package: str, strategy: str | None, dry_run: bool, allow_dirty: bool
             say(conflicts)
     if done.results.errors or outcome.are_left:
         sys.exit(1)
+
+
+def _newest(place: Path, local: Directory, repositories: GitRepositories, *, same: bool) -> str:
+    """The newest version of the upstream, with the `same` first number if asked; the package's own if none is newer."""
+    upstream = KptfileText(local[KPTFILE].data, str(place / KPTFILE)).upstream if KPTFILE in local else None
+    if upstream is None:
+        raise PackageError(f"{place} follows no upstream in git; name one in {place / KPTFILE}: upstream.git")
+    if not is_version(upstream.ref):
+        what = f"{upstream.ref}, which is no version such as v1.2.3" if upstream.ref else "a default branch"
+        raise PackageError(f"{place} follows {what}; update it without --latest, or to PKG@REF")
+    versions = newer_versions(upstream.ref, upstream.directory, repositories.names(upstream.repository).tags)
+    return next(reversed(same_major(upstream.ref, versions) if same else versions), upstream.ref)
 
 
 def refuse_uncommitted(place: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+from krm_merge.forges.addresses import host_of
 from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy
 from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.merge.decisions.resolution import Resolution
@@ -39,10 +40,7 @@ class CampaignTarget:
     @property
     def host(self) -> str:
         """The host that its repository is on, '' for this machine."""
-        if not self.is_repository or "://" not in self.name:
-            before, colon, _ = self.name.partition(":")
-            return before.rpartition("@")[2] if self.is_repository and colon and "/" not in before else ""
-        return self.name.partition("://")[2].partition("/")[0].rpartition("@")[2].lower()
+        return host_of(self.name) if self.is_repository and ":" in self.name else ""
 
     def is_in_shard(self, number: int, count: int) -> bool:
         """Whether it belongs to one of so many shards, numbered from 0 or from 1: the last and 0 are the same."""

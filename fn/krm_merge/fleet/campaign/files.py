@@ -30,6 +30,7 @@ from krm_merge.fleet.campaign.models import GateModel, MergeCampaign, MergeTarge
 from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy, policy_from
 from krm_merge.functions.policy.models import MergePolicy
 from krm_merge.functions.validation import check, list_keys_of
+from krm_merge.git.credentials import take_credentials
 from krm_merge.merge.decisions.resolution import Resolutions
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.files.tree import File
@@ -69,7 +70,9 @@ class CampaignDirectory:
         tree = model.selection.workingTree
         return Campaign(
             name=str(model.metadata.get("name", self._place.name)),
-            upstream=CampaignUpstream(model.upstream.repo, model.upstream.directory, model.upstream.ref),
+            upstream=CampaignUpstream(
+                take_credentials(model.upstream.repo), model.upstream.directory, model.upstream.ref
+            ),
             working_tree="" if tree is None else os.path.normpath(self._place / tree),
             from_=model.selection.from_ or "",
             on_conflict=model.policy.onConflict,
@@ -208,7 +211,9 @@ def _wave(name: str, given: int | str | WaveModel, usual: GateModel) -> Wave:
 
 
 def _target(model: TargetModel) -> CampaignTarget:
-    name = model.repository if model.repository is not None else os.path.normpath(model.directory or ".")
+    name = (
+        take_credentials(model.repository) if model.repository is not None else os.path.normpath(model.directory or ".")
+    )
     is_repository = model.repository is not None
     packages = tuple(os.path.normpath(package) if package else "" for package in model.packages)
     packages = tuple("" if package == "." else package for package in packages)

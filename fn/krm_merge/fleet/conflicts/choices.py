@@ -10,17 +10,27 @@ from krm_merge.fleet.conflicts.steps import GroupChoice
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.packages.files.tree import File
+from krm_merge.report.record import resource_value
 from krm_merge.resolve.policy_text import with_values
 from krm_merge.text.reading.values import Value
 
 
-def _resolution(group: Group, chosen: GroupChoice) -> dict[str, Value]:
-    """For every conflict of a group, or for those of some packages: by its fingerprint."""
+def _resolutions(group: Group, chosen: GroupChoice) -> list[dict[str, Value]]:
+    """For every conflict of a group, or for those of some packages: by its fingerprint, or by resource as well."""
     conflict = group.conflict
-    made: dict[str, Value] = {"packages": list(chosen.apart)} if chosen.apart else {}
-    made |= {"path": conflict.path} if conflict.path else {}
-    made |= {"nature": conflict.nature, "fingerprint": conflict.fingerprint, "choice": chosen.choice}
-    return made | ({"value": chosen.value} if chosen.choice == "value" else {})
+    about: dict[str, Value] = {"path": conflict.path} if conflict.path else {}
+    about |= {"nature": conflict.nature, "fingerprint": conflict.fingerprint, "choice": chosen.choice}
+    about |= {"value": chosen.value} if chosen.choice == "value" else {}
+    if not group.is_by_place:
+        packages: dict[str, Value] = {"packages": list(chosen.apart)} if chosen.apart else {}
+        return [packages | about]
+    made: list[dict[str, Value]] = []
+    for resource, its_packages in group.resources.items():
+        apart: list[Value] = [package for package in its_packages if package in chosen.apart]
+        if apart or not chosen.apart:
+            place: dict[str, Value] = {"resource": resource_value(resource)}
+            made.append(place | ({"packages": apart} if apart else {}) | about)
+    return made
 
 
 def may_be_rule(group: Group, choice: Choice) -> bool:
@@ -44,11 +54,11 @@ def policy_with(policy: bytes, choices: Iterable[tuple[Group, GroupChoice]]) -> 
     rules: list[dict[str, Value]] = []
     dropped: list[dict[str, Value]] = []
     for group, chosen in choices:
-        written = _resolution(group, chosen)
+        written = _resolutions(group, chosen)
         if chosen.always:
             # A resolution for all packages would come before the rule.
-            dropped.append(written)
+            dropped += written
             rules.append(_rule(group, chosen))
         else:
-            resolutions.append(written)
+            resolutions += written
     return with_values(File(policy) if policy else None, POLICY_FILE, resolutions, rules, dropped)

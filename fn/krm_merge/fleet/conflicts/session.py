@@ -24,7 +24,7 @@ class GroupSession(ConflictSession[GroupStep]):
     def __init__(self, campaign: Campaign, groups: Iterable[Group], steps: Iterable[GroupStep] = ()) -> None:
         """Takes groups that nobody has settled yet, and the `steps` of an earlier session."""
         self._campaign = campaign
-        self._groups = {group.conflict.fingerprint: group for group in _by_kind(groups) if group.conflict.choices}
+        self._groups = {group.key: group for group in _by_kind(groups) if group.conflict.choices}
         self._written = _written(campaign, self._groups)
         super().__init__(known for step in steps if (known := step.about(self._groups)).choices)
         self._take_steps()
@@ -56,6 +56,13 @@ class GroupSession(ConflictSession[GroupStep]):
         known = self._choices.made
         made = [known[part.key] for part in self._parts.values() if part.key in known]
         return [one for one in made if one not in self._written.choices]
+
+    @property
+    def chosen(self) -> list[tuple[Group, str]]:
+        """The groups of what was made, each with one of the packages that it is for."""
+        made = self.made
+        known = ((part, self._choices.made.get(part.key)) for part in self._parts.values())
+        return [(part.group, part.packages[0]) for part, one in known if one in made and part.packages]
 
     def report(self) -> MergeReport:
         """All groups as they are now."""
@@ -121,14 +128,12 @@ class GroupSession(ConflictSession[GroupStep]):
         records = self._asked_about(unique, choice, value, "group")
         made = []
         for part, record in zip(map(self._part, unique), records, strict=True):
-            # M6: of hidden values nobody knows which are equal, so a choice on them is for their place.
-            is_rule = always or (record.is_redacted and record.resource is not None)
-            if is_rule and part.number:
+            if always and part.number:
                 raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
-            if is_rule and not may_be_rule(part.group, choice):
+            if always and not may_be_rule(part.group, choice):
                 raise RefusedChoiceError(NOT_ALWAYS)
             meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
-            made.append(GroupChoice(part.group.conflict.fingerprint, part.apart, choice, meant, is_rule))
+            made.append(GroupChoice(part.group.key, part.apart, choice, meant, always))
         return self._stepped(GroupStep(tuple(made)))
 
     def set_apart(self, identifier: str, patterns: Sequence[str]) -> Answer:
@@ -144,7 +149,7 @@ class GroupSession(ConflictSession[GroupStep]):
             raise RefusedChoiceError(f"none of the packages is called {' or '.join(patterns) or 'like that'}")
         if len(wanted) == len(part.packages):
             raise RefusedChoiceError("these are all packages; choose for the group")
-        return self._stepped(GroupStep((GroupChoice(part.group.conflict.fingerprint, wanted),)))
+        return self._stepped(GroupStep((GroupChoice(part.group.key, wanted),)))
 
     def _stepped(self, step: GroupStep) -> Answer:
         answer = self._carry_out([*self._steps, step], step)
@@ -153,11 +158,11 @@ class GroupSession(ConflictSession[GroupStep]):
         return answer
 
     def _carry_out(self, steps: list[GroupStep], changed: GroupStep) -> Answer:
-        fingerprints = {one.fingerprint for one in changed.choices}
-        before = [part.id for part in self._parts.values() if part.key[0] in fingerprints]
+        groups = {one.group for one in changed.choices}
+        before = [part.id for part in self._parts.values() if part.key[0] in groups]
         self._steps = steps
         self._take_steps()
-        records = [self._record(part) for part in self._parts.values() if part.key[0] in fingerprints]
+        records = [self._record(part) for part in self._parts.values() if part.key[0] in groups]
         return Answer(records, [identifier for identifier in before if identifier not in self._parts])
 
     # ---- the end -----------------------------------------------------------------------------------------------
@@ -166,24 +171,25 @@ class GroupSession(ConflictSession[GroupStep]):
         """The `policy.yaml` with what was chosen. Raises NotSettledError where that is nothing."""
         if not self.can_save:
             raise NotSettledError("nothing is chosen; choose for at least one group, then save")
-        new = [(self._groups[one.fingerprint], one) for one in self.made]
+        new = [(self._groups[one.group], one) for one in self.made]
         return Saved({POLICY_FILE: policy_with(self._campaign.policy_text, new)}, (), Results())
 
 
 def _written(campaign: Campaign, groups: Mapping[str, Group]) -> GroupStep:
     """What `policy.yaml` already says of groups; the packages have not been merged again since."""
+    known = {group.conflict.fingerprint: group for group in groups.values() if not group.is_by_place}
     choices = [
-        GroupChoice(one.fingerprint, (), one.choice, one.value)
+        GroupChoice(known[one.fingerprint].key, (), one.choice, one.value)
         for one in campaign.policy.resolutions.all
-        if one.identity is None and one.fingerprint in groups
+        if one.identity is None and one.fingerprint in known
     ]
     for exception in campaign.exceptions:
-        fingerprint = exception.resolution.fingerprint
+        group = known.get(exception.resolution.fingerprint)
         # Of those with patterns nobody can say which packages are meant.
-        if fingerprint in groups and exception.names.issubset(groups[fingerprint].packages):
-            names = tuple(name for name in groups[fingerprint].packages if name in exception.names)
-            choices.append(GroupChoice(fingerprint, names))
-            choices.append(GroupChoice(fingerprint, names, exception.resolution.choice, exception.resolution.value))
+        if group is not None and exception.names.issubset(group.packages):
+            names = tuple(name for name in group.packages if name in exception.names)
+            choices.append(GroupChoice(group.key, names))
+            choices.append(GroupChoice(group.key, names, exception.resolution.choice, exception.resolution.value))
     return GroupStep(tuple(choices))
 
 

@@ -14,14 +14,14 @@ from krm_merge.text.reading.values import Value
 _CHOICES: Mapping[object, Choice] = {choice: choice for choice in get_args(Choice)}
 
 GroupPartKey: TypeAlias = tuple[str, tuple[str, ...]]
-"""A fingerprint, and the packages that are settled apart; none for the group."""
+"""The key of a group, and the packages that are settled apart; none for the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupChoice:
     """A choice for a group, or for packages of it that are settled apart; without a `choice` these are set apart."""
 
-    fingerprint: str
+    group: str
     apart: tuple[str, ...] = ()
     choice: Choice | None = None
     value: Value = None
@@ -34,9 +34,9 @@ class GroupStep:
 
     choices: tuple[GroupChoice, ...]
 
-    def about(self, fingerprints: Container[str]) -> GroupStep:
+    def about(self, groups: Container[str]) -> GroupStep:
         """What the step says of groups that are still there."""
-        return GroupStep(tuple(one for one in self.choices if one.fingerprint in fingerprints))
+        return GroupStep(tuple(one for one in self.choices if one.group in groups))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class GroupPart:
     @property
     def key(self) -> GroupPartKey:
         """What a choice is known by."""
-        return self.group.conflict.fingerprint, self.apart
+        return self.group.key, self.apart
 
     def matching(self, patterns: Sequence[str]) -> tuple[str, ...]:
         """The packages that have one of these names, match one of these patterns, or are in such a directory."""
@@ -83,18 +83,18 @@ class GroupChoices:
 
     @classmethod
     def after(cls, steps: Iterable[GroupStep], groups: Mapping[str, Group]) -> GroupChoices:
-        """What the steps leave of groups by fingerprint."""
+        """What the steps leave of groups by key."""
         apart: dict[str, list[tuple[str, ...]]] = {}
         made: dict[GroupPartKey, GroupChoice] = {}
         for step in steps:
             for one in step.choices:
                 if one.choice is None:
-                    apart.setdefault(one.fingerprint, []).append(one.apart)
+                    apart.setdefault(one.group, []).append(one.apart)
                 else:
-                    made[one.fingerprint, one.apart] = one
+                    made[one.group, one.apart] = one
         parts: list[GroupPart] = []
-        for fingerprint, group in groups.items():
-            sets = apart.get(fingerprint, [])
+        for key, group in groups.items():
+            sets = apart.get(key, [])
             taken = {package for packages in sets for package in packages}
             rest = tuple(package for package in group.packages if package not in taken)
             parts.append(GroupPart(group, 0, rest))
@@ -118,7 +118,7 @@ class GroupSteps:
 
 
 def _value_of(one: GroupChoice) -> dict[str, Value]:
-    value: dict[str, Value] = {"fingerprint": one.fingerprint, "apart": list(one.apart)}
+    value: dict[str, Value] = {"group": one.group, "apart": list(one.apart)}
     return value | {"choice": one.choice, "value": one.value, "always": one.always}
 
 
@@ -130,4 +130,4 @@ def _choice(written: Value) -> GroupChoice:
         raise TypeError("apart is expected to be a list")
     choice = None if chosen is None else _CHOICES[chosen]
     apart = tuple(map(str, packages))
-    return GroupChoice(str(written["fingerprint"]), apart, choice, written["value"], written["always"] is True)
+    return GroupChoice(str(written["group"]), apart, choice, written["value"], written["always"] is True)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from krm_merge.forges.addresses import host_of
-from krm_merge.forges.tokens import token_for
+from krm_merge.forges.choice import ForgeSettings
+from krm_merge.forges.hosted.pace import Pace
 from krm_merge.git import program as git_program
 from krm_merge.git.credentials import NO_CREDENTIALS, Credentials, credentials_for
 from krm_merge.git.objects import GitObjects, TreeEntry
@@ -29,7 +30,6 @@ TRAILER: Final = "Fleet-Campaign"
 _RESULT = "refs/krm-merge/result"
 _LATEST = ":1"
 _MODES_IN_GIT: Final = {mode: name for name, mode in MODES.items()}
-_USUAL_VARIABLES: Final = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN", "codeberg.org": "FORGEJO_TOKEN"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def credentials_of(address: str) -> Credentials:
 
 @cache
 def _token(host: str) -> str:
-    return token_for(host, _USUAL_VARIABLES.get(host, "")).secret
+    return ForgeSettings.parsed((), (), Pace()).token_of(host).secret
 
 
 def heads_of(address: str, *names: str) -> dict[str, str]:

@@ -69,5 +69,9 @@ def message_of(merged: Sequence[TargetPackage]) -> str:
 
 
 def conflicts_in(package: str, records: Sequence[DecisionRecord]) -> list[TargetConflict]:
-    """The conflicts among records, settled or not."""
-    return [TargetConflict.of(package, record) for record in records if record.status != "automatic"]
+    """The conflicts among records, settled or not. What nobody can choose and nothing waits for is none."""
+    return [
+        TargetConflict.of(package, record)
+        for record in records
+        if record.status == "open" or (record.choices and record.status != "automatic")
+    ]

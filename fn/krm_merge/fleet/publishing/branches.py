@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
-from krm_merge.fleet.ledger import LedgerEntry
+from krm_merge.fleet.entry import LedgerEntry
 from krm_merge.fleet.merging.git_store import HEADS, GitStore, NewCommit, heads_of
 from krm_merge.fleet.merging.job import Job, Settings
 from krm_merge.fleet.merging.merge import Merging
@@ -35,8 +35,7 @@ class Branches:
         if seen == entry.made:
             return seen
         store = self._store(target, entry)
-        self._push(store, entry.base, entry.made, seen, entry.pushed)
-        return entry.made
+        return self._push(store, entry.base, entry.made, seen, entry.commit)
 
     def push_empty(self, target: CampaignTarget, entry: LedgerEntry, message: str) -> str:
         """Makes the branch a commit that changes nothing: a place to talk about conflicts.
@@ -48,21 +47,22 @@ class Branches:
         base = store.fetch(f"{HEADS}{target.branch}" if target.branch else "HEAD")
         commit = store.commit(base, [NewCommit(message, {})], self.campaign.publishing.author, self.settings.date)
         seen = self._head(target)
-        if seen != commit:
-            self._push(store, base, commit, seen, entry.pushed)
-        store.remove()
-        return commit
+        return self._push(store, base, commit, seen, entry.commit)
 
-    def _push(self, store: GitStore, base: str, commit: str, seen: str, pushed: str) -> None:
-        is_done = False
-        if seen not in ("", pushed):
+    def _push(self, store: GitStore, base: str, commit: str, seen: str, pushed: str) -> str:
+        """Pushes a commit, and gives it as it was signed."""
+        is_done = seen == commit
+        if not is_done and seen not in ("", pushed):
             check_ours(store, seen, self.campaign)
             is_done = is_signed_copy(store, seen, commit)
         if self.is_dry_run:
-            return
+            return seen
         if not is_done:
-            store.push(signed(store, base, commit, self.signing), self.campaign.publishing.branch, seen)
+            made = signed(store, base, commit, self.signing)
+            store.push(made, self.campaign.publishing.branch, seen)
+            seen = made
         store.remove()
+        return seen
 
     def _head(self, target: CampaignTarget) -> str:
         branch = f"{HEADS}{self.campaign.publishing.branch}"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.merging.failures import grouped_by
 from krm_merge.fleet.publishing.branches import NotPublishedError
-from krm_merge.forges.interface import UnavailableForgeError
+from krm_merge.forges.interface import ForgeError, UnavailableForgeError
 from krm_merge.harmless import line
 
 EQUAL_PROBLEMS_THAT_PAUSE = 5
@@ -34,13 +34,25 @@ class Hosts:
         """Notes that a host did what it was asked for."""
         self._latest.pop(host, None)
 
+    def lost(self, host: str, error: ForgeError) -> str:
+        """Notes that a host cannot be looked at. Returns the message, '' where the host only asked to wait."""
+        if self._waits(host, error):
+            return ""
+        self._paused[host] = f"{host} cannot be looked at; correct that, and run it again"
+        return line(str(error))
+
+    def _waits(self, host: str, error: KrmMergeError | OSError) -> bool:
+        """Notes a limit of this hour, which is no problem of a target."""
+        if not isinstance(error, UnavailableForgeError) or error.until is None:
+            return False
+        until = f"{datetime.fromtimestamp(error.until, UTC):%Y-%m-%d %H:%M:%SZ}"
+        self._paused[host] = f"{host} has had all that it takes until {until}; run it again then"
+        return True
+
     def failed(self, host: str, target: str, error: KrmMergeError | OSError) -> str:
         """Notes a problem. Returns the message about the target, '' where the host only asked to wait."""
         message = line(str(error))
-        if isinstance(error, UnavailableForgeError) and error.until is not None:
-            # A limit of this hour is no problem of the target.
-            until = f"{datetime.fromtimestamp(error.until, UTC):%Y-%m-%d %H:%M:%SZ}"
-            self._paused[host] = f"{host} has had all that it takes until {until}; run it again then"
+        if self._waits(host, error):
             return ""
         if not isinstance(error, NotPublishedError):
             text = grouped_by(message, target)

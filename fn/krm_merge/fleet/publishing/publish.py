@@ -3,42 +3,30 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
-from krm_merge.fleet.ledger import Ledger, LedgerEntry, is_merged
+from krm_merge.fleet.entry import LedgerEntry, LedgerRequest, is_merged
+from krm_merge.fleet.ledger import Ledger, now
 from krm_merge.fleet.merging.git_store import TRAILER, default_branch
 from krm_merge.fleet.merging.job import Settings
 from krm_merge.fleet.publishing.branches import Branches
 from krm_merge.fleet.publishing.hosts import Hosts
-from krm_merge.fleet.publishing.requests import PullRequests, packages_of
-from krm_merge.fleet.publishing.waves import assigned, due, states_of
+from krm_merge.fleet.publishing.looks import Looks, Published, What
+from krm_merge.fleet.publishing.requests import PullRequests, RequestDraft, packages_of
+from krm_merge.fleet.publishing.texts import Mark
+from krm_merge.fleet.publishing.waves import due, states_of
 from krm_merge.fleet.publishing.working_tree import TreePublisher
-from krm_merge.forges.interface import ForgeError
 from krm_merge.harmless import line
 
 _PUSHED_AT_ONCE = 8
 _PUSHED_AHEAD = 16
 """Branches without a pull request yet: forges take pull requests more slowly than pushes."""
-
-What: TypeAlias = Literal["pushed", "open", "merged", "closed", "problem"]
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """What became of a target's result; `message` says why it could not be published, `commit` what was pushed."""
-
-    target: str
-    what: What
-    request: int = 0
-    message: str = ""
-    commit: str = ""
 
 
 @dataclass(slots=True)
@@ -60,36 +48,59 @@ class Publisher:
     _open: int = 0
     _hosts: Hosts = field(default_factory=Hosts)
     _branches: Branches = field(init=False)
+    _origin: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Prepares for branches."""
         self._branches = Branches(self.campaign, self.settings, self.is_dry_run, self.signing)
+        self._origin = self._tree().origin if self.campaign.working_tree else ""
 
     def events(self) -> Iterator[Published]:
         """Looks what became of pull requests, then publishes what is due. Raises KrmMergeError."""
-        yield from self._looked()
+        names = yield from self._looked()
         entries = self.ledger.entries()
-        self._open = sum(1 for entry in entries.values() if entry.published == "open")
-        names, self.obstacle = due(self.campaign, states_of(self.campaign, entries), self.wave)
-        waves = assigned(self.campaign)
-        wanted = [(self.campaign.targets[name], entries[name]) for name in names if name in entries]
-        wanted = [(target, entry) for target, entry in wanted if entry.published not in ("merged", "closed")]
-        if self.campaign.working_tree:
-            events = self._of_tree([one for one in wanted if is_merged(one[1])])
-        else:
-            events = self._of_repositories(wanted)
+        self._open = sum(1 for entry in entries.values() if _open_request(entry))
+        wanted = [(self.campaign.targets[name], entries[name]) for name in names]
+        events = self._of_tree(wanted) if self.campaign.working_tree else self._of_repositories(wanted)
         for event in events:
-            if not self.is_dry_run:
-                self._record(event, waves.get(event.target, ""), entries[event.target])
+            self._record(event, entries[event.target])
             yield event
         self.obstacle = "; ".join([*self._hosts.obstacles, *filter(None, [self.obstacle])])
+
+    def _looked(self) -> Generator[Published, None, list[str]]:
+        """Looks at the waves in question, one after the other; gives the targets that may be published now."""
+        looks = None if self.requests is None else Looks(self.requests, self.ledger, self._hosts)
+        known: dict[str, bool] = {}
+        while True:
+            entries = self.ledger.entries()
+            names, self.obstacle = due(self.campaign, states_of(self.campaign, entries), self.wave)
+            new = [entries[name] for name in names if name in entries and name not in known]
+            if not new:
+                return [name for name in names if known.get(name)]
+            known |= dict.fromkeys((entry.target for entry in new), True)
+            if looks is not None:
+                asked = [entry for entry in new if self._is_in_question(entry)]
+                yield from looks.at((one, self._host(one.target), self._address(one.target)) for one in asked)
+                known |= {entry.target: entry.target in looks.seen for entry in asked}
+
+    def _is_in_question(self, entry: LedgerEntry) -> bool:
+        """Whether a look may change what is to be published: what was merged stays merged."""
+        found = entry.request
+        return entry.is_to_publish or self._is_draft(entry) or (found is not None and found.state != "merged")
+
+    def _host(self, target: str) -> str:
+        return self.campaign.targets[target].host
+
+    def _address(self, target: str) -> str:
+        """The address of the repository that has the pull requests of a target."""
+        return self._origin if self.campaign.working_tree else target
 
     # ---- repositories --------------------------------------------------------------------------------------------
 
     def _of_repositories(self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
         """Several branches are pushed at once; pull requests are opened one after the other."""
         waiting = self._chosen(wanted)
-        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[None]]] = deque()
+        ahead: deque[tuple[CampaignTarget, LedgerEntry, Future[str]]] = deque()
         threads = ThreadPoolExecutor(_PUSHED_AT_ONCE)
         try:
             while True:
@@ -103,31 +114,30 @@ class Publisher:
         finally:
             threads.shutdown(cancel_futures=True)
 
-    def _published(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[None]) -> Published | None:
+    def _published(self, target: CampaignTarget, entry: LedgerEntry, pushed: Future[str]) -> Published | None:
         """What became of a target, None where its host asks to wait."""
         try:
-            pushed.result()
+            commit = pushed.result()
             if self._hosts.is_paused(target.host):
                 return None
-            number = 0 if self.requests is None else self._proposed(self.requests, target, entry)
+            number = _open_request(entry) if self.requests is None else self._proposed(self.requests, target, entry)
         except (KrmMergeError, OSError) as error:
             message = self._hosts.failed(target.host, target.name, error)
             return Published(target.name, "problem", message=message) if message else None
         self._hosts.succeeded(target.host)
-        return Published(target.name, "pushed" if self.requests is None else "open", number)
+        is_open = number or self.requests is not None
+        return Published(target.name, "open" if is_open else "pushed", number, commit=commit)
 
     def _chosen(
         self, wanted: Iterable[tuple[CampaignTarget, LedgerEntry]]
     ) -> Iterator[tuple[CampaignTarget, LedgerEntry]]:
         """Those that have something that is not published yet, as many as may be open."""
         for target, entry in wanted:
-            if not is_merged(entry) and not self._is_draft(entry):
+            if not (is_merged(entry) and entry.result) and not self._is_draft(entry):
                 continue
-            if self._hosts.is_paused(target.host):
+            if self._hosts.is_paused(target.host) or entry.is_published(with_request=self.requests is not None):
                 continue
-            if entry.published == ("pushed" if self.requests is None else "open") and entry.pushed == entry.made:
-                continue
-            if self.requests is not None and entry.published != "open":
+            if self.requests is not None and not _open_request(entry):
                 if self.max_open is not None and self._open >= self.max_open:
                     self.obstacle = f"{self._open:,} pull requests are open, and no more may be"
                     return
@@ -137,19 +147,19 @@ class Publisher:
     def _is_draft(self, entry: LedgerEntry) -> bool:
         return entry.state == "conflicts" and self.draft_conflicts
 
-    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> None:
-        """Pushes the branch of a target. Raises KrmMergeError and OSError."""
+    def _push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
+        """Pushes the branch of a target, and gives its commit. Raises KrmMergeError and OSError."""
         if self._is_draft(entry):
             text = f"Conflicts with {self.campaign.upstream.ref}\n\n{TRAILER}: {self.campaign.name}\n"
-            self._branches.push_empty(target, entry, text)
-        else:
-            self._branches.push(target, entry)
+            return self._branches.push_empty(target, entry, text)
+        return self._branches.push(target, entry)
 
     def _proposed(self, requests: PullRequests, target: CampaignTarget, entry: LedgerEntry) -> int:
         """The number of the pull request, 0 in a dry run that would open it. Raises KrmMergeError."""
         onto = target.branch or default_branch(target.name)
-        title, body = requests.title(packages_of(entry)), self._body(target)
-        pull = requests.opened(target.name, onto, title, body, is_draft=self._is_draft(entry))
+        mark = Mark(entry.version, entry.result, requests.title(packages_of(entry)))
+        body, is_draft = self._body(target), self._is_draft(entry)
+        pull = requests.opened(RequestDraft(target.name, onto, mark, body, _open_request(entry), is_draft))
         return pull.number if pull else 0
 
     def _body(self, target: CampaignTarget) -> str:
@@ -158,10 +168,20 @@ class Publisher:
 
     # ---- a working tree ------------------------------------------------------------------------------------------
 
+    def _tree(self) -> TreePublisher:
+        return TreePublisher(self.campaign, self.settings.date, self.is_dry_run, self.signing)
+
     def _of_tree(self, wanted: list[tuple[CampaignTarget, LedgerEntry]]) -> Iterator[Published]:
-        if not wanted:
+        """Commits what is merged, and was neither merged nor closed as a pull request."""
+        with_request = self.requests is not None
+        wanted = [
+            (target, entry)
+            for target, entry in wanted
+            if is_merged(entry) and (_open_request(entry) or not entry.is_published(with_request=with_request))
+        ]
+        if all(entry.is_published(with_request=with_request) for _, entry in wanted):
             return
-        tree = TreePublisher(self.campaign, self.settings.date, self.is_dry_run, self.signing)
+        tree = self._tree()
         try:
             commit, done, changed = tree.committed(wanted)
             for name in changed:
@@ -172,57 +192,35 @@ class Publisher:
             if self.is_direct:
                 tree.move_to(commit, done)
             else:
-                tree.push(commit, next((entry.pushed for _, entry in wanted if entry.pushed), ""))
-                request = self._request_of_tree(tree, done)
+                commit = tree.push(commit, next((entry.commit for _, entry in wanted if entry.commit), ""))
+                request = self._request_of_tree([entry for target, entry in wanted if target.name in set(done)])
             what: What = "open" if self.requests is not None and not self.is_direct else "pushed"
             yield from (Published(name, what, request, commit=commit) for name in done)
         except KrmMergeError as error:
             yield from (Published(target.name, "problem", message=line(str(error))) for target, _ in wanted)
 
-    def _request_of_tree(self, tree: TreePublisher, names: list[str]) -> int:
+    def _request_of_tree(self, entries: list[LedgerEntry]) -> int:
         if self.requests is None:
             return 0
-        address = tree.origin
+        names = [entry.target for entry in entries]
         body = "".join(f"- {name}\n" for name in names)
-        pull = self.requests.opened(address, default_branch(address), self.requests.title(names), body)
+        mark = Mark(entries[0].version, "", self.requests.title(names))
+        number = max(map(_open_request, entries))
+        pull = self.requests.opened(RequestDraft(self._origin, default_branch(self._origin), mark, body, number))
         return pull.number if pull else 0
 
-    # ---- what became of it ---------------------------------------------------------------------------------------
-
-    def _looked(self) -> Iterator[Published]:
-        if self.requests is None:
-            return
-        asked: dict[tuple[str, int], str] = {}
-        tree = TreePublisher(self.campaign, "").origin if self.campaign.working_tree else ""
-        for name, entry in self.ledger.entries().items():
-            if entry.published != "open" or not entry.request:
-                continue
-            host = self.campaign.targets[name].host
-            if self._hosts.is_paused(host):
-                continue
-            pull = (tree or name, entry.request)
-            try:
-                if pull not in asked:
-                    asked[pull] = self.requests.state_of(*pull)
-            except ForgeError as error:
-                if message := self._hosts.failed(host, name, error):
-                    yield Published(name, "problem", entry.request, message)
-                continue
-            self._hosts.succeeded(host)
-            if asked[pull] != "open":
-                what: What = "merged" if asked[pull] == "merged" else "closed"
-                self.ledger.publish(name, published=what)
-                yield Published(name, what, entry.request)
-
-    def _record(self, event: Published, wave: str, entry: LedgerEntry) -> None:
+    def _record(self, event: Published, entry: LedgerEntry) -> None:
+        self.ledger.put_problem(event.target, event.message)
         if event.what == "problem":
-            self.ledger.publish(event.target, problem=event.message)
             return
-        self.ledger.publish(
-            event.target,
-            published=event.what,
-            request=event.request or entry.request,
-            wave=wave,
-            pushed=event.commit or entry.made,
-            problem="",
+        address, result = self._address(event.target), entry.result
+        row = LedgerRequest(
+            event.target, event.request, address, entry.version, result, event.commit, event.what, looked_at=now()
         )
+        self.ledger.put_requests([row])
+
+
+def _open_request(entry: LedgerEntry) -> int:
+    """The number of the open pull request of a target, 0 for none."""
+    found = entry.request
+    return found.number if found is not None and found.state == "open" else 0

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from krm_merge.fleet.campaign.campaign import Campaign, Gate, Wave
-from krm_merge.fleet.ledger import LedgerEntry, is_merged
+from krm_merge.fleet.entry import LedgerEntry
 
 _ALL = Wave("all")
 
@@ -20,6 +21,7 @@ class WaveState:
     published: int
     merged: int
     closed: int
+    unknown: int
     to_publish: int
 
     def obstacle(self, gate: Gate) -> str:
@@ -27,6 +29,8 @@ class WaveState:
         if self.closed > gate.closed:
             return f"{self.closed} of {self.name} closed without being merged; {gate.closed} may be"
         of = self.published + self.to_publish
+        if self.unknown:
+            return f"{self.unknown} of {self.name} cannot be seen: the forge does not show their pull requests"
         if self.merged * 100 < gate.merged * of:
             return f"{self.merged} of {of} of {self.name} merged; {gate.merged}% are to be"
         return ""
@@ -54,13 +58,15 @@ def states_of(campaign: Campaign, entries: Mapping[str, LedgerEntry]) -> list[Wa
 
 def _state(name: str, targets: Sequence[str], entries: Mapping[str, LedgerEntry]) -> WaveState:
     known = [entries[target] for target in targets if target in entries]
+    states = Counter(entry.request.state for entry in known if entry.request is not None)
     return WaveState(
         name,
         tuple(targets),
-        published=sum(1 for entry in known if entry.published),
-        merged=sum(1 for entry in known if entry.published == "merged"),
-        closed=sum(1 for entry in known if entry.published == "closed"),
-        to_publish=sum(1 for entry in known if is_merged(entry) and not entry.published),
+        published=states.total(),
+        merged=states["merged"],
+        closed=states["closed"],
+        unknown=states["unknown"],
+        to_publish=sum(1 for entry in known if entry.is_to_publish),
     )
 
 

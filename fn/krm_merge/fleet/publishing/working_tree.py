@@ -10,11 +10,12 @@ from pathlib import Path
 from posixpath import join
 
 from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
-from krm_merge.fleet.ledger import LedgerEntry
+from krm_merge.fleet.entry import LedgerEntry
 from krm_merge.fleet.merging.content import digest_of
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, heads_of
 from krm_merge.fleet.publishing.branches import NotPublishedError, check_ours
 from krm_merge.fleet.publishing.signing import is_signed_copy, signed
+from krm_merge.git.credentials import take_credentials
 from krm_merge.git.program import GitError
 from krm_merge.git.working_tree import WorkingTree
 from krm_merge.packages.committed import CommittedFiles
@@ -67,21 +68,23 @@ class TreePublisher:
         made = self._store().commit(base, commits, self.campaign.publishing.author, self.date)
         return made, done, changed
 
-    def push(self, commit: str, pushed: str) -> None:
-        """Pushes the campaign's branch to `origin`. Raises NotPublishedError and GitError."""
+    def push(self, commit: str, pushed: str) -> str:
+        """Pushes the campaign's branch to `origin`, and gives its commit. Raises NotPublishedError and GitError."""
         store = self._store()
         if not store.address:
             raise NotPublishedError(f"{self._tree} has no remote origin; add one, or publish with --direct")
         branch = self.campaign.publishing.branch
         seen = heads_of(store.address, f"{HEADS}{branch}").get(f"{HEADS}{branch}", "")
         if seen == commit:
-            return
+            return seen
         if seen not in ("", pushed):
             check_ours(store, seen, self.campaign)
             if is_signed_copy(store, seen, commit):
-                return
+                return seen
         if not self.is_dry_run:
-            store.push(signed(store, self._git("rev-parse", "HEAD"), commit, self.signing), branch, seen)
+            commit = signed(store, self._git("rev-parse", "HEAD"), commit, self.signing)
+            store.push(commit, branch, seen)
+        return commit
 
     def move_to(self, commit: str, targets: Sequence[str]) -> None:
         """Makes the commit the current branch's, and pushes that where it has a remote. Raises GitError."""
@@ -103,7 +106,7 @@ class TreePublisher:
     @property
     def origin(self) -> str:
         """The address that the branch is pushed to, '' where there is none."""
-        return self._optional("remote", "get-url", "--push", "origin")
+        return take_credentials(self._optional("remote", "get-url", "--push", "origin"))
 
     def _store(self) -> GitStore:
         return GitStore(self.origin, self._around.repository, is_shallow=False)

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
-from krm_merge.fleet.ledger import LedgerEntry
+from krm_merge.fleet.entry import LedgerEntry
 from krm_merge.fleet.merging.content import look_at
 from krm_merge.fleet.merging.git_store import HEADS, heads_of
 from krm_merge.fleet.merging.job import Job, TargetConflict

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
 from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
-from krm_merge.fleet.ledger import Ledger, is_merged
+from krm_merge.fleet.entry import is_merged
+from krm_merge.fleet.ledger import Ledger, now
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.merging.policy import choices_digest
 from krm_merge.fleet.merging.worker import run_target
@@ -63,7 +63,7 @@ class Run:
             targets = [target for target in targets if target.name not in set(aside)]
         jobs, done = self._looked_at(known, targets)
         if not self.is_dry_run:
-            self.ledger.looked([(name, entries[name].seen) for name in done], _now())
+            self.ledger.looked([(name, entries[name].seen) for name in done], now())
         yield from (RunEvent(name, None) for name in done)
         crashes = Counter({name: entry.crashes for name, entry in entries.items() if entry.crashes})
         supervisor = Supervisor(
@@ -103,12 +103,12 @@ class Run:
             known = self.ledger.entries() if any(one.state == "unchanged" for one in outcomes) else {}
             # What was merged once and has arrived is no other outcome.
             arrived = [one for one in outcomes if one.state == "unchanged" and is_merged(known[one.target])]
-            self.ledger.arrived([(one.target, one.seen, one.digest, settings) for one in arrived], _now())
+            self.ledger.arrived([(one.target, one.seen, one.digest, settings) for one in arrived], now())
             rest = [one for one in outcomes if one not in arrived]
             for outcome in rest:
                 self._write_reports(outcome)
             rows = [(one, settings, choices_digest(self.campaign, one.target, one.conflicts)) for one in rest]
-            self.ledger.record(rows, _now())
+            self.ledger.record(rows, now())
         return [RunEvent(outcome.target, outcome) for outcome in outcomes]
 
     def _write_reports(self, outcome: Outcome) -> None:
@@ -135,7 +135,3 @@ def _spellings(directory: str) -> Iterable[str]:
     """How Kptfiles write a directory."""
     bare = directory.strip("/")
     return {directory, bare, f"/{bare}", f"{bare}/", f"/{bare}/", bare or "."}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final
@@ -23,6 +23,7 @@ from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState
+from krm_merge.forges.one_by_one import one_by_one
 
 _PAGE: Final = 50  # Forgejo's default maximum
 _LATEST: Final = 100
@@ -62,6 +63,12 @@ class Forgejo:
             ended = [_shown(one) for one in islice(self._pages(f"{name}/pulls", query), _LATEST)]
             found = [*self._listed(name, state="open", head=branch), *ended]
             return [pull for pull in _by_number(found) if pull.source_branch == branch]
+
+    def pull_requests_in(
+        self, repositories: Sequence[str], branch: str
+    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
+        """The same of many repositories; an error for each that is not shown."""
+        return one_by_one(self, repositories, branch)
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from krm_merge.forges.interface import (
     PullRequestState,
     RefusedRequestError,
 )
+from krm_merge.forges.one_by_one import one_by_one
 
 _PAGE: Final = 100
 _MOST_FILES: Final = 3000  # GitHub lists no more of a pull request
@@ -64,6 +65,12 @@ class GitHub:
             found = _listed(at, state="all", head=f"{owner}:{branch}")
             # GitHub ignores an invalid filter.
             return [pull for pull in found if pull.source_branch == branch]
+
+    def pull_requests_in(
+        self, repositories: Sequence[str], branch: str
+    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
+        """The same of many repositories; an error for each that is not shown."""
+        return one_by_one(self, repositories, branch)
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""

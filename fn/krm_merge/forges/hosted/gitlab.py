@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState
+from krm_merge.forges.one_by_one import one_by_one
 
 _PAGE: Final = 100
 _DIALECT: Final = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")
@@ -68,6 +69,12 @@ class GitLab:
         with self._asking(repository, f"listing the pull requests of {branch}") as project:
             found = _listed(project, state="all", source_branch=branch)
             return [pull for pull in found if pull.source_branch == branch]
+
+    def pull_requests_in(
+        self, repositories: Sequence[str], branch: str
+    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
+        """The same of many repositories; an error for each that is not shown."""
+        return one_by_one(self, repositories, branch)
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The merge request of a number, None if it does not exist."""

@@ -13,6 +13,7 @@ from krm_merge.krm.identity import identity_of
 from krm_merge.merge.decisions.member import MERGE_POLICY, PackageDecisions
 from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
+from krm_merge.packages.files.tree import Tree, holds_resources
 from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import TextError
@@ -83,6 +84,13 @@ def policy_in(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
     if len(found) > 1:
         raise PolicyError(f"{found[1][0]}: a second {KIND}; the package has one in {found[0][0]}, keep one of them")
     return read_policy(*found[0]) if found else NO_POLICY
+
+
+def policy_of_package(package: Tree) -> PackagePolicy:
+    """The MergePolicy in a package's own folder, whatever its file is called (M1). Raises PolicyError."""
+    own = (path for path in package if "/" not in path and holds_resources(path))
+    paths = sorted(own, key=lambda path: path != FILE)
+    return policy_in((path, package[path].data) for path in paths)
 
 
 def redactions_in(*versions: Mapping[str, bytes]) -> tuple[Redaction, ...]:

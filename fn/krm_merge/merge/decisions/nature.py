@@ -41,6 +41,7 @@ _BY_RULE: Final[dict[str, Nature]] = {
     "R3": "resource",
     "R4": "file",
     "R5": "file",
+    "R13": "file",
 }
 
 

@@ -53,7 +53,8 @@ class Policy:
 
     `resolutions` are choices on single conflicts, and come first; `identities` are the names of the resource. `marks`
     leaves what nothing decides to people, between conflict markers. `stops` says that nobody chose `on_conflict`: it is
-    `fail`, so that nothing is decided without being asked for. `redactions` say what reports hide (M6).
+    `fail`, so that nothing is decided without being asked for. `redactions` say what reports hide (M6). `keeps_nulls`
+    says that a field which is null in local stays null (K6).
     """
 
     on_conflict: OnConflict = "upstream"
@@ -63,13 +64,15 @@ class Policy:
     identities: tuple[Identity, ...] = ()
     stops: bool = False
     redactions: tuple[Redaction, ...] = ()
+    keeps_nulls: bool = False
 
     def of(self, *identities: Identity) -> Policy:
         """The policy with only the rules of this resource, by any of the names that it has on the three sides."""
         names = dict.fromkeys(identities)
         rules = tuple(rule for rule in self.rules if any(map(rule.selects, names)))
         asked = identities if self.resolutions.all else ()
-        return Policy(self.on_conflict, rules, self.marks, self.resolutions, asked, self.stops, self.redactions)
+        fixed = (self.stops, self.redactions, self.keeps_nulls)
+        return Policy(self.on_conflict, rules, self.marks, self.resolutions, asked, *fixed)
 
     @property
     def kind(self) -> str:

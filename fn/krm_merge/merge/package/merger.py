@@ -11,6 +11,7 @@ from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.member import MERGE_POLICY, Fate, Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.attribution import with_attribution
 from krm_merge.merge.package.document import merge_document, merge_embedded
 from krm_merge.merge.package.folders import Folders, is_other_package, left_alone
 from krm_merge.merge.values.tree import TreeMerge
@@ -87,7 +88,10 @@ class PackageMerger:
     def run(self, original: PackageSide, upstream: PackageSide, local: PackageSide) -> PackageOutcomes:
         """Decides what becomes of every resource; nothing is written."""
         sides = (original, upstream, local)
-        kptfiles = self.kptfiles(*(side.kptfiles() for side in sides))
+        held = [side.kptfiles() for side in sides]
+        if any(map(_keeps_nulls, held[2])):
+            self = self._under(replace(self.policy, keeps_nulls=True))
+        kptfiles = self.kptfiles(*held)
         broken = {path for side in sides for path in side.unreadable_kptfiles()}
         folders = Folders([o for o in kptfiles if o.member.place not in broken], self.policy, map(dirname, broken))
         documents = [side.resources(folders) for side in sides]
@@ -149,9 +153,11 @@ class PackageMerger:
         return outcomes
 
     def _resource(self, schema: Schema, members: Triple, likely_renames: dict[int, Member]) -> ResourceOutcome:
-        original, upstream, local = members
+        local = members[2]
+        # R6: upstream as kpt would fetch it.
+        original, upstream = (with_attribution(member, local) for member in members[:2])
         outcome = self._existence(schema, original, upstream, local)
-        new = likely_renames.get(id(original))
+        new = likely_renames.get(id(members[0]))
         if new is not None and (outcome.decisions or (upstream is None and local is None)):
             outcome.decisions.append(_likely_rename(new))
         return outcome
@@ -264,6 +270,13 @@ def _without_choices(policy: Member) -> Member:
         return policy
     resource.remove("resolutions")
     return replace(policy, root=resource.merged())
+
+
+def _keeps_nulls(kptfile: Member) -> bool:
+    """K6: whether the Kptfile of the package says that what is null in local stays null."""
+    upstream = kptfile.root.get("upstream") if kptfile.place == KPTFILE else None
+    keeps = upstream.get("preserveExplicitNull") if isinstance(upstream, MappingNode) else None
+    return keeps is not None and keeps.canonical == ("bool", True)
 
 
 def _nearest(members: Triple) -> Member:

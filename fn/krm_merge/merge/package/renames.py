@@ -6,7 +6,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from krm_merge.merge.decisions.member import Member
-from krm_merge.merge.values.likeness import likeness
+from krm_merge.merge.values.images import image_repository
+from krm_merge.merge.values.likeness import leaves_of, likeness
 from krm_merge.text.likeness import THRESHOLD
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import Entry, Node, resolved
@@ -118,9 +119,13 @@ def _scores(
                     contents[row] = [_content(member) for member in rows[row] or () if member is not None]
             # A side that has the other one's changes already resembles that more than the original (law D).
             score = max(likeness(one, another) for one in contents[at] for another in contents[other])
+            if same_name and _label(old) == _label(new) and not any(map(_has_content, contents[at] + contents[other])):
+                score = 1.0  # R9: nothing but the namespace could tell one from the other
             # Of several that are alike, one that kept its name is the nearer.
             score = score + same_name if score >= THRESHOLD else 0.0
-            yield at, other, score, other in near and _fit_together(rows[at], rows[other])
+            is_sure = other in near and _fit_together(rows[at], rows[other])
+            is_other = not same_name and _are_other_things(contents[at], contents[other])
+            yield at, other, score, is_sure and not is_other
 
 
 def _lacks_both(old: _Row | None, new: _Row | None) -> bool:
@@ -182,6 +187,23 @@ def _content(member: Member) -> Node:
         if key not in _IDENTITY and not (isinstance(value, nodes.MappingNode) and not value.fields):
             entries.append(Entry(entry.key, value))
     return nodes.MappingNode(None, 0, 0, True, entries)
+
+
+def _are_other_things(first: Iterable[Node], second: Iterable[Node]) -> bool:
+    """Whether two resources run different programs, whatever else is alike: redis is not memcached."""
+    ours, theirs = ({thing for content in contents for thing in _things_in(content)} for contents in (first, second))
+    return bool(ours) and bool(theirs) and ours.isdisjoint(theirs)
+
+
+def _things_in(content: Node) -> Iterator[str]:
+    """The names of the images and charts in a resource, without registry and version."""
+    for path, value in leaves_of(content):
+        if path and path[-1] in ("image", "chart") and type(value) is str:
+            yield image_repository(value).rpartition("/")[2]
+
+
+def _has_content(content: Node) -> bool:
+    return isinstance(content, nodes.MappingNode) and bool(content.fields.keys() - {"metadata"})
 
 
 def _without(mapping: nodes.MappingNode, keys: set[str]) -> nodes.MappingNode:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -11,6 +10,8 @@ from krm_merge.merge.decisions.member import UPSTREAM_IDENTIFIER, Member
 from krm_merge.merge.lines.comments import MERGE_COMMENT, CommentReader
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.renames import Triple, follow_renames, moved_files
+from krm_merge.merge.values.likeness import likeness
+from krm_merge.text.likeness import best_pairs
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import Scalar, resolved
 from krm_merge.text.reading.values import key_text
@@ -89,18 +90,52 @@ def match_resources(
 
 
 def _aligned(sides: list[list[Member]], places: Sequence[Mapping[str, str]]) -> list[Triple]:
-    """Aligns the members of one identity: where a side has several, those of one file, in the order of that."""
+    """Aligns the members of one identity: where a side has several, those of one file."""
     if max(len(side) for side in sides) == 1:
         row = [side[0] if side else None for side in sides]
         return [(row[0], row[1], row[2])]
-    by_file: dict[tuple[str, int], list[Member | None]] = {}
+    by_file: dict[str, list[list[Member]]] = {}
     for at, side in enumerate(sides):
-        count: Counter[str] = Counter()
         for member in side:
-            place = places[at].get(member.place, member.place)
-            by_file.setdefault((place, count[place]), [None, None, None])[at] = member
-            count[place] += 1
-    return [(row[0], row[1], row[2]) for row in by_file.values()]
+            by_file.setdefault(places[at].get(member.place, member.place), [[], [], []])[at].append(member)
+    return [triple for members in by_file.values() for triple in _aligned_in_file(*members)]
+
+
+def _aligned_in_file(original: list[Member], upstream: list[Member], local: list[Member]) -> Iterator[Triple]:
+    """The original's members with those of each side, then what both sides added, then what one side added."""
+    theirs, ours = _pairs(original, upstream), _pairs(original, local)
+    for at, member in enumerate(original):
+        yield member, theirs.pop(at, None), ours.pop(at, None)
+    added, own = list(theirs.values()), list(ours.values())
+    both = _pairs(added, own)
+    for at, member in enumerate(added):
+        yield None, member, both.pop(at, None)
+    for member in both.values():
+        yield None, None, member
+
+
+def _pairs(first: Sequence[Member], second: Sequence[Member]) -> dict[int, Member]:
+    """Members of one identity and file by the number of the one they are: equal ones, then alike, then in order.
+
+    Those that are none of the first have a number behind theirs.
+    """
+    found: dict[int, Member] = {}
+    free = list(enumerate(first))
+    rest: list[Member] = []
+    for member in second:
+        equal = next((pair for pair in free if pair[1].root.canonical == member.root.canonical), None)
+        if equal is None:
+            rest.append(member)
+        else:
+            free.remove(equal)
+            found[equal[0]] = member
+    if len(free) * len(rest) > 1:
+        alike = best_pairs([[likeness(one.root, other.root) for other in rest] for _, one in free])
+        found |= {free[row][0]: rest[column] for row, column in alike}
+        free = [pair for row, pair in enumerate(free) if row not in dict(alike)]
+        rest = [one for column, one in enumerate(rest) if column not in {other for _, other in alike}]
+    numbers = [*(at for at, _ in free), *range(len(first), len(first) + len(rest))]
+    return found | dict(zip(numbers, rest, strict=False))
 
 
 def _is_nameless(member: Member) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.startup import pattern
 from krm_merge.text.reading.scalars import Canonical
@@ -19,6 +21,8 @@ _VERSION = pattern(
 )
 _ADDRESS = pattern(r"(?<![0-9.])[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
 _LONGEST = 2000
+_REPOSITORY_FIELDS = ("registry", "newName", "repository", "name")
+_VERSION_FIELDS = ("tag", "newTag", "digest")
 
 
 def is_image(path: FieldPath) -> bool:
@@ -50,8 +54,8 @@ def image_repository(image: str) -> str:
 def merge_images(original: str, upstream: str, local: str) -> str | None:
     """V10: the one side's repository with the other side's version (tag and digest); None where that is a conflict.
 
-    It is one where both sides changed the repository or the version, and where the last parts of the repositories
-    differ: a version belongs to what the repository is called.
+    It is one where both sides changed the repository or the version, and where the repository is not that of a copy in
+    another registry: another image has versions of its own.
     """
     parts = []
     for image in (original, upstream, local):
@@ -62,5 +66,40 @@ def merge_images(original: str, upstream: str, local: str) -> str | None:
         if before not in (theirs, ours) and theirs != ours:
             return None
         merged += theirs if ours == before else ours
-    is_one = len({repository.rpartition("/")[2] for repository, _ in parts}) == 1 and " " not in merged
+    is_one = all(_is_copy(parts[0][0], repository) for repository, _ in parts[1:]) and " " not in merged
     return merged if is_one or merged in (upstream, local) else None
+
+
+def contested_fields(sides: Sequence[Mapping[Canonical, str]]) -> set[Canonical]:
+    """V10: the fields of an image that are one value, as one side changed its repository and the other its version.
+
+    `sides` are the texts of the fields that hold scalars, of original, upstream and local. Where the repository is only
+    that of a copy in another registry, they are two values.
+    """
+    repositories = [_repository(side) for side in sides]
+    versions = [[side.get(name, "") for name in _VERSION_FIELDS] for side in sides]
+    moved, bumped = ([side != held[0] for side in held[1:]] for held in (repositories, versions))
+    if sorted([moved, bumped]) != [[False, True], [True, False]] or not all(repositories):
+        return set()
+    if all(_is_copy(repositories[0], side) for side in repositories[1:]):
+        return set()
+    return {*_REPOSITORY_FIELDS, *_VERSION_FIELDS}
+
+
+def _repository(side: Mapping[Canonical, str]) -> str:
+    name = next((side[field] for field in _REPOSITORY_FIELDS[1:] if side.get(field)), "")
+    return f"{side['registry']}/{name}" if name and side.get("registry") else name
+
+
+def _is_copy(original: str, repository: str) -> bool:
+    """Whether an image has the versions of another one: it has the same name, and is no fork in the same registry."""
+    is_named_alike = original.rpartition("/")[2] == repository.rpartition("/")[2]
+    registry = _registry(original)
+    is_fork = registry != "" and registry == _registry(repository)
+    return original == repository or (is_named_alike and not is_fork)
+
+
+def _registry(repository: str) -> str:
+    """The host of an image; '' where its name has none."""
+    host, slash, _ = repository.partition("/")
+    return host if slash and (host == "localhost" or "." in host or ":" in host) else ""

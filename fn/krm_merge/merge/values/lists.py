@@ -47,7 +47,8 @@ def merge_list(merge: TreeMerge, path: FieldPath, sides: Sides) -> Verdict:
         return _functions(merge, path, sides, items)
     matches = None
     if kind == SET:
-        matches = match_set(items)
+        if (matches := match_set(items)) is not None:
+            return _paired_elements(merge, path, sides, items, matches)[0]
     elif kind == OBJECTS:
         matches = match_objects(items)
     elif isinstance(kind, KeyedList):
@@ -145,7 +146,9 @@ def _elements(
     mark = len(merge.decisions)
     element_sides = [_sides_of(items, element) for element in elements]
     verdicts = [
-        lost(element, held) or _element(merge, path, element, held)
+        Verdict(held.local, side="local")
+        if held.are_same()
+        else lost(element, held) or _element(merge, path, element, held)
         for element, held in zip(elements, element_sides, strict=True)
     ]
     alive = {at for at, verdict in enumerate(verdicts) if verdict.node is not None}
@@ -362,17 +365,24 @@ def _sequence(merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[
 def _paired_sequence(
     merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
 ) -> Verdict:
+    verdict, losers = _paired_elements(merge, path, sides, items, matches)
+    if not same(sides.local, sides.original) and added_at_one_place([one for one in matches if one not in losers]):
+        what = "upstream and local added elements at the same place; local's come before upstream's"
+        merge.note(path, "L3", what, sides=sides)
+    return verdict
+
+
+def _paired_elements(
+    merge: TreeMerge, path: FieldPath, sides: Sides, items: list[list[Node]], matches: list[Match]
+) -> tuple[Verdict, set[Match]]:
+    """Decides on each element; the second are those that the other side's take the place of."""
     winner: Side = "local" if merge.policy.conflict(path) == "local" else "upstream"
     losers = replaced_by_both(matches, "upstream" if winner == "local" else "local")
 
     def lost(match: Match, held: Sides) -> Verdict | None:
         return _lost(merge, (*path, match.step), held, winner, is_loser=match in losers)
 
-    verdict = _elements(merge, path, sides, items, matches, lost)
-    if not same(sides.local, sides.original) and added_at_one_place([one for one in matches if one not in losers]):
-        what = "upstream and local added elements at the same place; local's come before upstream's"
-        merge.note(path, "L3", what, sides=sides)
-    return verdict
+    return _elements(merge, path, sides, items, matches, lost), losers
 
 
 def _lost(merge: TreeMerge, step: FieldPath, sides: Sides, winner: Side, *, is_loser: bool) -> Verdict | None:

@@ -87,6 +87,9 @@ def _matched(sides: Sequence[_Side], *, is_set: bool) -> list[Match]:
     matches = []
     for at in range(len(before.numbers)):
         upstream, local = with_upstream.get(at), with_local.get(at)
+        if upstream is not None and local is not None:
+            matches.append(Match(at, upstream, local, local))
+            continue
         placed = alone[0].get(at), alone[1].get(at)
         # What merely took the place of an element that the other side removed is an addition.
         if placed[0] is not None and (local is not None or placed[1] is not None):
@@ -277,18 +280,24 @@ def _pair_equal(pairs: Pairs, before: Sequence[object], after: Sequence[object])
 
 def _stretches(pairs: Pairs, size: int, other_size: int) -> list[tuple[list[int], list[int]]]:
     """The unpaired elements of both lists between pairs that are in order on both sides."""
-    steady = longest_rising([pairs[at] for at in sorted(pairs)])
     taken = set(pairs.values())
-    stops = [(at, pairs[at]) for at in sorted(pairs) if pairs[at] in steady]
-    found: list[tuple[list[int], list[int]]] = []
-    start = other_start = 0
-    for stop, other_stop in [*stops, (size, other_size)]:
-        ours = [at for at in range(start, stop) if at not in pairs]
-        theirs = [at for at in range(other_start, other_stop) if at not in taken]
-        if ours and theirs:
-            found.append((ours, theirs))
-        start, other_start = stop + 1, other_stop + 1
-    return found
+    if len(pairs) == size or len(taken) == other_size:
+        return []
+    unpaired = [at for at in range(size) if at not in pairs]
+    left = [at for at in range(other_size) if at not in taken]
+    places = sorted(pairs)
+    others = [pairs[at] for at in places]
+    steady = longest_rising(others)
+    if len(steady) < len(others):
+        places = [at for at in places if pairs[at] in steady]
+        others = [pairs[at] for at in places]
+    found: dict[int, tuple[list[int], list[int]]] = {}
+    for at in unpaired:
+        found.setdefault(bisect_left(places, at), ([], []))[0].append(at)
+    for at in left:
+        if (stretch := found.get(bisect_left(others, at))) is not None:
+            stretch[1].append(at)
+    return [stretch for stretch in found.values() if stretch[1]]
 
 
 def _pair_alike(

@@ -15,7 +15,7 @@ from krm_merge.merge.decisions.verdict import Sides, Verdict, same
 from krm_merge.merge.lines.comments import SETTER, CommentReader, discarded_comments
 from krm_merge.merge.lines.sequence import Settling
 from krm_merge.merge.lines.three_way import Winner, merge_lines
-from krm_merge.merge.values.images import is_image, merge_images
+from krm_merge.merge.values.images import contested_fields, is_image, merge_images
 from krm_merge.merge.values.order import merge_order
 from krm_merge.merge.values.texts import merge_text
 from krm_merge.schema import Discriminator, Schema
@@ -84,6 +84,9 @@ class TreeMerge:
         """Decides on one value; what lies inside a mapping or list is decided and recorded on the way."""
         if sides.are_same():
             # Nothing to decide, however much is inside.
+            return Verdict(sides.local, side="local")
+        if self.policy.keeps_nulls and _is_null(sides.local):
+            # K6: the Kptfile says so.
             return Verdict(sides.local, side="local")
         if (
             self._holds_local(path)
@@ -264,12 +267,16 @@ class TreeMerge:
                 verdicts |= self._one_of(path, fields, held)
         if discriminator := self.schema.discriminator(path):
             verdicts |= self._discriminated(path, fields, discriminator)
+        contested = contested_fields([_scalars(side) for side in fields]) if _names_images(fields) else ()
         for key in dict.fromkeys([*fields[2], *fields[1]]):
             if key in verdicts:
                 continue
             sides = _sides(fields, key)
             step = (*path, _text(key))
-            if self.schema.stays_local(step):
+            if key in contested and not sides.are_same():
+                why = "one side changed the image, the other its version"
+                verdicts[key] = sides, self._chosen(step, sides) or self.conflict(step, sides, "V4", why)
+            elif self.schema.stays_local(step):
                 verdicts[key] = sides, Verdict(sides.local, side="local")
             else:
                 verdicts[key] = sides, self.value(step, sides)
@@ -477,6 +484,15 @@ def _sides(fields: Sequence[dict[Canonical, Entry]], key: Canonical) -> Sides:
     return Sides(_held(original, key), _held(upstream, key), _held(local, key))
 
 
+def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
+    return any("tag" in side or "newTag" in side or "digest" in side for side in fields) and all(fields)
+
+
+def _scalars(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
+    values = {key: resolved(entry.value) for key, entry in side.items()}
+    return {key: value.text for key, value in values.items() if isinstance(value, Scalar)}
+
+
 def _held(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
     entry = side.get(key)
     return None if entry is None else resolved(entry.value)
@@ -551,6 +567,8 @@ def _by_lines_of_source(sides: Sides) -> Verdict | None:
 
 
 def _did(original: Node | None, side: Node | None) -> str:
+    if same(original, side):
+        return "kept"
     if side is None:
         return "removed"
     return "added" if original is None else "changed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.merge.decisions.member import Member
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.attribution import with_attribution
 from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.merger import PackageMerger, essence
 from krm_merge.merge.package.resources import match_resources
@@ -43,5 +44,6 @@ def _differ(original: Member | None, local: Member | None) -> bool:
     if original is None or local is None:
         # A package without a Kptfile upstream gets one when it is fetched.
         return not (local is not None and local.place == KPTFILE)
+    before = with_attribution(original, local) or original
     schema = KptfileSchema(root=local.place == KPTFILE) if local.is_kptfile else any_object_schema()
-    return essence(schema, original.root) != essence(schema, local.root)
+    return essence(schema, before.root) != essence(schema, local.root)

@@ -14,8 +14,8 @@ from krm_merge.merge.package.merger import is_unchanged
 from krm_merge.merge.values.order import merge_order
 from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
-from krm_merge.packages.files.tree import File, is_json, is_kptfile, merged_mode
-from krm_merge.packages.merge.origin import note_origin
+from krm_merge.packages.files.tree import File, is_kptfile, merged_mode
+from krm_merge.packages.merge.origin import Notes
 from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading.nodes import Child, MappingNode, SequenceNode, TextError, value_of
@@ -50,7 +50,7 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """Turns outcomes into files. `notes_origin` adds kpt's notes to resources from upstream (R6).
+    """Turns outcomes into files. `notes` are kpt's, for resources from upstream (R6).
 
     `redactions` say what reports hide (M6).
     """
@@ -58,7 +58,7 @@ class Rewrite:
     original: PackageVersion
     upstream: PackageVersion
     local: PackageVersion
-    notes_origin: bool
+    notes: Notes
     redactions: Sequence[Redaction] = ()
 
     def changes(self, outcomes: list[ResourceOutcome], touched: list[str], results: Results) -> dict[str, File | None]:
@@ -84,7 +84,6 @@ class Rewrite:
         plan.rows.append((_place(original), _place(upstream), _place(local)))
         if outcome.fate == "merged" and local is not None and upstream is not None:
             carry_out(resource, outcome, results, self.redactions)
-            data = resource.text().encode()
             moved = original is not None and upstream.place != original.place == local.place
             follows = moved and is_unchanged(outcome)
             if moved:
@@ -94,9 +93,9 @@ class Rewrite:
             if follows:
                 # W1: what local left alone moves as upstream moved it.
                 plan.edited[local.place, local.index] = None
-                plan.added.setdefault(upstream.place, []).append((upstream, data))
+                plan.added.setdefault(upstream.place, []).append((upstream, self.notes.on_moved(local, resource)))
             elif resource.is_changed:
-                plan.edited[local.place, local.index] = data
+                plan.edited[local.place, local.index] = resource.text().encode()
         elif outcome.fate == "deleted" and local is not None:
             plan.edited[local.place, local.index] = None
         elif outcome.fate == "added" and upstream is not None:
@@ -209,11 +208,8 @@ class Rewrite:
         if member.identity.group_kind == MERGE_POLICY:
             # M1: it may come without something that upstream's has.
             data = member.text.encode()
-        if not self.notes_origin or is_json(member.place):
-            return data
-        resource = Resource.from_tree(member.root)
-        note_origin(resource)
-        return resource.text().encode()
+        noted = self.notes.on_new(member)
+        return data if noted is None else noted
 
 
 class _Keys:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from posixpath import dirname, join, normpath
 
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.result import Results
+from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.member import NOTHING_DECIDED, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.packages.merge.line_ends import FileVersions, plain, plain_versions, with_line_ends
+from krm_merge.packages.merge.moved import follow
+from krm_merge.packages.merge.origin import notes_for
 from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths
@@ -39,7 +41,7 @@ def merge_trees(
 ) -> MergedTree:
     """Merges the files of three versions of a package.
 
-    `notes_origin` writes kpt's comment and annotation on resources that come from upstream, so that they are known
+    `notes_origin` writes kpt's comment and annotations on resources that come from upstream, so that they are known
     again after a local rename (R6). What cannot be read as resources is merged as text (R5).
     """
     results = Results()
@@ -47,6 +49,14 @@ def merge_trees(
     if not changed:
         # Law B: nothing to merge, whatever local holds.
         return MergedTree({}, results)
+    notes = notes_for(original, local, changed, are_for_new=notes_origin)
+    if notes.fetched:
+        # Law U: nobody edited these. What kpt wrote in them comes back at the end.
+        local = Changed(local, {path: original[path] for path in notes.fetched})
+    followed = follow(original, upstream, local, merge.policy)
+    if followed.local is not local or followed.upstream is not upstream or followed.original is not original:
+        original, upstream, local = followed.original, followed.upstream, followed.local
+        changed = [path for path in {**original, **upstream} if original.get(path) != upstream.get(path)]
     lines = {path: plain_versions(path, (original.get(path), upstream.get(path), local.get(path))) for path in changed}
     touched = [path for path, (before, theirs, _) in lines.items() if before != theirs]
     sides = PackageVersion("original", original), PackageVersion("upstream", upstream), PackageVersion("local", local)
@@ -65,13 +75,23 @@ def merge_trees(
         folders.report(path)
     outcomes = folders.with_surviving_kptfiles(_inhabited(sides, resources)) + resources
     others = [path for path in touched if path not in as_text and folders.closed(path) is None]
-    rewrite = Rewrite(*sides, notes_origin, merge.policy.redactions)
+    rewrite = Rewrite(*sides, notes, merge.policy.redactions)
     changes: dict[str, File | None] = dict(rewrite.changes(outcomes, others, results))
     for path in sorted(tangled & sides[2].tree.keys()):
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     _report_duplicates(resources, results)
-    files: list[FileDecision] = []
+    files = followed.decisions(merge.policy)
+    for moved in files:
+        results.add(
+            Result(
+                moved.severity,
+                f"{moved.path}: {moved.message}",
+                file=moved.path,
+                rule=moved.rule,
+                tags={"side": moved.side},
+            )
+        )
     for path in sorted(as_text - closed - tangled):
         of_file = _merge_text(path, lines[path], sides, merge, changes, results)
         files += of_file.decisions
@@ -81,11 +101,15 @@ def merge_trees(
         message = f"{path}: configPath {target} names a file that the package does not have"
         results.warning(message, file=path, rule="G", tags={"side": "both"})
     refuse_clash(local, changes, results)
+    changes = {path: None if file is None else notes.on_file(path, file) for path, file in changes.items()}
+    changes = followed.changes(notes.local, changes)
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
         if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
             return PackageDecisions([merged.again(decided, policy)])
         path = decided.path if isinstance(decided, FileDecision) else decided.member.place
+        if isinstance(decided, FileDecision) and decided.rule == "R13":
+            return PackageDecisions((), [moved for moved in followed.decisions(policy) if moved.path == path])
         of_file = merge_other_file(path, *lines[path], policy)
         return PackageDecisions([] if of_file.outcome is None else [of_file.outcome], of_file.decisions)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from posixpath import join
 from typing import TypeAlias
@@ -15,26 +15,33 @@ from krm_merge.merge.decisions.member import Member, PackageDecisions, ResourceO
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.verdict import same
 from krm_merge.merge.package.reach import children_at
-from krm_merge.report.comparison.difference import VERSIONS, Difference, FindingName, VersionName
+from krm_merge.report.comparison.bytes import differences_in_bytes
+from krm_merge.report.comparison.difference import (
+    OF_BYTES,
+    PROGRAMS,
+    VERSIONS,
+    Cause,
+    Difference,
+    FindingName,
+    ProgramName,
+    VersionName,
+)
 from krm_merge.report.comparison.judgement import JudgedPlace, judged
-from krm_merge.report.comparison.text_changes import lost_comments, rewritten_lines
+from krm_merge.report.comparison.lines import causes_of_changes
+from krm_merge.report.comparison.notes import is_note
+from krm_merge.report.comparison.versions import ComparedVersions, meaning
 from krm_merge.report.comparison.words import GRAVITY
 from krm_merge.report.reading import records_of, shown_value
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.schema.model import is_bookkeeping
 from krm_merge.schema.secrecy import Secrecy
 from krm_merge.text.reading.nodes import MappingNode, Node, SequenceNode, resolved
-from krm_merge.text.reading.values import Value, key_text, to_value
+from krm_merge.text.reading.values import Value, to_value
 
 _Roots: TypeAlias = "Mapping[VersionName, Node | None]"
-
-VersionContent: TypeAlias = Callable[[VersionName, str], bytes | None]
-"""A file of a version, None where it has none."""
 
 _OF_TEXT = ("V8", "W1", "H")
 """Rules of decisions that change comments and layout alone."""
 
-_ANNOTATIONS = ("metadata", "annotations")
 _FUNCTIONS = (("pipeline", "mutators"), ("pipeline", "validators"))
 _KEPT_TEXTS: Mapping[VersionName, SideName] = {
     "original": "original",
@@ -49,13 +56,14 @@ _KEPT_TEXTS: Mapping[VersionName, SideName] = {
 class Compared:
     """Two outcomes of one update: `decided` is the merge under `policy`, `between` leads from its outcome to kpt's.
 
+    Original and upstream of the `versions` are as kpt fetches them, so that what it writes is nobody's change.
     `unreadable` are the files of kpt's outcome that no longer can be read, with the reason.
     """
 
     decided: Sequence[PackageDecisions]
     policy: Policy
     between: PackageDecisions
-    content: VersionContent
+    versions: ComparedVersions
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -63,7 +71,19 @@ def compared(outcomes: Compared) -> list[Difference]:
     """All differences: files, then resources, each with the gravest finding first."""
     comparing = _Comparing(outcomes)
     found = [*comparing.in_resources(), *comparing.in_files()]
+    # Values first: what they do not explain is looked for in the bytes.
+    found += differences_in_bytes(outcomes.versions, outcomes.policy, found)
     return _sorted([*found, *comparing.agreed(found)])
+
+
+def changed_lines(versions: ComparedVersions) -> dict[ProgramName, Counter[Cause]]:
+    """How many lines of local each program changes, by cause."""
+    counts: dict[ProgramName, Counter[Cause]] = {}
+    for program in PROGRAMS:
+        paths = {**versions["local"].files, **versions[program].files}
+        sides = versions["original"], versions["upstream"], versions["local"], versions[program]
+        counts[program] = sum((causes_of_changes(path, *sides) for path in paths), Counter())
+    return counts
 
 
 class _Comparing:
@@ -94,14 +114,18 @@ class _Comparing:
         for record in records_of([PackageDecisions(files=self._outcomes.between.files)], self._outcomes.policy):
             if record.file in self._outcomes.unreadable:
                 continue
-            finding, message = judged(_place({name: self._outcomes.content(name, record.file) for name in VERSIONS}))
+            files = {name: version.files.get(record.file) for name, version in self._outcomes.versions.items()}
+            contents = {name: None if file is None else file.data for name, file in files.items()}
+            if contents["kpt"] == contents["krm-merge"]:
+                continue
+            finding, message = judged(JudgedPlace.of(contents))
             yield self._difference(finding, message, record, {})
 
     def agreed(self, found: Iterable[Difference]) -> Iterator[Difference]:
         """The conflicts in which kpt has what krm-merge has: only one of them reports it."""
         differing: dict[tuple[str, str], list[FieldPath]] = defaultdict(list)
         for difference in found:
-            if difference.finding not in ("comments-lost", "layout"):
+            if difference.finding not in OF_BYTES:
                 differing[difference.file, str(difference.resource)].append(_parsed(difference.path))
         for subject, conflicts in self._conflicts.items():
             for record in conflicts:
@@ -132,25 +156,18 @@ class _Comparing:
             path = path if listed is None else path[:listed]
             if record.nature == "order" and path and not isinstance(path[-1], str):
                 path = path[:-1]
-            if path in judged_paths or _is_bookkeeping(path, roots["kpt"]):
+            if path in judged_paths:
                 continue
             judged_paths.add(path)
             nodes = _nodes_at(roots, path)
+            ends = nodes["krm-merge"], nodes["kpt"]
+            if is_note(path, *ends, in_kptfile=outcome.member.is_kptfile):
+                continue
             # V7: alternatives are one decision, though both may have one of them.
-            if record.nature == "order" or not path or not same(nodes["kpt"], nodes["krm-merge"]):
+            if record.nature == "order" or not path or not same(*ends):
                 # Values of the whole list are shown for an element.
                 hidden = record.is_redacted or secrecy.hides(path, nodes.values())
                 yield replace(self._judged(record, path, nodes, outcome, {} if hidden else nodes), is_redacted=hidden)
-        if outcome.original is None or outcome.upstream is None or not records:
-            return
-        anchor = records[0]
-        if comments := lost_comments(outcome, self._outcomes.policy.redactions):
-            yield self._difference("comments-lost", comments, anchor, {}, path=())
-        if lines := rewritten_lines(outcome):
-            count = "1 line" if lines == 1 else f"{lines:,} lines"
-            yield self._difference(
-                "layout", f"kpt writes {count} anew without a change of meaning", anchor, {}, path=()
-            )
 
     def _judged(
         self,
@@ -167,10 +184,8 @@ class _Comparing:
         if not path and nodes["krm-merge"] is None and outcome.member.identity in self._merged:
             message = f"kpt has it in {self._merged[outcome.member.identity]} and in {record.file}"
             return self._difference("duplicated", message, record, {}, path=path)
-        texts: dict[VersionName, Hashable | None] = {
-            name: None if node is None else node.canonical for name, node in nodes.items()
-        }
-        finding, message = judged(_place(texts, kpt_has_nothing_in_it=_is_empty(nodes["kpt"])))
+        texts = {name: meaning(node, path) for name, node in nodes.items()}
+        finding, message = judged(JudgedPlace.of(texts, kpt_has_nothing_in_it=_is_empty(nodes["kpt"])))
         if finding == "local-change-lost" and nodes["kpt"] is None and path[:-1] in _FUNCTIONS:
             finding = "function-dropped"
         return self._difference(finding, message, record, values if path else {}, path=path)
@@ -180,27 +195,32 @@ class _Comparing:
         assert outcome.original is not None
         assert outcome.upstream is not None
         decided = self._decision_on(outcome)
-        place, message = outcome.original.place, f"kpt has it in {outcome.upstream.place}"
-        finding: FindingName = "changed-alone"
-        if decided is not None and decided.original is not None:
+        place, kpt = outcome.original.place, outcome.upstream.place
+        finding, message = "changed-alone", f"kpt has it in {kpt}"
+        upstream = self._outcomes.versions["upstream"]
+        if upstream.has(kpt, outcome.upstream.identity) and not upstream.has(place, outcome.original.identity):
+            finding, message = "decided-otherwise", f"{message}, as upstream has it"
+        elif decided is not None and decided.original is not None:
             for side, member, lost in (
                 ("local", decided.local, "local-change-lost"),
                 ("upstream", decided.upstream, "upstream-change-missed"),
             ):
                 if member is not None and member.place != decided.original.place and place.endswith(member.place):
-                    finding, message = lost, f"{side} moved it to {place}; {message}"  # type: ignore[assignment]
+                    finding, message = lost, f"{side} moved it to {place}; {message}"
                     break
-        return self._difference(finding, message, record, {}, path=())
+        return self._difference(finding, message, record, {}, path=())  # type: ignore[arg-type]
 
     def _roots(self, outcome: ResourceOutcome) -> _Roots:
-        decided = self._decision_on(outcome)
         merged, kpt = (None if m is None else m.root for m in (outcome.original, outcome.upstream))
-        if decided is None:
-            # Upstream did not touch it: all sides have it as it is.
-            return {"original": merged, "upstream": merged, "local": merged, "kpt": kpt, "krm-merge": merged}
-        sides = (decided.original, decided.upstream, decided.local)
-        original, upstream, local = (None if member is None else member.root for member in sides)
-        return {"original": original, "upstream": upstream, "local": local, "kpt": kpt, "krm-merge": merged}
+        decided = self._decision_on(outcome)
+        known = (None, None, None) if decided is None else (decided.original, decided.upstream, decided.local)
+        roots: dict[VersionName, Node | None] = {}
+        for name, member in zip(VERSIONS[:3], known, strict=True):
+            # Upstream did not touch it where nothing was decided: the merge did not look at it.
+            wanted = member or (outcome.member if decided is None else None)
+            root = None if wanted is None else self._outcomes.versions[name].resource(wanted.file, wanted.identity)
+            roots[name] = root if root is not None or member is None else member.root
+        return roots | {"kpt": kpt, "krm-merge": merged}
 
     def _decision_on(self, outcome: ResourceOutcome) -> ResourceOutcome | None:
         """The decision of the merge on the same resource: that in the same file comes first."""
@@ -234,17 +254,6 @@ class _Comparing:
             conflict is not None,
             record.is_redacted,
         )
-
-
-def _place(versions: Mapping[VersionName, Hashable | None], *, kpt_has_nothing_in_it: bool = False) -> JudgedPlace:
-    return JudgedPlace(
-        versions["original"],
-        versions["upstream"],
-        versions["local"],
-        versions["kpt"],
-        versions["krm-merge"],
-        kpt_has_nothing_in_it,
-    )
 
 
 def _nodes_at(roots: _Roots, path: FieldPath) -> _Roots:
@@ -291,16 +300,6 @@ def _labels(listed: Node, moved: FieldPath) -> Value:
         return [shown_value(to_value(item)) for item in items]
     keyed = [[_at(item, (name,)) for name, _ in step] for item in items]
     return [" ".join(str(to_value(key)) for key in keys if key is not None) for keys in keyed]
-
-
-def _is_bookkeeping(path: FieldPath, root: Node | None) -> bool:
-    """Whether only annotations are here that kpt makes for its own use (R6)."""
-    if path[:2] != _ANNOTATIONS:
-        return False
-    node = _at(root, _ANNOTATIONS)
-    all_names = [key_text(entry.key) for entry in node.fields.values()] if isinstance(node, MappingNode) else []
-    names = [str(path[2])] if len(path) > 2 else all_names
-    return bool(names) and all(map(is_bookkeeping, names))
 
 
 def _is_empty(node: Node | None) -> bool:

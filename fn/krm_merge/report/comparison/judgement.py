@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from krm_merge.report.comparison.difference import FindingName
+from krm_merge.report.comparison.difference import VERSIONS, FindingName, VersionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,12 @@ class JudgedPlace:
     kpt: Hashable | None
     merged: Hashable | None
     kpt_has_nothing_in_it: bool = False
+
+    @classmethod
+    def of(cls, versions: Mapping[VersionName, Hashable | None], *, kpt_has_nothing_in_it: bool = False) -> JudgedPlace:
+        """The place as the versions have it."""
+        original, upstream, local, kpt, merged = (versions.get(name) for name in VERSIONS)
+        return cls(original, upstream, local, kpt, merged, kpt_has_nothing_in_it)
 
     @property
     def changed_locally(self) -> bool:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from krm_merge.report.comparison.difference import VERSIONS, Comparison, Difference, FindingName, VersionName
+from krm_merge.report.comparison.difference import (
+    PROGRAMS,
+    VERSIONS,
+    Cause,
+    Comparison,
+    Difference,
+    FindingName,
+    VersionName,
+)
+from krm_merge.report.forms.shown import differing_part
 from krm_merge.text.reading.values import Value
 
 HEADINGS: Final[dict[FindingName, str]] = {
@@ -20,9 +29,13 @@ HEADINGS: Final[dict[FindingName, str]] = {
     "decided-otherwise": "Conflict decided otherwise",
     "conflict-unreported": "Conflict that kpt does not report",
     "comments-lost": "Comments lost",
+    "comments-missed": "Comments that krm-merge lacks",
+    "comments-differ": "Comments otherwise",
     "order": "Order",
     "changed-alone": "Changed by kpt alone",
+    "unexplained": "Unexplained",
     "layout": "Layout",
+    "notes": "Notes of kpt",
 }
 """What people call a finding, the gravest first."""
 
@@ -44,7 +57,24 @@ _WRITTEN_BY_PEOPLE: Final[frozenset[FindingName]] = frozenset(
     ("local-change-lost", "function-dropped", "unchanged-lost", "comments-lost")
 )
 _MOST_NAMED = 3
-SAME: Final = "kpt and krm-merge make the same package"
+SAME: Final = "kpt and krm-merge make the same package, byte for byte"
+_HARMLESS: Final[Mapping[FindingName, str]] = {
+    "comments-differ": "comments",
+    "order": "order",
+    "layout": "layout",
+    "notes": "kpt's own notes",
+}
+_BECAUSE: Final[Mapping[Cause, str]] = {
+    "upstream": "as upstream has them",
+    "both": "where both sides changed them",
+    "undone": "that undo your changes",
+    "alone": "that no side changed",
+    "comments": "for comments",
+    "order": "for the order",
+    "notes": "for kpt's notes",
+    "layout": "for layout alone",
+    "unexplained": "unexplained",
+}
 
 
 def summary(comparison: Comparison) -> list[str]:
@@ -63,11 +93,39 @@ def summary(comparison: Comparison) -> list[str]:
         sentences.append(_counted("1 conflict is decided otherwise", "{} conflicts are decided otherwise", count))
     if count := counts["conflict-unreported"]:
         alike = _counted("1 conflict is decided alike", "{} conflicts are decided alike", count)
-        sentences.append(f"{alike}: krm-merge reports {'it' if count == 1 else 'them'}, kpt does not")
-    if not lost and not counts["decided-otherwise"]:
-        alike = "kpt and krm-merge differ only in order and layout" if _differ(comparison) else SAME
-        sentences.insert(0, alike)
-    return sentences
+        at = "it" if count == 1 else "them"
+        sentences.append(f"{alike}: krm-merge stops at {at} or reports {at}, kpt does neither")
+    if count := counts["comments-missed"]:
+        sentences.append(
+            _counted(
+                "krm-merge would lose comments in 1 resource", "krm-merge would lose comments in {} resources", count
+            )
+        )
+    if count := counts["unexplained"]:
+        sentences.append(_counted("1 difference is unexplained", "{} differences are unexplained", count))
+    if comparison.is_same:
+        sentences.insert(0, SAME)
+    elif (names := [name for finding, name in _HARMLESS.items() if counts[finding]]) and not (
+        lost or _is_otherwise(counts)
+    ):
+        sentences.insert(0, f"kpt and krm-merge differ only in {_listed(names)}")
+    return [*sentences, *_of_lines(comparison)]
+
+
+def _is_otherwise(counts: Mapping[FindingName, int]) -> bool:
+    return any(counts[finding] for finding in ("decided-otherwise", "comments-missed", "unexplained"))
+
+
+def _of_lines(comparison: Comparison) -> Iterator[str]:
+    """How many lines each program changes; nothing where both make the same package."""
+    if comparison.is_same or not comparison.lines:
+        return
+    for program in PROGRAMS:
+        counts = comparison.lines.get(program, {})
+        causes = [f"{counts[cause]:,} {said}" for cause, said in _BECAUSE.items() if counts.get(cause)]
+        total = sum(counts.values())
+        lines = _counted("1 line", "{} lines", total)
+        yield f"{program} changes {lines} of the package" + (f": {_listed(causes)}" if causes else "")
 
 
 def reported_by(difference: Difference) -> str:
@@ -82,11 +140,12 @@ def reported_by(difference: Difference) -> str:
 def versions_by_value(
     difference: Difference, text_of: Callable[[Value], str]
 ) -> Iterator[tuple[tuple[VersionName, ...], str]]:
-    """Each value that some version has at the place, as text, with all versions that have it."""
+    """Each value that some version has at the place, or what differs in it, as text, with all versions that have it."""
     versions: dict[str, tuple[VersionName, ...]] = {}
+    values = differing_part(difference.values)
     for name in VERSIONS:
-        if name in difference.values:
-            text = text_of(difference.values[name])
+        if name in values:
+            text = text_of(values[name])
             versions[text] = (*versions.get(text, ()), name)
     for text, names in versions.items():
         yield names, text
@@ -100,10 +159,6 @@ def _keeps(counts: Mapping[FindingName, int]) -> str:
     if "comments-lost" in found:
         return "keeps them"
     return "keeps it" if sum(counts[finding] for finding in found) == 1 else "keeps them"
-
-
-def _differ(comparison: Comparison) -> bool:
-    return any(comparison.counts[finding] for finding in ("order", "layout"))
 
 
 def _counted(one: str, many: str, count: int) -> str:

@@ -6,11 +6,11 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import _GeneratorContextManager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, usage_of
+from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, shared_memory_of, usage_of
 from krm_merge.transform.plugins.watch import children, sessions
 from krm_merge.transform.protocol.plugin import PluginError
 
@@ -39,6 +39,8 @@ def limited(
     deadline = time.monotonic() + time_limit
 
     def look(number: int, frame: FrameType | None) -> None:
+        if frame is not None and _is_leaving(frame):
+            return
         if time.monotonic() > deadline:
             raise _Exceeded(f"did not finish within {time_limit:g} s and was stopped")
         usage = usage_of(0, others)
@@ -46,6 +48,9 @@ def limited(
             raise _Exceeded(f"started more than {process_limit - 1} processes, which were killed")
         if usage.memory > memory_limit:
             raise _Exceeded(f"started processes that used more than {memory_limit >> 20:,} MiB of memory")
+        # The limit of data is not for shared memory.
+        if max(shared_memory_of([os.getpid()])) > memory_limit:
+            raise _Exceeded(f"used more than {memory_limit >> 20:,} MiB of memory")
 
     try:
         with _less_memory(memory_limit), _regularly(look):
@@ -56,6 +61,14 @@ def limited(
         raise LimitError(f"used more than {memory_limit >> 20:,} MiB of memory") from None
     finally:
         _end(children() - others)
+
+
+def _is_leaving(frame: FrameType) -> bool:
+    """Whether the block has ended already: what a look raises now would keep the timer from being turned off."""
+    ours = _is_leaving.__code__.co_filename
+    if frame.f_code is _GeneratorContextManager.__exit__.__code__:
+        return bool(frame.f_locals["self"].gen.gi_code.co_filename == ours)
+    return frame.f_code.co_filename == ours
 
 
 @contextmanager

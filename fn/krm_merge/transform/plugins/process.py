@@ -7,10 +7,12 @@ processes (T6).
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final, Literal, TypeAlias
 
+from krm_merge.harmless import quoted
 from krm_merge.text.reading.values import Object
 from krm_merge.transform.plugins.answers import read_answer, reported_error
 from krm_merge.transform.plugins.running import Running
@@ -22,6 +24,8 @@ Protocol: TypeAlias = Literal["crane/v1", "jsonl/v1"]
 
 TIME_LIMIT: Final = 10.0
 OUTPUT_LIMIT: Final = 16 * 1024 * 1024
+_LONGEST_FIRST_LINE: Final = 256
+"""Bytes in which Linux looks for an interpreter."""
 
 
 @dataclass(slots=True)
@@ -122,4 +126,19 @@ class Executable:
         try:
             return Running(self.file.absolute(), self.time_limit, self.memory_limit, self.process_limit)
         except OSError as error:
-            raise PluginError(f"cannot be started: {error.strerror or error}") from None
+            raise PluginError(f"cannot be started: {self._obstacle(error)}") from None
+
+    def _obstacle(self, error: OSError) -> str:
+        """Why the system did not start it. Where a file is missing that is there, what runs it is."""
+        first = ""
+        with suppress(OSError), self.file.open("rb") as opened:
+            first = opened.readline(_LONGEST_FIRST_LINE).decode(errors="replace").rstrip("\n")
+        if not first or not isinstance(error, FileNotFoundError):
+            return error.strerror or str(error)
+        if not first.startswith("#!"):
+            return "the loader of its shared libraries is missing; link it statically, or install what it needs"
+        interpreter = first[2:].lstrip(" \t").replace("\t", " ").partition(" ")[0]
+        remedy = (
+            "end its lines with LF" if interpreter.endswith("\r") else "name one that is installed, by its whole path"
+        )
+        return f"its first line names the interpreter {quoted(interpreter)!r}, which does not exist; {remedy}"

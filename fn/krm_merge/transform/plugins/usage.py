@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ PROCESS_LIMIT: Final = 64
 """Processes that it may have, including itself."""
 
 _PROCESSES = Path("/proc")
+_FILES_IN_MEMORY = ("/memfd:", "/dev/shm/")
+_BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,28 @@ def usage_of(process: int, others: Set[int]) -> Usage:
         if number not in found and number in memory:
             found.add(number)
             pending += below.get(number, ())
-    return Usage(len(found), sum(memory[number] for number in found))
+    mapped, in_files = shared_memory_of(found)
+    return Usage(len(found), sum(memory[number] for number in found) + max(0, in_files - mapped))
+
+
+def shared_memory_of(processes: Iterable[int]) -> tuple[int, int]:
+    """Bytes of shared memory that processes have mapped, and bytes of the files in memory that they have open.
+
+    These are memfd and POSIX shared memory. What is written into them counts for no process until it is mapped.
+    """
+    mapped = 0
+    files: dict[tuple[int, int], int] = {}
+    for number in processes:
+        place = _PROCESSES / str(number)
+        with suppress(OSError, IndexError):
+            for name in os.listdir(place / "fd"):
+                with suppress(OSError):  # closed meanwhile
+                    if os.readlink(place / "fd" / name).startswith(_FILES_IN_MEMORY):
+                        status = os.stat(place / "fd" / name)
+                        files[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
+            # Source: proc_pid_status(5), in kibibytes.
+            mapped += int((place / "status").read_text(errors="replace").partition("RssShmem:")[2].split()[0]) << 10
+    return mapped, sum(files.values())
 
 
 def limit_memory(process: int, limit: int) -> None:

@@ -20,8 +20,11 @@ from krm_merge.fleet.conflicts.choices import may_be_rule
 from krm_merge.fleet.conflicts.groups import Group, groups_of, report_of, values_of
 from krm_merge.fleet.conflicts.session import GroupSession
 from krm_merge.fleet.conflicts.steps import GroupStep, GroupSteps
+from krm_merge.fleet.conflicts.trial import without_effect
 from krm_merge.fleet.ledger import Ledger
+from krm_merge.fleet.running.run import settings_of
 from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.packages.files.directory import UnavailableError
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.report.forms.shown import shortened, yaml_text
@@ -32,6 +35,7 @@ from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_FLEET
 
 _LONGEST_VALUE = 100
+_NAMES = 3
 _KEYS: dict[str, Choice] = {"u": "upstream", "l": "local", "o": "original"}
 
 
@@ -51,7 +55,7 @@ def conflicts(directory: Path, with_decided: bool, form: str, reports: tuple[Pat
         _show(group)
     if not groups:
         say("no conflicts", on_stdout=True)
-    elif any(group.conflict.is_undecided for group in groups):
+    elif any(group.conflict.is_undecided and group.conflict.choices for group in groups):
         say(f"settle them for all packages: krm-merge fleet resolve {directory}", on_stdout=True)
 
 
@@ -69,6 +73,7 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
     """
     place = CampaignDirectory(directory)
     campaign, groups = _read(place, with_decided=False)
+    groups = [group for group in groups if group.conflict.choices]
     if not groups:
         say("no conflicts", on_stdout=True)
         return
@@ -83,17 +88,32 @@ def resolve(directory: Path, in_terminal: bool, no_browser: bool) -> None:
 
     host = Host(session, kept, write)
     if in_terminal:
-        _ask(host, {group.conflict.fingerprint: group for group in groups})
+        _ask(host, {group.id: group for group in groups})
         if not host.session.can_save:
             say("nothing was chosen; policy.yaml is as it was", on_stdout=True)
             sys.exit(1)
         host.save()
     elif not settle(host, OF_FLEET, in_terminal=False, no_browser=no_browser):
         sys.exit(1)
+    for group, package in _without_effect(place, session):
+        say(
+            f"{group.place}: still a conflict in {package}: its own MergePolicy, or other resources, decide",
+            on_stdout=in_terminal,
+        )
     count = len(session.made)
     noun = "1 choice" if count == 1 else f"{count} choices"
     # Of the page, stdout has the address alone.
     say(f"{noun} written to {directory / POLICY_FILE}; then: krm-merge fleet run {directory}", on_stdout=in_terminal)
+
+
+def _without_effect(place: CampaignDirectory, session: GroupSession) -> list[tuple[Group, str]]:
+    """The groups that the choices do not settle, each with a package in which they were tried."""
+    try:
+        with place.locked():
+            return list(without_effect(settings_of(place.read(), place), session.chosen))
+    except UnavailableError:
+        # A run that goes on meanwhile tries them itself.
+        return []
 
 
 def _changed(saved: Saved) -> File:
@@ -119,17 +139,19 @@ def _show(group: Group) -> None:
     for side, value in values_of(group):
         text = shortened(" ".join(yaml_text(value).split()), _LONGEST_VALUE)
         say(f"  {side:9} {text}", on_stdout=True)
+    names = sorted({resource.name for resource in group.resources})
+    if len(names) > 1:
+        more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+        say(f"  {len(names):,} names: {', '.join(names[:_NAMES])}{more}", on_stdout=True)
     say(f"  {group.examples}", on_stdout=True)
 
 
 def _ask(host: Host[GroupStep], groups: Mapping[str, Group]) -> None:
     """Asks for a choice on one group after the other."""
     for record in host.session.open:
-        _show(groups[record.fingerprint])
+        _show(groups[record.id])
         offered = {key: choice for key, choice in _KEYS.items() if choice in record.choices}
-        always = {
-            key.upper(): choice for key, choice in offered.items() if may_be_rule(groups[record.fingerprint], choice)
-        }
+        always = {key.upper(): choice for key, choice in offered.items() if may_be_rule(groups[record.id], choice)}
         said = [f"{key} {CHOICES[choice]}" for key, choice in offered.items()]
         said += [f"{key} always {CHOICES[choice]}" for key, choice in always.items()]
         while True:
@@ -151,7 +173,9 @@ def _as_value(group: Group) -> dict[str, object]:
     return {
         "fingerprint": one.fingerprint,
         "nature": one.nature,
+        "apiGroup": group.api_group,
         "kind": one.kind,
+        "names": sorted({resource.name for resource in group.resources}),
         "path": one.path,
         "rule": one.rule,
         "message": one.message,

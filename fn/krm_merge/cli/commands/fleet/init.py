@@ -19,9 +19,12 @@ from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, TARGETS_FILE, Campa
 from krm_merge.fleet.campaign.discovery import split_upstream, targets_in, working_tree_of
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.campaign.models import MergeCampaign
+from krm_merge.forges.addresses import host_of
 from krm_merge.forges.choice import Forges, ForgeSettings, is_local
 from krm_merge.forges.hosted.pace import Pace
 from krm_merge.forges.local_forge import LocalForge
+from krm_merge.forges.tokens import variable_of
+from krm_merge.git.credentials import take_credentials
 from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.git import GitRepositories
@@ -88,13 +91,13 @@ def init(
     if (options.host is None) != (options.owner is None):
         raise click.UsageError("--host URL and --owner NAME come together")
     place = CampaignDirectory(directory)
-    source = split_upstream(upstream, ref, GitRepositories())
+    source = split_upstream(take_credentials(upstream), ref, GitRepositories())
     selection: dict[str, object] = {"from": version} if version else {}
     if options.repositories is not None:
         targets = _listed(options.repositories)
     elif options.host is not None and options.owner is not None:
         targets = _owned(options.host, options.owner, options.topic, options.forges, options.apis)
-        selection |= {"forge": options.host, "owner": options.owner} | (
+        selection |= {"forge": take_credentials(options.host), "owner": options.owner} | (
             {"topic": options.topic} if options.topic else {}
         )
     else:
@@ -123,7 +126,11 @@ def _matching(patterns: list[str]) -> list[Path]:
 def _listed(source: str) -> list[CampaignTarget]:
     text = sys.stdin.buffer.read() if source == "-" else read_file(Path(source)).data
     lines = [line.strip() for line in text.decode(errors="replace").splitlines()]
-    names = dict.fromkeys(line for line in lines if line and not line.startswith("#"))
+    given = [line for line in lines if line and not line.startswith("#")]
+    names = dict.fromkeys(map(take_credentials, given))
+    if hosts := sorted({host_of(name) for name in given if take_credentials(name) != name}):
+        variables = ", ".join(map(variable_of, hosts))
+        say(f"the credentials in addresses are not written; give git their token: {variables}", on_stdout=True)
     for name in names:
         if name.startswith("-"):
             raise PackageError(f"{source}: {name} is no address of a repository")

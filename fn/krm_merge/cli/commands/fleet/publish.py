@@ -16,7 +16,8 @@ from krm_merge.cli.show import say
 from krm_merge.fleet.campaign.campaign import CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.ledger import Ledger
-from krm_merge.fleet.publishing.publish import Published, Publisher
+from krm_merge.fleet.publishing.looks import Published
+from krm_merge.fleet.publishing.publish import Publisher
 from krm_merge.fleet.publishing.requests import PullRequests
 from krm_merge.fleet.running.run import settings_of
 from krm_merge.forges.choice import Forges, ForgeSettings
@@ -76,11 +77,12 @@ def publish(directory: Path, wave: str | None, options: PublishOptions) -> None:
     names = [one.name for one in publishing.waves] or ["all"]
     if wave is not None and wave not in names:
         raise click.UsageError(f"there is no wave {wave}; known are {', '.join(names)}")
-    with place.locked(), Ledger.opened(place.ledger) as ledger:
+    with place.locked(), Ledger.opened(place.ledger, is_dry_run=options.dry_run) as ledger:
         ledger.follow(campaign.targets)
         settings = ForgeSettings.parsed(
             options.forges, options.apis, Pace(options.pace, options.changes_per_hour or publishing.per_hour)
         )
+        settings.share_tokens()
         requests = (
             None
             if options.push_only or options.direct

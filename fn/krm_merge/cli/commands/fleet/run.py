@@ -18,7 +18,8 @@ from krm_merge.cli.show import command_of, say, show_ways
 from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, Campaign
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.conflicts.groups import Group, groups_of
-from krm_merge.fleet.ledger import Ledger, LedgerEntry
+from krm_merge.fleet.entry import LedgerEntry
+from krm_merge.fleet.ledger import Ledger
 from krm_merge.fleet.merging.job import NEED_ATTENTION
 from krm_merge.fleet.overview import Message, messages_of
 from krm_merge.fleet.running.engines import Engine, Processes, processors

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from typing import Final
 
 from krm_merge.report.comparison.difference import Comparison
-from krm_merge.report.forms.by_suffix import FORMS
+
+FORMS: Final[Mapping[str, str]] = {".html": "html", ".md": "markdown", ".json": "json", ".sarif": "sarif"}
+"""What a comparison may be written as, by suffix."""
 
 
 def rendered(comparison: Comparison, suffix: str) -> str:

@@ -10,7 +10,14 @@ from krm_merge.report.forms.sarif import MOST_RESULTS, location, log_text
 from krm_merge.report.words import address_of
 
 _PAGE = "docs/differences-from-kpt.md"
-_NOTES: tuple[FindingName, ...] = ("order", "changed-alone", "layout", "conflict-unreported")
+_NOTES: tuple[FindingName, ...] = (
+    "order",
+    "changed-alone",
+    "layout",
+    "notes",
+    "comments-differ",
+    "conflict-unreported",
+)
 
 
 def render(comparison: Comparison) -> str:

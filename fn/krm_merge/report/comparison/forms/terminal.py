@@ -10,7 +10,7 @@ from krm_merge.report.comparison.words import HEADINGS, reported_by, summary, ve
 from krm_merge.report.forms.shown import flow_text, shortened
 from krm_merge.report.forms.terminal import Line, harmless_line
 
-_LONGEST_VALUE = 60
+_LONGEST_VALUE = 400
 
 
 def comparison_lines(comparison: Comparison) -> Iterator[Line]:

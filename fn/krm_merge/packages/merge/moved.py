@@ -1,0 +1,287 @@
+"""Files that one side moved or renamed, followed by the other (rule R13).
+
+The measure is that of git's detection of renames: equal content comes first, then likeness. A folder most of whose
+files moved to one other folder has moved.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from posixpath import basename, dirname, join
+from typing import TypeAlias
+
+from krm_merge.krm.identity import flaw_of, identity_of
+from krm_merge.merge.decisions.decision import FileDecision
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.decisions.resolution import file_content
+from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
+from krm_merge.packages.merge.values import NO_RESOURCE
+from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
+from krm_merge.text.reading.nodes import MappingNode, TextError
+from krm_merge.text.reading.reader import read_all
+
+Moves: TypeAlias = dict[str, str]
+"""New paths by old ones."""
+
+
+class Relocated(Mapping[str, File]):
+    """A tree some of whose files have another path."""
+
+    def __init__(self, tree: Tree, moves: Moves) -> None:
+        """Takes the tree as it is; `moves` lead to paths that it does not have."""
+        self._tree = tree
+        self._moves = moves
+        self._origins = {new: old for old, new in moves.items()}
+
+    def __getitem__(self, path: str) -> File:
+        """The file that has this path now."""
+        if path in self._moves:
+            raise KeyError(path)
+        return self._tree[self._origins.get(path, path)]
+
+    def __contains__(self, path: object) -> bool:
+        """Whether a file has this path now; reads none."""
+        return path not in self._moves and (path in self._origins or path in self._tree)
+
+    def __iter__(self) -> Iterator[str]:
+        """The paths in the order that the files had before."""
+        return (self._moves.get(path, path) for path in self._tree)
+
+    def __len__(self) -> int:
+        """How many files there are."""
+        return len(self._tree)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Three versions of a package, in which what is one file has one path.
+
+    `moves` are those of local's files. `decisions` report them, and files that both sides moved differently.
+    """
+
+    original: Tree
+    upstream: Tree
+    local: Tree
+    moves: Moves
+    decisions: Callable[[Policy], list[FileDecision]]
+
+    def changes(self, local: Tree, changes: Changes) -> dict[str, File | None]:
+        """What changes in the package as it was, of changes to its files where they are now."""
+        if not self.moves:
+            return dict(changes)
+        made: dict[str, File | None] = dict.fromkeys(self.moves)
+        made |= {new: local[old] for old, new in self.moves.items()}
+        return {path: file for path, file in (made | dict(changes)).items() if file != local.get(path)}
+
+
+def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Followed:
+    """The versions of a package with every file where the result has it (R13).
+
+    A file that one side moved and the other changed gets the place that it was moved to. What the other side added to
+    a folder that moved goes along. Where both moved a file differently, local's place is kept.
+    """
+    theirs = _moved(original, upstream)
+    # After a merge, a file of local's may look like one that upstream deleted, and be another of upstream's (law D).
+    ours = {
+        old: new
+        for old, new in _moved(original, local).items()
+        if (old in upstream or old in theirs) and (new not in upstream or theirs.get(old) == new)
+    }
+    if not theirs and not ours:
+        return Followed(original, upstream, local, {}, lambda _: [])
+    sides = (original, upstream, local)
+    folders = _moved_folders(original, upstream, theirs), _moved_folders(original, local, ours)
+    moves: tuple[Moves, Moves, Moves] = ({}, {}, {})
+    twice: list[tuple[str, str, str]] = []
+    for old in dict.fromkeys([*theirs, *ours]):
+        places = [old, *(side.get(old, old) for side in (theirs, ours))]
+        at = [place if place in side else None for place, side in zip(places, sides, strict=True)]
+        if at[1] is None and at[2] is None:
+            continue
+        place = places[2] if old in ours else places[1]
+        if old in theirs and old in ours and theirs[old] != ours[old]:
+            renamed = _renamed_inside(old, theirs[old], ours[old], folders)
+            place = renamed or place
+            if not renamed:
+                twice.append((old, theirs[old], ours[old]))
+                place = _chosen_place(twice[-1], policy)
+        elif _is_as_before(original[old], *((upstream, at[1]) if old in ours else (local, at[2]))):
+            # Nothing is to be merged: resources find each other, other files are where they are (R1, R4).
+            continue
+        wanted = [(side, now) for side, now in zip(sides, at, strict=True) if now is not None]
+        if all(place == now or place not in side for side, now in wanted):
+            for made, now in zip(moves, at, strict=True):
+                if now is not None and now != place:
+                    made[now] = place
+    for made, side, own, moved in zip(moves[1:], (upstream, local), (theirs, ours), reversed(folders), strict=True):
+        along = _going_along(original, side, own, moved).items()
+        made |= {old: new for old, new in along if old not in made and new not in made.values()}
+
+    def decisions(now: Policy) -> list[FileDecision]:
+        reported = [_reported(old, new) for old, new in moves[2].items() if not any(new in both for both in twice)]
+        return [*reported, *(_moved_twice(both, now) for both in twice)]
+
+    trees = [Relocated(side, made) if made else side for side, made in zip(sides, moves, strict=True)]
+    return Followed(trees[0], trees[1], trees[2], moves[2], decisions)
+
+
+# ---- places ----------------------------------------------------------------------------------------------------------
+
+
+def _renamed_inside(old: str, theirs: str, ours: str, folders: tuple[Moves, Moves]) -> str:
+    """The place of a file that one side renamed in a folder that the other moved, '' for another file."""
+    folder = dirname(old)
+    for new, renamed, moved in ((theirs, ours, folders[0]), (ours, theirs, folders[1])):
+        if folder in moved and dirname(renamed) == folder and new == join(moved[folder], basename(old)):
+            return join(moved[folder], basename(renamed))
+    return ""
+
+
+def _is_as_before(before: File, side: Tree, place: str | None) -> bool:
+    return place is not None and side[place] == before
+
+
+def _reported(old: str, new: str) -> FileDecision:
+    place = old.encode(), new.encode()
+    message = f"moved from {old}, as upstream moved it"
+    return FileDecision(new, "R13", message, "upstream", "info", place[0], place[1], place[0], place[1])
+
+
+def _moved_twice(places: tuple[str, str, str], policy: Policy) -> FileDecision:
+    """The conflict on the place of a file that both sides moved; its content is its path."""
+    old, theirs, ours = places
+    before, upstream, local = (place.encode() for place in places)
+    policy = policy.of(NO_RESOURCE)
+    what = f"upstream moved {old} to {theirs}, local moved it to {ours}"
+    for resolution in policy.resolutions_at(()):
+        if resolution.nature == "file" and resolution.fit("", *map(file_content, (before, upstream, local))):
+            merged = upstream if resolution.choice == "upstream" else local
+            message = f"{what}; settled by {resolution.place}: {resolution.choice}"
+            return FileDecision(ours, "R13", message, "both", "info", before, upstream, local, merged, resolution)
+    message = policy.explanation((), what, "local's place is kept", has_place=False)
+    return FileDecision(ours, "R13", message, "both", policy.severity(()), before, upstream, local, local)
+
+
+def _chosen_place(places: tuple[str, str, str], policy: Policy) -> str:
+    return (_moved_twice(places, policy).merged or b"").decode()
+
+
+def _going_along(original: Tree, side: Tree, own: Moves, folders: Moves) -> Moves:
+    """The new paths of what a side added to folders that the other side moved."""
+    found: Moves = {}
+    moved = set(own.values())
+    for path in side if folders else ():
+        if path in original or path in moved:
+            continue
+        folder = dirname(path)
+        while folder and folder not in folders:
+            folder = dirname(folder)
+        if folder and (new := join(folders[folder], path[len(folder) + 1 :])) not in side:
+            found[path] = new
+    return found
+
+
+def _moved_folders(original: Tree, side: Tree, moves: Moves) -> Moves:
+    """The folders most of whose files a side moved to one other folder, and that it no longer has."""
+    if not moves:
+        return {}
+    held, left = Counter(map(dirname, original)), set(map(dirname, side))
+    moved: dict[str, Counter[str]] = defaultdict(Counter)
+    for old, new in moves.items():
+        if basename(old) == basename(new):
+            moved[dirname(old)][dirname(new)] += 1
+    folders = {folder: found.most_common(1)[0] for folder, found in moved.items() if folder and folder not in left}
+    return {folder: new for folder, (new, count) in folders.items() if 2 * count > held[folder]}
+
+
+# ---- likeness --------------------------------------------------------------------------------------------------------
+
+
+def _moved(before: Tree, after: Tree) -> Moves:
+    """The files that a side has at another path."""
+    gone, new = [path for path in before if path not in after], [path for path in after if path not in before]
+    if not gone or not new:
+        return {}
+    by_content: dict[File, list[str]] = defaultdict(list)
+    for path in new:
+        if (file := after[path]).data:
+            by_content[file].append(path)
+    found = _best((1.0, old, path) for old in gone for path in by_content.get(before[old], ()))
+    taken = set(found.values())
+    gone, new = [path for path in gone if path not in found], [path for path in new if path not in taken]
+    if len(gone) * len(new) <= MOST_COMPARED:
+        likeness = _Likeness(before, after)
+        scores = ((likeness.of(old, path), old, path) for old in gone for path in new)
+        found |= _best(score for score in scores if score[0] >= THRESHOLD)
+    return found
+
+
+def _best(scores: Iterable[tuple[float, str, str]]) -> Moves:
+    """The pairs that are each the other's one best; of equally good ones those whose paths are most alike."""
+    ranked = sorted(((score, _path_likeness(old, new)), old, new) for score, old, new in scores)
+    ranked.reverse()
+    best: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for score, old, new in ranked:
+        best[f"<{old}"].append(score)
+        best[f">{new}"].append(score)
+    found: Moves = {}
+    taken: set[str] = set()
+    for score, old, new in ranked:
+        is_one = best[f"<{old}"].count(score) == 1 == best[f">{new}"].count(score)
+        if is_one and old not in found and new not in taken:
+            found[old] = new
+            taken.add(new)
+    return found
+
+
+def _path_likeness(old: str, new: str) -> float:
+    return (basename(old) == basename(new)) + SequenceMatcher(None, old, new, autojunk=False).ratio()
+
+
+class _Likeness:
+    """How alike files of two trees are; each file is looked at once."""
+
+    def __init__(self, before: Tree, after: Tree) -> None:
+        self._trees = (before, after)
+        self._lines: tuple[dict[str, Counter[bytes]], dict[str, Counter[bytes]]] = ({}, {})
+        self._names: tuple[dict[str, frozenset[tuple[str, str]]], dict[str, frozenset[tuple[str, str]]]] = ({}, {})
+
+    def of(self, old: str, new: str) -> float:
+        """From 0 to 1: the share of equal lines, by their lengths; 0 for files of other resources."""
+        first, second = self._trees[0][old], self._trees[1][new]
+        if first.mode == "link" or second.mode == "link" or b"\0" in first.data + second.data:
+            return 0.0
+        if holds_resources(old) != holds_resources(new):
+            return 0.0
+        lines = self._lines_of(0, old), self._lines_of(1, new)
+        common = sum(len(line) * count for line, count in (lines[0] & lines[1]).items())
+        score = 2 * common / max(1, sum(len(line) * count for side in lines for line, count in side.items()))
+        return score if score < THRESHOLD or self._hold_the_same(old, new) else 0.0
+
+    def _lines_of(self, side: int, path: str) -> Counter[bytes]:
+        if path not in self._lines[side]:
+            self._lines[side][path] = Counter(line.strip() for line in self._trees[side][path].data.splitlines())
+        return self._lines[side][path]
+
+    def _hold_the_same(self, old: str, new: str) -> bool:
+        """Whether half of the resources with a name are in both."""
+        names = self._names_of(0, old), self._names_of(1, new)
+        return 2 * len(names[0] & names[1]) >= max(map(len, names))
+
+    def _names_of(self, side: int, path: str) -> frozenset[tuple[str, str]]:
+        if path not in self._names[side]:
+            file = self._trees[side][path]
+            self._names[side][path] = frozenset(_names(file.data) if holds_resources(path) else ())
+        return self._names[side][path]
+
+
+def _names(data: bytes) -> Iterator[tuple[str, str]]:
+    try:
+        roots = list(read_all(data.decode()))
+    except (UnicodeDecodeError, TextError):
+        return
+    identities = [identity_of(r) for r in roots if isinstance(r, MappingNode) and not flaw_of(r)]
+    yield from ((identity.kind, identity.name) for identity in identities if identity.name)

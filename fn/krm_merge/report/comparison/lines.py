@@ -1,0 +1,212 @@
+"""Why the lines of local change: each line that a program changes has a cause, or is listed as unexplained."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from krm_merge.krm.fieldpath import FieldPath
+from krm_merge.krm.identity import KPTFILE
+from krm_merge.merge.lines.diff import matching_blocks
+from krm_merge.report.comparison.difference import CAUSES, Cause
+from krm_merge.report.comparison.spots import LAYOUT, Range, Spot, spots
+from krm_merge.report.comparison.versions import ComparedDocument, ComparedVersion, meaning, pairs
+from krm_merge.text.reading.nodes import MappingNode
+
+
+def causes_of_changes(
+    path: str, original: ComparedVersion, upstream: ComparedVersion, local: ComparedVersion, outcome: ComparedVersion
+) -> Counter[Cause]:
+    """How many lines of a file the outcome of a merge changes, by cause; a changed line counts once in each version."""
+    before, after = local.files.get(path), outcome.files.get(path)
+    if before == after:
+        return Counter()
+    documents = [version.documents(path) for version in (local, outcome)]
+    if documents[0] is None or documents[1] is None:
+        return _of_text(path, original, upstream, local, outcome)
+    counts: Counter[Cause] = Counter()
+    sides = [version.documents(path) or [] for version in (original, upstream)]
+    for old, new in pairs(documents[0], documents[1]):
+        known = old or new
+        assert known is not None
+        if old is not None and new is not None and old.text == new.text:
+            continue
+        theirs = [_like(known, side) for side in sides]
+        if known.root is None:
+            # Comments alone: the same text is the same document.
+            texts = [known.text in [document.text for document in side] for side in sides]
+            is_theirs = texts == ([True, False] if new is None else [False, True])
+            counts["upstream" if is_theirs else "comments" if "#" in known.text else "layout"] += known.lines
+        elif old is None or new is None:
+            counts[_cause_of_document(old, new, *theirs)] += known.lines
+        else:
+            # A side may have it in another file.
+            roots = [_root(path, old, version) for version in (original, upstream)]
+            counts += _of_document(path, old, new, *roots)
+    return counts
+
+
+def unexplained_lines(first: str, second: str, found: Iterable[Spot]) -> list[str]:
+    """The lines in which two texts differ and that no spot touches."""
+    lines = [text.splitlines() for text in (first, second)]
+    return [
+        lines[at][number]
+        for at, number, cause in _causes(first, second, [(spot, "layout") for spot in found])
+        if cause == "unexplained"
+    ]
+
+
+def _of_document(
+    path: str, old: ComparedDocument, new: ComparedDocument, original: MappingNode | None, upstream: MappingNode | None
+) -> Counter[Cause]:
+    assert old.root is not None
+    assert new.root is not None
+    local_changes = _keys(path, old.root, original)
+    theirs = _keys(path, old.root, upstream)
+    cause_of = _judging(local_changes, theirs)
+    found = spots(old.root, new.root, in_kptfile=path.endswith(KPTFILE))
+    return Counter(cause for *_, cause in _causes(old.text, new.text, [(spot, cause_of(spot)) for spot in found]))
+
+
+_Key: TypeAlias = tuple[str, FieldPath, Hashable]
+
+
+def _root(path: str, document: ComparedDocument, version: ComparedVersion) -> MappingNode | None:
+    if document.identity is not None:
+        return version.resource(path, document.identity)
+    like = _like(document, version.documents(path) or [])
+    return None if like is None else like.root
+
+
+def _keys(path: str, root: MappingNode, other: MappingNode | None) -> set[_Key]:
+    if other is None:
+        return set()
+    return {_key(spot) for spot in spots(root, other, in_kptfile=path.endswith(KPTFILE))}
+
+
+def _key(spot: Spot) -> _Key:
+    return spot.kind, spot.path, spot.content
+
+
+def _judging(ours: set[_Key], theirs: set[_Key]) -> Callable[[Spot], Cause]:
+    """How a difference from local comes about, by how local differs from original and from upstream."""
+    upstream = theirs - ours
+
+    def judged(spot: Spot) -> Cause:
+        key, is_ours = _key(spot), _touches(spot, ours)
+        if spot.kind == "note":
+            return "notes"
+        # What comes takes nothing from local.
+        if key in upstream and (spot.first is None or not is_ours):
+            return "upstream"
+        if spot.kind in LAYOUT:
+            return "layout"
+        if key in ours:
+            return "undone"
+        if spot.kind == "comment":
+            return "comments"
+        if _touches(spot, upstream):
+            return "both" if is_ours else "upstream"
+        if is_ours:
+            return "undone"
+        return "order" if spot.kind == "order" else "alone"
+
+    return judged
+
+
+def _touches(spot: Spot, keys: set[_Key]) -> bool:
+    """Whether some of these are at the place of a spot, around it or inside it."""
+    return any(
+        kind == spot.kind and (path[: len(spot.path)] == spot.path or spot.path[: len(path)] == path)
+        for kind, path, _ in keys
+    )
+
+
+def _causes(first: str, second: str, found: Sequence[tuple[Spot, Cause]]) -> Iterator[tuple[int, int, Cause]]:
+    """Each line that only one of two texts has: 0 for the first text or 1, its number from 0, and the cause."""
+    lines = [text.splitlines(keepends=True) for text in (first, second)]
+    touched = _touched([_starts(of) for of in lines], found)
+    hunks = _hunks(*lines)
+    bare = [[line.partition("#")[0].strip() for line in of] for of in lines]
+    known = set(bare[0]) & set(bare[1])
+    one_sided = [cause for spot, cause in found if _is_one_sided(spot)]
+    for hunk in hunks:
+        # What only the other text has is on none of our lines, but may change one of them.
+        beside = [cause for side, number in hunk for cause, is_alone in touched[side].get(number, ()) if is_alone]
+        for side, number in hunk:
+            causes = [cause for cause, _ in touched[side].get(number, ())] or beside
+            if not causes and bare[side][number] in known:
+                # The line itself is in both: others come or go around it.
+                causes = one_sided or [cause for _, cause in found]
+            yield side, number, min(causes, key=CAUSES.index, default="unexplained")
+
+
+def _hunks(first: list[str], second: list[str]) -> list[list[tuple[int, int]]]:
+    """The stretches in which two texts differ: the lines of each, as the number of the text and that of the line."""
+    hunks, at = [], (0, 0)
+    for a, b, length in [*matching_blocks(first, second), (len(first), len(second), 0)]:
+        if hunk := [*((0, n) for n in range(at[0], a)), *((1, n) for n in range(at[1], b))]:
+            hunks.append(hunk)
+        at = a + length, b + length
+    return hunks
+
+
+def _is_one_sided(spot: Spot) -> bool:
+    """Whether only one text has something there; a comment at two places is one that goes and one that comes."""
+    return spot.first is None or spot.second is None or spot.kind == "comment"
+
+
+def _touched(
+    starts: Sequence[list[int]], found: Sequence[tuple[Spot, Cause]]
+) -> list[dict[int, list[tuple[Cause, bool]]]]:
+    """The causes at each line of two texts, and whether only one of them has something at the place."""
+    touched: list[dict[int, list[tuple[Cause, bool]]]] = [{}, {}]
+    for spot, cause in found:
+        for side, place in enumerate((spot.first, spot.second)):
+            for number in () if place is None else _lines(starts[side], place):
+                touched[side].setdefault(number, []).append((cause, _is_one_sided(spot)))
+    return touched
+
+
+def _lines(starts: list[int], place: Range) -> range:
+    return range(bisect_right(starts, place[0]) - 1, bisect_right(starts, max(place[0], place[1] - 1)))
+
+
+def _starts(lines: list[str]) -> list[int]:
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    return starts
+
+
+def _like(document: ComparedDocument, others: list[ComparedDocument]) -> ComparedDocument | None:
+    return next((other for other in others if other.identity == document.identity and other.root is not None), None)
+
+
+def _cause_of_document(
+    old: ComparedDocument | None,
+    new: ComparedDocument | None,
+    original: ComparedDocument | None,
+    upstream: ComparedDocument | None,
+) -> Cause:
+    """Why a document comes (`old` is None) or goes (`new` is None)."""
+    if new is None:
+        return "undone" if original is None else "upstream" if upstream is None else "alone"
+    if original is None:
+        return "alone" if upstream is None else "upstream"
+    return "both" if upstream is None or meaning(upstream.root) != meaning(original.root) else "undone"
+
+
+def _of_text(
+    path: str, original: ComparedVersion, upstream: ComparedVersion, local: ComparedVersion, outcome: ComparedVersion
+) -> Counter[Cause]:
+    """The lines of a file that is no YAML, all for one reason."""
+    first, theirs, ours, new = (version.files.get(path) for version in (original, upstream, local, outcome))
+    lines = [(b"" if file is None else file.data).splitlines(keepends=True) for file in (ours, new)]
+    count = sum(map(len, lines)) - 2 * sum(length for *_, length in matching_blocks(*lines))
+    cause: Cause = "upstream" if ours == first else "undone" if theirs == first else "both"
+    if first == theirs == ours:
+        cause = "alone"
+    return Counter({cause: max(count, 1)})

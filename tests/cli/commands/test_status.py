@@ -1,0 +1,81 @@
+"""`krm-merge status`, and `update` to a version that nobody names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.commands.update.conftest import krm_merge
+from cli.commands.update.updates import Run
+from packages.repositories import Repository, Text, config_map, write
+
+__all__ = ["krm_merge"]
+
+PART = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: part\n"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package at v1.0.0 of an upstream that has three versions more."""
+    upstream = Repository.at(tmp_path / "upstream")
+    versions = ("v1.0.0", "v1.1.0", "v2.0.0", "v3.0.0-rc.1")
+    first, *_ = [upstream.version(tag, {"a.yaml": config_map("a", version=tag)}) for tag in versions]
+    git = f"repo: {upstream.path}, directory: /, ref: v1.0.0"
+    kptfile = (
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+        f"upstream:\n  type: git\n  git: {{{git}}}\nupstreamLock:\n  type: git\n  git: {{{git}, commit: {first}}}\n"
+    )
+    files: dict[str, Text | None] = {
+        "Kptfile": kptfile,
+        "a.yaml": config_map("a", version="v1.0.0"),
+        "part/Kptfile": PART,
+    }
+    return write(tmp_path / "fork" / "web", files)
+
+
+def test_newer_versions_are_named(package: Path, krm_merge: Callable[..., Run]) -> None:
+    (line,) = krm_merge("status", package).stdout.splitlines()
+    assert line.endswith("; newer: v2.0.0 (1 more before it)")
+    first, part = json.loads(krm_merge("status", package, "--format", "json").stdout)["packages"]
+    assert (first["newer"], first["behind"]) == (["v1.1.0", "v2.0.0"], False)
+    assert "newer" not in part
+
+
+def test_a_package_inside_is_shown_where_it_needs_attention(package: Path, krm_merge: Callable[..., Run]) -> None:
+    write(package, {"part/a.yaml": "<<<<<<< ours\na: 1\n=======\na: 2\n>>>>>>> theirs\n"})
+    done = krm_merge("status", package, "--offline")
+    assert "part: no upstream; open conflicts in a.yaml" in done.stdout
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize(("option", "version"), [("--latest", "v2.0.0"), ("--to-latest-minor", "v1.1.0")])
+def test_an_update_takes_the_newest_version(
+    package: Path, krm_merge: Callable[..., Run], option: str, version: str
+) -> None:
+    done = krm_merge("update", package, option)
+    assert done.returncode == 0, done.stderr
+    assert (package / "a.yaml").read_text() == config_map("a", version=version)
+    again = krm_merge("update", package, option, "--allow-dirty")
+    assert f"is at {version}" in again.stdout
+
+
+def test_a_version_and_latest_are_refused_together(package: Path, krm_merge: Callable[..., Run]) -> None:
+    done = krm_merge("update", f"{package}@v2.0.0", "--latest")
+    assert done.returncode == 2
+    assert "give one of PKG@REF, --latest and --to-latest-minor" in done.stderr
+
+
+def test_a_branch_has_no_newest_version(package: Path, krm_merge: Callable[..., Run]) -> None:
+    kptfile = (package / "Kptfile").read_text().replace("ref: v1.0.0", "ref: main")
+    write(package, {"Kptfile": kptfile})
+    done = krm_merge("update", package, "--latest")
+    assert done.returncode == 3
+    assert "follows main, which is no version such as v1.2.3; update it without --latest" in done.stderr
+
+
+def test_a_missing_version_is_reported_with_those_that_there_are(package: Path, krm_merge: Callable[..., Run]) -> None:
+    done = krm_merge("update", f"{package}@v1.1")
+    assert "has no tag or branch v1.1; the nearest name is v1.1.0, the newest version is v2.0.0" in done.stderr

@@ -1,0 +1,127 @@
+"""Every choice that is offered settles its conflict, and no other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.hosts import git
+from fleet.world import World
+from packages.repositories import Repository, kptfile, write
+
+
+def manifest(kind: str, name: str, body: str, *, api: str = "v1") -> str:
+    return f"apiVersion: {api}\nkind: {kind}\nmetadata:\n  name: {name}\n{body}"
+
+
+def secret(password: str, *, name: str = "login") -> str:
+    return manifest("Secret", name, f"stringData:\n  password: {password}\n")
+
+
+def tree_of(world: World, original: dict[str, str], upstream: dict[str, str], locals_: list[dict[str, str]]) -> Path:
+    """A working tree with a package for each of the local sides."""
+    source = world.place / "upstream"
+    for files, message in ((original, "w1"), (upstream, "w2")):
+        for file in (source / "other").glob("*.yaml"):
+            file.unlink()
+        write(
+            source / "other", {"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: other\n", **files}
+        )
+        git(source, "add", "--all")
+        git(source, "commit", "--quiet", f"--message={message}")
+        git(source, "tag", message)
+    tree = Repository.at(world.tree)
+    text = kptfile(world.upstream, "w1", world.commit("w1"), "/other").replace("name: pkg", "name: other")
+    for number, files in enumerate(locals_):
+        write(world.tree / f"pkg-{number}", {"Kptfile": text, **files})
+    tree.commit({})
+    done = world.fleet("init", "campaign", "--upstream", f"{world.upstream}/other", "--to", "w2", "--packages", "tree")
+    assert done.returncode == 0, done.stderr
+    world.fleet("run", "campaign")
+    return world.tree
+
+
+def shown(world: World) -> list[dict[str, Any]]:
+    done = world.fleet("conflicts", "campaign", "--format", "json")
+    found: list[dict[str, Any]] = json.loads(done.stdout)["groups"]
+    return found
+
+
+def resolve(world: World, answers: str) -> None:
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="".join(f"{one}\n" for one in answers))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("answer", "wanted"), [("l", ["own-0", "own-1"]), ("u", ["new", "new"])])
+def test_values_of_secrets_are_settled_to_the_end(world: World, answer: str, wanted: list[str]) -> None:
+    own = [{"secret.yaml": secret(f"own-{number}")} for number in range(2)]
+    tree = tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, own)
+    assert [group["count"] for group in shown(world)] == [2]
+    resolve(world, answer)
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 0, done.stdout
+    texts = [(tree / f"pkg-{number}/secret.yaml").read_text() for number in range(2)]
+    assert [text.rpartition("password: ")[2].strip() for text in texts] == wanted
+    assert (world.place / "campaign/policy.yaml").read_text().count("own-") == 0
+
+
+@pytest.mark.parametrize(("answer", "is_kept"), [("l", True), ("u", False)])
+def test_whole_secrets_are_settled_to_the_end(world: World, answer: str, is_kept: bool) -> None:
+    own = [{"secret.yaml": secret(f"own-{number}"), "keep.yaml": secret("k", name="k")} for number in range(2)]
+    first = {"secret.yaml": secret("old"), "keep.yaml": secret("k", name="k")}
+    tree = tree_of(world, first, {"keep.yaml": secret("k", name="k")}, own)
+    resolve(world, answer)
+    done = world.fleet("run", "campaign")
+    assert done.returncode == 0, done.stdout
+    assert [(tree / f"pkg-{number}/secret.yaml").exists() for number in range(2)] == [is_kept] * 2
+
+
+def cluster(api: str, name: str, instances: int) -> str:
+    return manifest("Cluster", name, f"spec:\n  instances: {instances}\n", api=api)
+
+
+CNPG, CAPI = "postgresql.cnpg.io/v1", "cluster.x-k8s.io/v1beta1"
+
+
+def test_kinds_that_only_share_a_name_are_two_groups(world: World) -> None:
+    def files(instances: int) -> dict[str, str]:
+        return {"pg.yaml": cluster(CNPG, "pg", instances), "capi.yaml": cluster(CAPI, "capi", instances)}
+
+    tree = tree_of(world, files(1), files(3), [files(5)])
+    groups = shown(world)
+    assert sorted(group["apiGroup"] for group in groups) == ["cluster.x-k8s.io", "postgresql.cnpg.io"]
+    answers = ["u" if group["apiGroup"] == "postgresql.cnpg.io" else "l" for group in groups]
+    resolve(world, "".join(answers))
+    assert world.fleet("run", "campaign").returncode == 0
+    assert "instances: 3" in (tree / "pkg-0/pg.yaml").read_text()
+    assert "instances: 5" in (tree / "pkg-0/capi.yaml").read_text()
+
+
+def test_resources_of_one_package_are_settled_by_name(world: World) -> None:
+    def files(replicas: int) -> dict[str, str]:
+        return {
+            f"{name}.yaml": manifest("Deployment", name, f"spec:\n  replicas: {replicas}\n", api="apps/v1")
+            for name in ("database", "web")
+        }
+
+    tree = tree_of(world, files(1), files(3), [files(5), files(5)])
+    groups = shown(world)
+    assert [(group["names"], group["count"]) for group in groups] == [(["database"], 2), (["web"], 2)]
+    resolve(world, "lu")
+    assert world.fleet("run", "campaign").returncode == 0
+    for number in range(2):
+        assert "replicas: 5" in (tree / f"pkg-{number}/database.yaml").read_text()
+        assert "replicas: 3" in (tree / f"pkg-{number}/web.yaml").read_text()
+
+
+def test_a_choice_without_effect_is_reported_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = [{"secret.yaml": secret("own")}]
+    tree_of(world, {"secret.yaml": secret("old")}, {"secret.yaml": secret("new")}, own)
+    # As if the choice were written for another resource.
+    written = "krm_merge.fleet.conflicts.choices.resource_value"
+    monkeypatch.setattr(written, lambda one: {"apiVersion": "v1", "kind": "Secret", "namespace": "", "name": "else"})
+    done = world.fleet("resolve", "campaign", "--terminal", stdin="l\n")
+    assert "Secret stringData.password: still a conflict in pkg-0" in done.stdout

@@ -1,0 +1,60 @@
+"""Versions among a repository's tags."""
+
+from __future__ import annotations
+
+import pytest
+
+from krm_merge.packages.versions import is_version, newer_versions, newest_version, same_major
+
+TAGS = [
+    "v1.9.0",
+    "v1.10.0",
+    "v2.0.0-rc.2",
+    "v2.0.0-rc.10",
+    "v2.0.0",
+    "v3.0.0-alpha",
+    "latest",
+    "web/v0.8.0",
+    "web/v0.9.0",
+]
+
+
+@pytest.mark.parametrize(
+    ("ref", "directory", "newer"),
+    [
+        ("v1.9.0", "", ["v1.10.0", "v2.0.0"]),
+        ("1.9.0", "", ["v1.10.0", "v2.0.0"]),
+        ("v1.9", "", ["v1.10.0", "v2.0.0"]),
+        ("v1", "", ["v1.9.0", "v1.10.0", "v2.0.0"]),
+        ("v2.0.0", "", []),
+        # Versions before a release, for those who follow one; numbers in them are compared as numbers.
+        ("v2.0.0-rc.2", "", ["v2.0.0-rc.10", "v2.0.0", "v3.0.0-alpha"]),
+        # Tags of the package, written as the ref is.
+        ("v0.8.0", "/web", ["v0.9.0"]),
+        ("web/v0.8.0", "web", ["web/v0.9.0"]),
+        ("v1.9.0", "web", ["v1.10.0", "v2.0.0"]),
+        ("main", "", []),
+        ("latest", "", []),
+        ("", "", []),
+    ],
+)
+def test_newer_versions(ref: str, directory: str, newer: list[str]) -> None:
+    assert newer_versions(ref, directory, TAGS) == newer
+
+
+def test_the_newest_version_is_of_the_package_if_it_has_tags_of_its_own() -> None:
+    assert newest_version("/web", TAGS) == "web/v0.9.0"
+    assert newest_version("/db", TAGS) == "v2.0.0"
+    assert newest_version("/", ["latest"]) == ""
+
+
+def test_versions_with_the_same_first_number() -> None:
+    assert same_major("v1.9.0", ["v1.10.0", "v2.0.0"]) == ["v1.10.0"]
+    assert same_major("web/v0.8.0", ["web/v0.9.0", "web/v1.0.0"]) == ["web/v0.9.0"]
+
+
+@pytest.mark.parametrize(
+    ("ref", "expected"), [("v1.2", True), ("pkg/v1.2.3", True), ("v1", True), ("2024", False), ("1.x.0", False)]
+)
+def test_what_is_a_version(ref: str, expected: bool) -> None:
+    assert is_version(ref) is expected

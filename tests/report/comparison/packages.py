@@ -1,0 +1,90 @@
+"""Packages of which kpt's outcome is given, so that a comparison needs no kpt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from krm_merge.cli.commands.compare import comparison_of
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.git import Version
+from krm_merge.packages.update import update
+from krm_merge.report.comparison.difference import Comparison
+from krm_merge.startup import replace
+
+Files = Mapping[str, str | bytes | File | None]
+"""Files by path; None where there is none any more."""
+
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+
+
+def followed(ref: str, more: str = "", strategy: str = "resource-merge") -> str:
+    """The Kptfile of a package that follows a version."""
+    source = "repo: https://git.example.com/web\n    directory: /\n"
+    return (
+        f"{KPTFILE}upstream:\n  type: git\n  git:\n    {source}    ref: {ref}\n  updateStrategy: {strategy}\n"
+        f"upstreamLock:\n  type: git\n  git:\n    {source}    ref: {ref}\n    commit: {ref}\n{more}"
+    )
+
+
+def tree(files: Files) -> dict[str, File]:
+    """Files as a tree."""
+    found = {}
+    for path, content in files.items():
+        if isinstance(content, File):
+            found[path] = content
+        elif content is not None:
+            found[path] = File(content.encode() if isinstance(content, str) else content)
+    return found
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A repository in memory: the refs and commits are v1 and v2."""
+
+    versions: Mapping[str, Tree]
+
+    def resolve(self, repository: str, directory: str, ref: str) -> Version:
+        return Version(ref, ref)
+
+    def fetch(self, repository: str, commits: Sequence[str]) -> None:
+        pass
+
+    def tree(self, repository: str, directory: str, commit: str) -> Tree:
+        return self.versions[commit]
+
+
+@dataclass(frozen=True)
+class Package:
+    """What upstream published, what local and kpt make of it; each says what differs from the version before it.
+
+    `ours` is what krm-merge makes, where that is not what it makes today.
+    """
+
+    original: Files
+    upstream: Files = field(default_factory=dict)
+    local: Files = field(default_factory=dict)
+    kpt: Files = field(default_factory=dict)
+    ours: Files = field(default_factory=dict)
+    on_conflict: str = "upstream"
+
+    def compared(self) -> Comparison:
+        """The comparison; kpt's outcome is ours with the changes of `kpt`."""
+        original = tree({"Kptfile": KPTFILE, **self.original})
+        upstream = original | tree(self.upstream)
+        for path in (path for path, content in self.upstream.items() if content is None):
+            del upstream[path]
+        local = _changed(original | tree({"Kptfile": followed("v1")}), self.local)
+        policy = Policy(self.on_conflict)  # type: ignore[arg-type]
+        done = update(local, Upstream({"v1": original, "v2": upstream}), PackageMerger(policy, smart=True), ref="v2")
+        changes = {**done.changes, **tree(self.ours)}
+        done = replace(done, changes=changes)
+        merged = _changed(local, changes)
+        fetched = [side | tree({"Kptfile": followed(ref)}) for side, ref in ((original, "v1"), (upstream, "v2"))]
+        return comparison_of(fetched[0], fetched[1], local, _changed(merged, self.kpt), done, policy)
+
+
+def _changed(files: Tree, changes: Files) -> dict[str, File]:
+    return {path: file for path, file in {**files, **tree(changes)}.items() if changes.get(path, "") is not None}

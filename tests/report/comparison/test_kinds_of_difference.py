@@ -1,0 +1,382 @@
+"""Packages with one kind of difference each: what the comparison says of it, as JSON and as text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema
+import pytest
+
+from checkout import ROOT
+from krm_merge.packages.files.tree import File
+from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
+from krm_merge.report.comparison.forms.terminal import comparison_lines
+from krm_merge.report.comparison.words import HEADINGS
+from report.comparison.packages import Package, followed
+
+SCHEMA = json.loads((ROOT / "docs" / "schemas" / "comparison.json").read_text(encoding="utf-8"))
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web # ours
+  annotations:
+    team: shop
+spec:
+  # how many
+  replicas: 1
+  paused: "false"
+
+  template:
+    spec:
+      hostAliases: [{ip: 10.0.0.1}]
+      containers:
+      - name: web
+        image: web:1 # kpt-set: web:${tag}
+        args:
+        - --one
+        - --two
+      - name: log
+        image: log:1
+        command: >-
+          run
+          it
+# the end
+"""
+OLD = {"d.yaml": WEB}
+NEW = WEB.replace("web:1", "web:2")
+CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n  a: b\n"
+LATER = CONFIG.replace("a: b", "a: c")
+BUCKET = """\
+apiVersion: storage.cnrm.cloud.google.com/v1beta1
+kind: StorageBucket
+metadata:
+  name: b
+  annotations:
+    cnrm.cloud.google.com/blueprint: kpt-pkg
+spec:
+  location: a
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A package, the findings of its comparison (what, where), and what is said of the layout and of lines."""
+
+    package: Package
+    findings: list[tuple[str, str]]
+    layout: dict[str, int] = field(default_factory=dict)
+    lines: dict[str, dict[str, int]] | None = None
+    said: str = ""
+
+
+def written(*replaced: tuple[str, str], said: str = "", lines: int = 0, **layout: int) -> Case:
+    """A package of which upstream changed one line; kpt writes the same values otherwise."""
+    text = NEW
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    kinds = {name.replace("_", " "): count for name, count in layout.items()}
+    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [("layout", "")], kinds, said=said)
+
+
+def differing(finding: str, *replaced: tuple[str, str], path: str = "", said: str = "") -> Case:
+    text = NEW
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    return Case(Package(OLD, {"d.yaml": NEW}, {}, {"d.yaml": text}), [(finding, path)], said=said)
+
+
+CASES: dict[str, Case] = {
+    "the same bytes": Case(
+        Package(OLD, {"d.yaml": NEW}),
+        [],
+        lines={"kpt": {"notes": 6, "upstream": 2}, "krm-merge": {"notes": 6, "upstream": 2}},
+        said="the same package, byte for byte",
+    ),
+    # ---- layout
+    "quotes that come": written(("team: shop", "team: 'shop'"), quotes=1, said="kpt writes the same otherwise: quotes"),
+    "quotes that change": written(('"false"', "'false'"), quotes=1),
+    "indentation of a list": written(
+        ("      - name: web\n        image: web:2", "        - name: web\n          image: web:2"),
+        ("        args:\n        - --one\n        - --two", "          args:\n          - --one\n          - --two"),
+        ("      - name: log\n        image", "        - name: log\n          image"),
+        ("        command: >-\n          run\n          it", "          command: >-\n            run\n            it"),
+        spacing=9,
+        said="spacing (9)",
+    ),
+    "spaces before a comment": written(("web # ours", "web  # ours"), spacing=1),
+    "spaces behind a colon": written(("replicas: 1", "replicas:   1"), spacing=1),
+    "a blank line less": written(('"false"\n\n', '"false"\n'), spacing=1),
+    "a folded text in other lines": written(("run\n          it", "run it"), folding=1),
+    "a folded text in one line": written((">-\n          run\n          it", "run it"), folding=1),
+    "a flow mapping with spaces": written(("[{ip: 10.0.0.1}]", "[{ip: 10.0.0.1} ]"), spacing=1),
+    "a flow list in block style": written(
+        ("hostAliases: [{ip: 10.0.0.1}]", "hostAliases:\n      - ip: 10.0.0.1"), flow_style=2, said="flow style (2)"
+    ),
+    "a block list in flow style": written(
+        ("args:\n        - --one\n        - --two", "args: [--one, --two]"), flow_style=1
+    ),
+    "an order of fields": written(
+        ('  # how many\n  replicas: 1\n  paused: "false"\n', '  paused: "false"\n  # how many\n  replicas: 1\n'),
+        field_order=1,
+    ),
+    "a separator at the head": written(("apiVersion: apps", "---\napiVersion: apps"), document_marks=1),
+    "no line end at the end": written(("# the end\n", "# the end"), spacing=1),
+    "a tag": written(("team: shop", "team: !!str shop"), anchors=1),
+    "a number in another notation": Case(
+        Package(
+            {"c.yaml": CONFIG + "  n: 16\n"}, {"c.yaml": LATER + "  n: 16\n"}, {}, {"c.yaml": LATER + "  n: 0x10\n"}
+        ),
+        [("layout", "")],
+        {"notation": 1},
+    ),
+    "an anchor written out": Case(
+        Package(
+            {"c.yaml": CONFIG + "  x: &x y\n  z: *x\n"},
+            {"c.yaml": LATER + "  x: &x y\n  z: *x\n"},
+            {},
+            {"c.yaml": LATER + "  x: y\n  z: y\n"},
+        ),
+        [("layout", "")],
+        {"anchors": 2},
+    ),
+    "a merge key written out": Case(
+        Package(
+            {"c.yaml": CONFIG + "x: &x\n  y: z\nw:\n  <<: *x\n"},
+            {"c.yaml": LATER + "x: &x\n  y: z\nw:\n  <<: *x\n"},
+            {},
+            {"c.yaml": LATER + "x: &x\n  y: z\nw:\n  y: z\n"},
+        ),
+        [("layout", "")],
+        {"anchors": 2},
+    ),
+    "line ends": Case(
+        Package({"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"c.yaml": LATER.replace("\n", "\r\n")}),
+        [("layout", "")],
+        {"line ends": 6},
+        {"kpt": {"layout": 10, "notes": 6, "upstream": 2}, "krm-merge": {"notes": 6, "upstream": 2}},
+    ),
+    "a byte order mark": Case(
+        Package({"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"c.yaml": "\ufeff" + LATER}),
+        [("layout", "")],
+        {"document marks": 1},
+    ),
+    # ---- comments
+    "a comment at the end of a line": differing("comments-lost", (" # ours", ""), said="kpt loses 1 comment: # ours"),
+    "a comment above a field": differing("comments-lost", ("  # how many\n", ""), said="# how many"),
+    "a comment at the end": differing("comments-lost", ("# the end\n", ""), said="# the end"),
+    "a comment at another place": differing(
+        "comments-differ",
+        (" # ours", ""),
+        ("  # how many\n", "  # how many\n  # ours\n"),
+        said="kpt has 1 comment at another place: # ours",
+    ),
+    "a setter": differing("comments-lost", (" # kpt-set: web:${tag}", ""), said="# kpt-set: web:${tag}"),
+    "a setter at another field": differing(
+        "comments-differ", (" # kpt-set: web:${tag}", ""), ("log:1", "log:1 # kpt-set: web:${tag}"), said="kpt-set"
+    ),
+    "a setter that krm-merge loses": Case(
+        Package(
+            {"d.yaml": WEB.replace(" # kpt-set: web:${tag}", "")},
+            {"d.yaml": WEB},
+            {},
+            {"d.yaml": WEB},
+            {"d.yaml": WEB.replace(" # kpt-set: web:${tag}", "")},
+        ),
+        [("comments-missed", "")],
+        said="krm-merge would lose comments in 1 resource",
+    ),
+    "a comment twice": differing(
+        "comments-differ",
+        ("  # how many\n", "  # how many\n  # how many\n"),
+        said="kpt writes 1 comment too many: # how many",
+    ),
+    "a document of comments": Case(
+        Package(
+            {"c.yaml": "# licence\n---\n" + CONFIG},
+            {"c.yaml": "# licence\n---\n" + LATER},
+            {},
+            {"c.yaml": LATER},
+        ),
+        [("comments-lost", ""), ("layout", "")],
+        {"document marks": 1},
+        said="# licence",
+    ),
+    # ---- order
+    "an order of elements": differing(
+        "order",
+        ("        - --one\n        - --two\n", "        - --two\n        - --one\n"),
+        path="spec.template.spec.containers[name=web].args",
+    ),
+    "an order of documents": Case(
+        Package(
+            {"c.yaml": CONFIG + "---\n" + CONFIG.replace("name: c", "name: d")},
+            {"c.yaml": LATER + "---\n" + CONFIG.replace("name: c", "name: d")},
+            {},
+            {"c.yaml": CONFIG.replace("name: c", "name: d") + "---\n" + LATER},
+        ),
+        [("layout", ""), ("layout", ""), ("order", "")],
+        {"document marks": 1},
+        said="kpt has the documents of the file in another order",
+    ),
+    # ---- kpt's own books
+    "the comment of kpt": differing(
+        "notes", ("metadata:\n", "metadata: # kpt-merge: /web\n"), said="# kpt-merge: /web"
+    ),
+    "the annotation of kpt": differing(
+        "notes",
+        (
+            "    team: shop\n",
+            "    team: shop\n    internal.kpt.dev/upstream-identifier: 'apps|Deployment|default|web'\n",
+        ),
+        said="internal.kpt.dev/upstream-identifier",
+    ),
+    "the first annotation of all": Case(
+        Package(
+            {"c.yaml": CONFIG},
+            {"c.yaml": LATER},
+            {},
+            {
+                "c.yaml": LATER.replace(
+                    "\ndata:", "\n  annotations:\n    internal.kpt.dev/upstream-identifier: x\ndata:"
+                )
+            },
+        ),
+        [("notes", "")],
+        said="metadata.annotations",
+    ),
+    "the attribution of kpt": Case(
+        Package(
+            {"b.yaml": BUCKET.replace("kpt-pkg", "x")},
+            {"b.yaml": BUCKET.replace("kpt-pkg", "x").replace("location: a", "location: b")},
+            {},
+            {"b.yaml": BUCKET.replace("kpt-pkg", "x,kpt-pkg-fn").replace("location: a", "location: b")},
+        ),
+        [("notes", "")],
+        said="cnrm.cloud.google.com/blueprint",
+    ),
+    "where the package comes from": Case(
+        Package(
+            {"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"Kptfile": followed("v2").replace("commit: v2", "commit: v3")}
+        ),
+        [("notes", "")],
+        said="upstreamLock.git.commit",
+    ),
+    "a strategy that kpt overwrites": Case(
+        Package(
+            {"c.yaml": CONFIG},
+            {"c.yaml": LATER},
+            {"Kptfile": followed("v1", strategy="copy-merge")},
+            {"Kptfile": followed("v2")},
+        ),
+        [("local-change-lost", "upstream.updateStrategy")],
+        said="kpt puts the original's value back",
+    ),
+    # ---- files and resources
+    "a file that kpt moves": Case(
+        Package({"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"c.yaml": None, "e.yaml": LATER}),
+        [("changed-alone", "")],
+        said="kpt has it in e.yaml",
+    ),
+    "a file that upstream moved and kpt leaves": Case(
+        Package({"c.yaml": CONFIG}, {"c.yaml": None, "e.yaml": CONFIG}, {}, {"c.yaml": CONFIG}),
+        [("duplicated", "")],
+        said="kpt has it in e.yaml and in c.yaml",
+    ),
+    "a resource that local deleted": Case(
+        Package({"c.yaml": CONFIG, **OLD}, {"d.yaml": NEW}, {"c.yaml": None}, {"c.yaml": CONFIG}),
+        [("restored", "")],
+        said="local removed it; kpt brings it back",
+    ),
+    "a resource that upstream deleted": Case(
+        Package({"c.yaml": CONFIG, **OLD}, {"c.yaml": None}, {}, {"c.yaml": CONFIG}),
+        [("remains", "")],
+        said="upstream removed it; kpt leaves it",
+    ),
+    "a resource that upstream did not touch": Case(
+        Package({"c.yaml": CONFIG, **OLD}, {"d.yaml": NEW}, {"c.yaml": LATER}, {"c.yaml": CONFIG}),
+        [("local-change-lost", "data.a")],
+        lines={"kpt": {"notes": 6, "undone": 2, "upstream": 2}, "krm-merge": {"notes": 6, "upstream": 2}},
+        said="local changed it; kpt puts the original's value back",
+    ),
+    "a text": Case(
+        Package({"a.txt": "a\n"}, {"a.txt": "b\n"}, {}, {"a.txt": "a\n"}),
+        [("upstream-change-missed", "")],
+        said="upstream changed it; kpt keeps the old value",
+    ),
+    "a file without meaning for kpt": Case(
+        Package({"run.sh": File(b"x", "executable")}, {"run.sh": File(b"y", "executable")}, {}, {"run.sh": File(b"y")}),
+        [("changed-alone", "")],
+        said="kind of file: neither side changed it; kpt does",
+    ),
+    "a file that is broken": Case(
+        Package({"c.yaml": CONFIG}, {"c.yaml": LATER}, {}, {"c.yaml": LATER + "  }"}),
+        [("unreadable", "")],
+        said="kpt leaves a file that cannot be read",
+    ),
+    # ---- values
+    "a null": Case(
+        Package({"c.yaml": CONFIG + "  n: null\n"}, {"c.yaml": LATER + "  n: null\n"}, {}, {"c.yaml": LATER}),
+        [("unchanged-lost", "data.n")],
+        said="neither side removed it; kpt does",
+    ),
+    "a value of local": Case(
+        Package(OLD, {"d.yaml": NEW}, {"d.yaml": WEB.replace("replicas: 1", "replicas: 5")}, {"d.yaml": NEW}),
+        [("local-change-lost", "spec.replicas")],
+        lines={"kpt": {"notes": 6, "undone": 2, "upstream": 2}, "krm-merge": {"notes": 6, "upstream": 2}},
+        said="kpt changes 10 lines of the package: 2 as upstream has them, 2 that undo your changes",
+    ),
+    "a value of upstream": Case(
+        Package(OLD, {"d.yaml": NEW}, {}, OLD),
+        [("upstream-change-missed", "spec.template.spec.containers[name=web].image")],
+        lines={"kpt": {"notes": 6}, "krm-merge": {"notes": 6, "upstream": 2}},
+    ),
+    "a value of nobody": differing("changed-alone", ("replicas: 1", "replicas: 3"), path="spec.replicas"),
+    "an argument of local": Case(
+        Package(
+            OLD, {"d.yaml": NEW}, {"d.yaml": WEB.replace("- --two\n", "- --two\n        - --three\n")}, {"d.yaml": NEW}
+        ),
+        [("local-change-lost", "spec.template.spec.containers[name=web].args[2]")],
+    ),
+    "a conflict": Case(
+        Package(OLD, {"d.yaml": NEW}, {"d.yaml": WEB.replace("web:1", "web:3")}, {}),
+        [("conflict-unreported", "spec.template.spec.containers[name=web].image")],
+        lines={"kpt": {"notes": 6, "both": 2}, "krm-merge": {"notes": 6, "both": 2}},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_comparison_says_what_differs(name: str) -> None:
+    case = CASES[name]
+    made = case.package.compared()
+    document: dict[str, Any] = json.loads(as_json(made))
+    jsonschema.validate(document, SCHEMA)
+    text = "\n".join(line.text for line in comparison_lines(made))
+    found = document["differences"]
+    assert sorted((one["finding"], one["path"]) for one in found) == sorted(case.findings), text
+    if case.layout:
+        assert next(one["layout"] for one in found if one["finding"] == "layout") == case.layout, text
+    if case.lines is not None:
+        assert document["lines"] == case.lines, text
+    assert all("unexplained" not in counts for counts in document["lines"].values()) or name == "a value of nobody", (
+        text
+    )
+    assert document["same"] == (name in ("the same bytes", "a conflict"))
+    # The text names all that the document has.
+    assert case.said in text
+    assert all(f"{HEADINGS[one['finding']]}:" in text and one["message"] in text for one in found)
+
+
+@pytest.mark.parametrize("suffix", FORMS)
+def test_every_form_has_every_difference(suffix: str) -> None:
+    for name in ("an order of documents", "a setter that krm-merge loses", "a conflict"):
+        made = CASES[name].package.compared()
+        text = rendered(made, suffix)
+        assert all(
+            one.file in text and (one.finding in text or HEADINGS[one.finding] in text) for one in made.differences
+        )
