@@ -467,9 +467,10 @@ class TestFiles:
     def test_candidates(self, path: str, data: bytes, expected: bool) -> None:
         assert is_candidate(path, data) is expected
 
-    @pytest.mark.parametrize("name", ["Dockerfile", "Dockerfile.konflux", *USUAL])
+    @pytest.mark.parametrize("name", ["Dockerfile", "a.Dockerfile.in", "Makefile", "images.txt", "x.tf", *USUAL])
     @pytest.mark.parametrize("context", ["bundle", "./bundle/", "/bundle", "bundle/x/.."])
     def test_the_usual_names_inside_the_context(self, name: str, context: str) -> None:
+        """C17."""
         assert selected(f"bundle/{name}", context, [], [])
         assert selected(f"bundle/deep/er/{name}", context, [], [])
         assert not selected(f"bundle2/{name}", context, [], [])
@@ -481,7 +482,7 @@ class TestFiles:
         assert selected("a/.tekton/b.yml", context, [], [])
         assert selected("install.sh", context, [], [])
 
-    @pytest.mark.parametrize("path", ["main.go", "env", "README.md", "yaml", "Makefile", "a.yaml/x"])
+    @pytest.mark.parametrize("path", ["main.go", "env", "README.md", "yaml", "txt", "a.yaml/x"])
     def test_other_names_are_not_looked_at(self, path: str) -> None:
         assert not selected(path, ".", [], [])
 

@@ -96,3 +96,21 @@ def test_what_waits_or_has_commits_of_people_is_not_closed() -> None:
     made.merged("parent", 2, "2")
     plans = made.plan()[0]
     assert [brief(one).partition(" [")[0] for one in plans] == ["f1/child closed ", "f2/child ready parent=2"]
+
+
+def test_the_planned_one_of_a_dependency_takes_no_pushes() -> None:
+    """C14, I12: a chain has the group of the first push in each link, but the last link has pushes of its own."""
+    made = Observations()
+    made.component("base")
+    made.component("middle", "base")
+    made.component("last", "middle", at="c")
+    made.push("middle", "1")
+    assert made.step()[0] == ["component-update-middle/last ready middle=1 [create]"]
+    made.push("base", "2")
+    made.step()
+    made.build("middle", "3", 1)
+    made.step()
+    plans, rules = made.step()
+    assert "component-update-middle/last ready middle=1 []" in plans
+    assert "component-update-base/last draft middle=3 [] until middle#1 merged" in plans
+    assert "R6" not in rules

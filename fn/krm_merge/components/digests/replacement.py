@@ -34,19 +34,28 @@ MAX_SIZE = 5 * 1024 * 1024
 """Larger files are generated or data."""
 
 DEFAULT_FILES = (
-    "Dockerfile*",
-    "*.Dockerfile",
+    "*Dockerfile*",
     "*.dockerfile",
-    "Containerfile*",
-    "*.Containerfile",
+    "dockerfile",
+    "*Containerfile*",
     "*.containerfile",
+    "containerfile",
     "*.yaml",
     "*.yml",
     "*.json",
     "*.sh",
     "*.env",
+    "*.txt",
+    "*.mk",
+    "*.tf",
+    "[Mm]akefile",
+    "GNUmakefile",
 )
-"""The names of files that are searched, in any directory of the context."""
+"""The names of files that are searched, in any directory of the context (C17).
+
+Source: the default of build-service's build-nudge-files; Renovate's managers of container images, and its preset for
+Makefiles; lists of images in texts.
+"""
 
 FOREIGN = frozenset({".git", "vendor", "node_modules"})
 """Directories with third-party content."""

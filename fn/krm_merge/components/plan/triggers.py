@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from krm_merge.components.konflux.history import latest
 from krm_merge.components.konflux.model import Build, BuildOutcome, Component, ComponentKey, PullRequest
 from krm_merge.components.plan.description import DescribedState, reference
 from krm_merge.components.plan.model import PlanTarget, Trigger, TriggerState
-from krm_merge.components.plan.our_pull_requests import OurPullRequests
+from krm_merge.components.plan.our_pull_requests import GroupHistory, OurPullRequests
 from krm_merge.components.plan.planning import Planning, named
 
 _NOTHING = DescribedState({}, {}, {})
@@ -118,7 +118,8 @@ def _of_pushes(
 
     One pull request gets all new digests (C12): the open one, otherwise a new one.
     """
-    is_open = next((group for group, ours in sorted(own.by_group.items()) if _is_of_pushes(group) and ours.open), "")
+    names = {key.name for key in above}
+    is_open = next((group for group, ours in sorted(own.by_group.items()) if _takes_pushes(group, ours, names)), "")
     found: list[tuple[str, Trigger]] = []
     new: list[Trigger] = []
     for key in above:
@@ -138,6 +139,13 @@ def _of_pushes(
                 new.append(trigger)
     group = is_open or (f"{_OF_PUSHES}{new[0].component.name}" if new else "")
     yield from sorted([*found, *((group, one) for one in new)], key=lambda pair: pair[1].component)
+
+
+def _takes_pushes(group: str, ours: GroupHistory, names: Collection[str]) -> bool:
+    """Whether a group of pushes has an open pull request; that of a dependency's own planned one is another (C14)."""
+    if ours.open is None or not _is_of_pushes(group):
+        return False
+    return group.removeprefix(_OF_PUSHES) in names or not ours.open.described.triggers
 
 
 def _is_of_pushes(group: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha1
 
 from krm_merge.components.apply.repository import Repository
-from krm_merge.forges.interface import Budget, ForgePullRequest
+from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest
 from krm_merge.git.objects import FILE, TreeEntry
 from krm_merge.git.program import GitError
 from krm_merge.git.remote import Remote
@@ -222,6 +222,11 @@ class MemoryForge:
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         pull = self.hosted[repository].pulls.get(number)
         return self.hosted[repository].current(pull) if pull is not None else None
+
+    def pull_requests_in(
+        self, repositories: Sequence[str], branch: str
+    ) -> dict[str, list[ForgePullRequest] | ForgeError]:
+        return {one: self.pull_requests_from(one, branch) for one in repositories}
 
     def repositories(self, owner: str, topic: str = "") -> list[str]:
         return []
