@@ -64,7 +64,9 @@ def changed(rng: random.Random, before: Version) -> Version:
         name = rng.choice(list(places))
         places[name] = str(PurePosixPath(places[name]).parent / "moved.yaml")
     if rng.random() < 0.4:
-        texts[rng.choice(["README.md", "plain/run.sh", "new.txt"])] = text(rng)
+        path = rng.choice(["README.md", "plain/run.sh", "new.txt"])
+        # A file with the lines of one that is gone would be that one, moved (R13).
+        texts[path] = text(rng).replace("e", "E") if path == "new.txt" else text(rng)
     if rng.random() < 0.1:
         del texts["README.md"]
     return Version(resources, places, texts)

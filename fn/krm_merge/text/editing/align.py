@@ -130,7 +130,7 @@ def _paired(old: list[Node], new: list[Node]) -> list[int | None]:
             del free[places[i]]
     left = [at for at, place in enumerate(found) if place is None]
     for at, place in zip(left, list(free) if len(left) == len(free) else left, strict=True):
-        if place in free and _may_be_one(old[place], new[at]):
+        if place in free and _may_be_one(old[place], new[at], _NAMES):
             found[at] = place
             del free[place]
     return found
@@ -148,9 +148,11 @@ def _likeness(first: Node, second: Node) -> float:
     return alike / max(len(first.fields), len(second.fields), 1)
 
 
-def _may_be_one(first: Node, second: Node) -> bool:
-    """Whether elements of two names, if they have any, have something in common."""
-    if not (isinstance(first, MappingNode) and isinstance(second, MappingNode) and _name(first) and _name(second)):
+def _may_be_one(first: Node, second: Node, names: tuple[str, ...] = ("name",)) -> bool:
+    """Whether elements that have other values in one of these fields, if they have any, have something in common."""
+    if not (isinstance(first, MappingNode) and isinstance(second, MappingNode)):
+        return True
+    if not any(first.get(name) is not None and second.get(name) is not None for name in names):
         return True
     return any(
         key in second.fields and entry.value.canonical == second.fields[key].value.canonical
