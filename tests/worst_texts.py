@@ -154,11 +154,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("committer a"),
         Worst(" ", "committer "),
     ),
-    "fleet.publishing.texts._PART": (
-        Worst("<!-- krm-merge {"),
-        Worst("<!-- krm-merge {} -->\n"),
-        Worst("a\n", "<!-- krm-merge {} -->\n"),
-    ),
     "forges.addresses._NAME": LETTERS,
     "forges.addresses._SCHEME": (Worst("a"), Worst("@"), Worst("a@", "https://")),
     "forges.addresses._SCP": (Worst("a"), Worst("a@"), Worst("a", "a@"), Worst("1", "a@a:")),
@@ -168,7 +163,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "forges.hosted.replies.seconds": (Worst("1"),),
     "forges.hosted.transport.__init__": (Worst("a"),),
     "forges.hosted.transport._clean": LETTERS,
-    "forges.tokens.token_for": LETTERS,
     "forges.tokens.variable_of": LETTERS,
     "functions.merge_package.merged_items._SEPARATORS": (Worst("---\n"), Worst(" "), Worst("-"), Worst(" \n---\n")),
     "functions.merge_package.sides._API_VERSION": (

@@ -6,12 +6,11 @@ The first mark says what the request is for, so that the forge alone has the who
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, dataclass
 
 from krm_merge.report.forms.markdown import LONGEST
 
-_PART = re.compile(r"<!-- krm-merge (?P<mark>\{[^\n]*\}) -->\n.*?<!-- /krm-merge -->", re.DOTALL)
+_BEGIN, _END = "<!-- krm-merge ", "<!-- /krm-merge -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +24,10 @@ class Mark:
 
 def mark_in(text: str) -> Mark | None:
     """The mark in the text of a pull request, None where people removed it."""
-    found = _PART.search(text.replace("\r\n", "\n"))
+    text = text.replace("\r\n", "\n")
+    start, stop = _part(text)
     try:
-        value = json.loads(found["mark"]) if found else {}
+        value = json.loads(text[start:stop].partition("\n")[0].removeprefix(_BEGIN).removesuffix(" -->") or "{}")
         return Mark(**{name: str(value[name]) for name in Mark.__slots__})
     except (ValueError, KeyError, TypeError):
         return None
@@ -39,9 +39,16 @@ def with_part(text: str, mark: Mark, body: str) -> str:
     if len(body) > LONGEST:
         kept = body[:LONGEST].rpartition("\n")[0]
         body = f"{kept}\n\n{len(body) - len(kept):,} more characters are in the report of the campaign."
-    part = f"<!-- krm-merge {said} -->\n{body.replace('<!--', '&lt;!--').rstrip()}\n<!-- /krm-merge -->"
+    part = f"{_BEGIN}{said} -->\n{body.replace('<!--', '&lt;!--').rstrip()}\n{_END}"
     text = text.replace("\r\n", "\n")
-    found = _PART.search(text)
-    if found:
-        return text[: found.start()] + part + text[found.end() :]
+    start, stop = _part(text)
+    if stop:
+        return text[:start] + part + text[stop:]
     return f"{text.rstrip()}\n\n{part}".lstrip()
+
+
+def _part(text: str) -> tuple[int, int]:
+    """From where to where our part is; (0, 0) where there is none."""
+    start = text.find(f"{_BEGIN}{{")
+    end = text.find(_END, start)
+    return (start, end + len(_END)) if min(start, end) >= 0 else (0, 0)
