@@ -76,6 +76,8 @@ class FakeGitHub(FakeForge):
         return repository.opened(source, target, asked["title"], asked["body"], draft=asked["draft"])
 
     def _graphql(self, asked: Json) -> Json:
+        if asked["query"].startswith("query("):
+            return self._latest(asked)
         name, _, number = asked["variables"]["input"]["pullRequestId"].removeprefix("PR_").partition("#")
         pull = self.repositories[name].pulls[int(number) - 1]
         to_draft = "convertPullRequestToDraft" in asked["query"]
@@ -86,6 +88,36 @@ class FakeGitHub(FakeForge):
             return {"data": None, "errors": [{"type": "UNPROCESSABLE", "message": "Pull request is closed"}]}
         pull.draft = to_draft
         return {"data": {operation: {"clientMutationId": None, "pullRequest": {"isDraft": to_draft}}}}
+
+    def _latest(self, asked: Json) -> Json:
+        """Asked for many repositories, each with an alias; one that is hidden is null, and an error."""
+        data: Json = {}
+        errors: list[Json] = []
+        for alias, name in re.findall(r'(r\d+): repository\(owner: "([^)]*)"\)', asked["query"]):
+            name = self.moved.get(name.replace('", name: "', "/"), name.replace('", name: "', "/"))
+            if name not in self.repositories:
+                data[alias] = None
+                errors.append({"type": "NOT_FOUND", "path": [alias], "message": f"Could not resolve {name}."})
+                continue
+            self.repositories[name].refresh()
+            pulls = [one for one in self.repositories[name].pulls if one.source == asked["variables"]["branch"]]
+            data[alias] = {"pullRequests": {"nodes": [self._node(name, pull) for pull in pulls[:-6:-1]]}}
+        return {"data": data, **({"errors": errors} if errors else {})}
+
+    def _node(self, name: str, pull: Pull) -> Json:
+        rest = self._shown(name, pull)
+        return {
+            **{key: rest[key] for key in ("number", "title", "body")},
+            "isDraft": pull.draft,
+            "state": "MERGED" if pull.merged else pull.state.upper(),
+            "isCrossRepository": pull.fork is not None,
+            "headRefName": pull.source,
+            "headRefOid": pull.head,
+            "baseRefName": pull.target,
+            "mergedAt": rest["merged_at"],
+            "mergeCommit": {"oid": pull.merged} if pull.merged else None,
+            "author": rest["user"],
+        }
 
     def _shown(self, name: str, pull: Pull) -> Json:
         of_fork = None if pull.fork == "" else {"full_name": f"{pull.fork}/fork"}

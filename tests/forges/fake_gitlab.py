@@ -18,6 +18,8 @@ class FakeGitLab(FakeForge):
     def _answer(self, seen: Seen) -> Answer:
         if (owned := self._owned(seen, r"/groups/([^/]+)/projects", "http_url_to_repo")) is not None:
             return owned
+        if seen.path == f"{self.prefix}/merge_requests":
+            return self._everywhere(seen)
         found = re.fullmatch(
             re.escape(self.prefix) + r"/projects/([^/]+)/merge_requests(?:/(\d+)(?:/(\w+))?)?", seen.path
         )
@@ -38,6 +40,15 @@ class FakeGitLab(FakeForge):
         if pull is None:
             raise NOT_FOUND
         return self._one(pull, what, seen)
+
+    def _everywhere(self, seen: Seen) -> Answer:
+        """The merge requests of all projects that the token may see."""
+        shown: list[Json] = []
+        for name, repository in self.repositories.items():
+            repository.refresh()
+            wanted = [pull for pull in repository.pulls if _is_wanted(pull, seen.query)]
+            shown += [{**_shown(pull), "references": {"full": f"{name}!{pull.number}"}} for pull in wanted]
+        return self._paged(seen, shown)
 
     def _all(self, repository: FakeRepository, seen: Seen) -> Answer:
         if seen.method == "POST":

@@ -67,6 +67,9 @@ class Looks:
                 raise pulls
             rows, missing = observed(entry, address, pulls, now())
             rows += map(self.requests.missing, missing)
+            if hidden := next((one for one in rows if one.state == "unknown"), None):
+                what = f"{address} does not show #{hidden.number}"
+                raise ForgeError(f"{what}; correct the address, or give the token access to it")
             self.seen.add(entry.target)
         except ForgeError as error:
             if not isinstance(error, UnavailableForgeError):

@@ -15,6 +15,7 @@ from github.Requester import HTTPRequestsConnectionClass, HTTPSRequestsConnectio
 from krm_merge.forges.addresses import path_on
 from krm_merge.forges.hosted.answers import none_if_missing, opened_once
 from krm_merge.forges.hosted.connection import Connection
+from krm_merge.forges.hosted.github_lists import latest_pull_requests, shown_by_graphql
 from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import (
@@ -24,10 +25,12 @@ from krm_merge.forges.interface import (
     ForgePullRequest,
     PullRequestState,
     RefusedRequestError,
+    UnavailableForgeError,
 )
 from krm_merge.forges.one_by_one import one_by_one
 
 _PAGE: Final = 100
+_ASKED_AT_ONCE: Final = 50
 _MOST_FILES: Final = 3000  # GitHub lists no more of a pull request
 _DIALECT: Final = Dialect(
     "GitHub",
@@ -69,8 +72,22 @@ class GitHub:
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories; an error for each that is not shown."""
-        return one_by_one(self, repositories, branch)
+        """The same of many repositories, the latest of each; an error for each that is not shown."""
+        found: dict[str, list[ForgePullRequest] | ForgeError] = {}
+        for start in range(0, len(repositories), _ASKED_AT_ONCE):
+            batch = repositories[start : start + _ASKED_AT_ONCE]
+            try:
+                names = {f"r{number}": path_on(self._connection.host, one) for number, one in enumerate(batch)}
+                query = latest_pull_requests(names)
+                with about(f"listing the pull requests of {branch} in {len(batch)} repositories"):
+                    _, answer = self._requester.graphql_query(query, {"branch": branch})
+                found |= {one: shown_by_graphql(answer, f"r{number}") for number, one in enumerate(batch)}
+            except UnavailableForgeError:
+                raise
+            except (ForgeError, GithubException):
+                # One that is not shown makes an error of the whole answer.
+                found |= one_by_one(self, batch, branch)
+        return found
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The pull request of a number, None if it does not exist."""

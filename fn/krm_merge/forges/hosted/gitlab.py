@@ -25,7 +25,6 @@ from krm_merge.forges.hosted.connection import Connection
 from krm_merge.forges.hosted.owned import Owned, owned_repositories
 from krm_merge.forges.hosted.transport import Dialect, about
 from krm_merge.forges.interface import Budget, ForgeError, ForgePullRequest, PullRequestState
-from krm_merge.forges.one_by_one import one_by_one
 
 _PAGE: Final = 100
 _DIALECT: Final = Dialect("GitLab", "RateLimit-", "of the scope api", "https://HOST/api/v4")
@@ -53,6 +52,7 @@ class GitLab:
         self._transport = connection.transport(_DIALECT, f"https://{connection.host}/api/v4")
         base = self._transport.address.geturl().removesuffix("/api/v4")
         self._gitlab = Gitlab(base, session=self._transport.session(), per_page=_PAGE, keep_base_url=True)
+        self._of_branches: dict[str, dict[str, list[ForgePullRequest]]] = {}
 
     def pull_requests(self, repository: str) -> list[ForgePullRequest]:
         """All merge requests, by number."""
@@ -73,8 +73,28 @@ class GitLab:
     def pull_requests_in(
         self, repositories: Sequence[str], branch: str
     ) -> dict[str, list[ForgePullRequest] | ForgeError]:
-        """The same of many repositories; an error for each that is not shown."""
-        return one_by_one(self, repositories, branch)
+        """The same of many repositories, by the list of all that the token may see, which is read once."""
+        if branch not in self._of_branches:
+            with about(f"listing the pull requests of {branch}"), _documented():
+                self._of_branches[branch] = self._by_project(branch)
+        known = self._of_branches[branch]
+        found: dict[str, list[ForgePullRequest] | ForgeError] = {}
+        for repository in repositories:
+            try:
+                found[repository] = known.get(path_on(self._connection.host, repository, nested=True).lower(), [])
+            except ForgeError as error:
+                found[repository] = error
+        return found
+
+    def _by_project(self, branch: str) -> dict[str, list[ForgePullRequest]]:
+        query = {"scope": "all", "state": "all", "source_branch": branch, "order_by": "created_at", "sort": "asc"}
+        found: dict[str, dict[int, ForgePullRequest]] = {}
+        for one in self._gitlab.mergerequests.list(iterator=True, **query):
+            project = text_at(object_of(one.attributes.get("references")), "full").rpartition("!")[0].lower()
+            pull = _shown(one.attributes)
+            if pull.source_branch == branch:
+                found.setdefault(project, {})[pull.number] = pull
+        return {project: [pull for _, pull in sorted(pulls.items())] for project, pulls in found.items()}
 
     def pull_request(self, repository: str, number: int) -> ForgePullRequest | None:
         """The merge request of a number, None if it does not exist."""
@@ -157,11 +177,17 @@ class GitLab:
     def _asking(self, repository: str, what: str) -> Iterator[Project]:
         """The project of a repository; errors name the request."""
         name = path_on(self._connection.host, repository, nested=True)
-        with about(f"{name}: {what}"):
-            try:
-                yield self._gitlab.projects.get(name, lazy=True)
-            except (GitlabError, AttributeError, LookupError, TypeError, ValueError):
-                raise ForgeError("the answer is not what GitLab documents; correct the address of the API") from None
+        with about(f"{name}: {what}"), _documented():
+            yield self._gitlab.projects.get(name, lazy=True)
+
+
+@contextmanager
+def _documented() -> Iterator[None]:
+    """Refuses what no GitLab says. Raises ForgeError."""
+    try:
+        yield
+    except (GitlabError, AttributeError, LookupError, TypeError, ValueError):
+        raise ForgeError("the answer is not what GitLab documents; correct the address of the API") from None
 
 
 def _listed(project: Project, **query: str) -> list[ForgePullRequest]:

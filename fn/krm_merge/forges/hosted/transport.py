@@ -145,7 +145,7 @@ class Transport(HTTPAdapter):
         """The successful answer to a request. Raises ForgeError, including RefusedError and LostAnswerError."""
         end = self._clock() + self._patience.limit
         for attempt in count(1):
-            if request.method != "GET":
+            if not _is_read(request):
                 self._throttle.wait()
             try:
                 response, reply = self._exchange(request, settings)
@@ -155,7 +155,7 @@ class Transport(HTTPAdapter):
                     return response
             except _NoAnswerError as lost:
                 trouble = _Trouble(str(lost), _backoff(attempt), unsure=True)
-            if trouble.unsure and request.method == "POST":
+            if trouble.unsure and request.method == "POST" and not _is_read(request):
                 raise LostAnswerError(trouble.what, trouble.wait)
             if attempt >= self._patience.attempts:
                 raise UnavailableForgeError(f"{trouble.what}, {attempt} times; {trouble.remedy}")
@@ -223,7 +223,9 @@ class Transport(HTTPAdapter):
         is_used_up = reply.seconds(f"{self.dialect.limits}Remaining") == 0
         is_limit = reply.meaning == HTTPStatus.TOO_MANY_REQUESTS
         if reply.status == HTTPStatus.FORBIDDEN:
-            is_limit = is_used_up or wait is not None or "rate limit" in " ".join(messages_in(reply.value)).lower()
+            is_limit = is_used_up or wait is not None or _asks_to_wait(reply)
+        elif reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+            is_limit = _asks_to_wait(reply)
         if not is_limit:
             return None
         reset = reply.seconds(f"{self.dialect.limits}Reset")
@@ -284,6 +286,19 @@ def about(what: str) -> Iterator[None]:
     except ForgeError as error:
         error.args = (f"{what}: {error}", *error.args[1:])
         raise
+
+
+def _is_read(request: requests.PreparedRequest) -> bool:
+    """Whether a request changes nothing: a query of GraphQL is sent as one that might."""
+    body = request.body if isinstance(request.body, str) else bytes(request.body or b"").decode(errors="replace")
+    is_query = (request.url or "").endswith("/graphql") and body.startswith('{"query": "query')
+    return request.method == "GET" or is_query
+
+
+def _asks_to_wait(reply: ForgeReply) -> bool:
+    """Whether a refusal is a limit by its text: older versions of GitHub send no header for it."""
+    said = " ".join(messages_in(reply.value)).lower()
+    return any(words in said for words in ("rate limit", "abuse detection", "submitted too quickly"))
 
 
 def _keep_as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
