@@ -44,3 +44,20 @@ def test_an_unknown_form_is_refused(world: World) -> None:
     world.working_tree(1)
     world.planned()
     assert world.fleet("status", "campaign", "--report", "status.pdf").returncode == 2
+
+
+def test_what_cannot_be_read_does_not_stop_others(world: World) -> None:
+    tree = world.working_tree(2)
+    write(tree / "broken", {"Kptfile": "upstream: [\n"})
+    done = world.fleet("init", "campaign", "--upstream", f"{world.upstream}/shop", "--to", "v2", "--packages", "tree")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, "2 packages: 2 at v1")
+    assert "left out: " in done.stderr
+    assert "broken/Kptfile" in done.stderr
+
+
+def test_a_version_that_is_missing_is_named_at_once(world: World) -> None:
+    world.working_tree(1)
+    done = world.fleet("init", "campaign", "--upstream", f"{world.upstream}/shop", "--to", "v99", "--packages", "tree")
+    assert done.returncode == 3
+    assert "v99" in done.stderr
+    assert not (world.place / "campaign").exists()

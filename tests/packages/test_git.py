@@ -486,6 +486,6 @@ def test_a_commit_that_arrives_while_it_is_pushed_is_pushed(upstream: Repository
     remote.fetch(commit)
     remote.push(commit, "new")
     assert git(bare, "rev-parse", "new").strip() == commit
-    write(bare / "hooks", {"pre-receive": File(b"#!/bin/sh\nexit 1\n", "executable")})
-    with pytest.raises(GitError, match="newer cannot be pushed: pre-receive hook declined"):
+    write(bare / "hooks", {"pre-receive": File(b"#!/bin/sh\necho 'error: GH006: no' >&2\nexit 1\n", "executable")})
+    with pytest.raises(GitError, match="newer cannot be pushed: pre-receive hook declined: GH006: no"):
         remote.push(commit, "newer")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -47,7 +46,8 @@ def take_credentials(url: str) -> str:
     login, has_login, host = address.netloc.rpartition("@")
     if not has_login or address.scheme not in ("https", "http"):
         return url
-    variable = f"KRM_MERGE_LOGIN_{re.sub('[^A-Za-z0-9]', '_', host).upper()}"
+    name = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in host)
+    variable = f"KRM_MERGE_LOGIN_{name.upper()}"
     if variable not in os.environ:
         user, _, password = map(unquote, login.partition(":"))
         given = {"username": user, "password": password}

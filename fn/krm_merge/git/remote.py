@@ -18,13 +18,22 @@ _EVERYTHING = (
     "+refs/pull/*/head:refs/remote/pull/*",
     "+refs/merge-requests/*/head:refs/remote/pull/*",
 )
+_LINES = 3
 _REFUSED = re.compile(rb"^[ \t]*! \[(?:remote )?rejected\].*\(([^()\n]*)\)", re.MULTILINE)
 
 
 def refusal(stderr: bytes) -> str:
-    """The reason for which a branch was not pushed, in git's words."""
+    """The reason for which a branch was not pushed, in git's words, and the server's where it has a rule of its own."""
     refused = _REFUSED.search(stderr)
-    return refused[1].decode(errors="replace") if refused is not None else complaint(stderr)
+    if refused is None:
+        return complaint(stderr)
+    reason = refused[1].decode(errors="replace")
+    lines = stderr.decode(errors="replace").splitlines()
+    said = [
+        line.removeprefix("remote: ").removeprefix("error: ").strip() for line in lines if line.startswith("remote: ")
+    ]
+    said = [line for line in said if line]
+    return f"{reason}: {'; '.join(said[:_LINES])}" if said and reason.endswith("declined") else reason
 
 
 @dataclass(slots=True)

@@ -159,3 +159,15 @@ def test_a_long_body_is_cut() -> None:
     text = with_part("", Mark("v", "r", "t"), "a line\n" * 20_000)
     assert len(text) < 61_000
     assert text.endswith("more characters are in the report of the campaign.\n<!-- /krm-merge -->")
+
+
+def test_what_campaign_yaml_says_is_what_is_published(world: World, places: list[Path]) -> None:
+    release(world, "three")
+    world.fleet("run", "campaign")
+    file = world.place / "campaign/campaign.yaml"
+    file.write_text(file.read_text().replace("Update {package} to {ref}", "Raise {package}"))
+    done = world.fleet("publish", "campaign")
+    assert done.returncode == 1
+    assert "campaign.yaml changed since it was merged; run the campaign again" in done.stderr
+    night(world)
+    assert git(places[0], "log", "-1", "--format=%s", BRANCH) == "Raise deploy/shop\n"

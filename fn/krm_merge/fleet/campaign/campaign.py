@@ -140,5 +140,7 @@ class Campaign:
     @property
     def settings_digest(self) -> str:
         """What every merge and its report depend on, but for choices on conflicts."""
-        parts = (self.upstream, self.from_, self.smart, self.list_keys, self.policy.redactions)
+        # Of a working tree the commits are made when it is published.
+        commits = () if self.working_tree else (self.message, self.publishing.author)
+        parts = (self.upstream, self.from_, self.smart, self.list_keys, self.policy.redactions, *commits)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -70,26 +70,32 @@ def working_tree_of(directories: Iterable[Path]) -> Path:
 
 def targets_in(
     tree: Path, directories: Iterable[Path], upstream: CampaignUpstream, version: str
-) -> list[CampaignTarget]:
+) -> tuple[list[CampaignTarget], list[str]]:
     """The packages in directories that follow the upstream and are at a version, those inside others with these.
 
-    Raises PackageError.
+    Gives why others cannot be read, too. Raises PackageError.
     """
+    problems: list[str] = []
     found: dict[str, list[tuple[str, Follower]]] = {}
     places = sorted({place for directory in directories for place in _packages(directory.resolve())})
     for place in places:
         kptfile = place / KPTFILE
-        one = follower(upstream, read_file(kptfile).data, str(kptfile))
+        try:
+            one = follower(upstream, read_file(kptfile).data, str(kptfile))
+        except PackageError as error:
+            problems.append(str(error))
+            continue
         if one is None or not one.is_at(version):
             continue
         name = os.path.relpath(place, tree)
         around = next((outer for outer in found if name.startswith(f"{outer}/") or outer == "."), None)
         inside = "" if around is None else os.path.relpath(name, around)
         found.setdefault(around or name, []).append((inside, one))
-    return [
+    targets = [
         CampaignTarget(name, False, tuple(inside for inside, _ in packages), at=packages[0][1].ref)
         for name, packages in found.items()
     ]
+    return targets, problems
 
 
 def _packages(directory: Path) -> Iterator[Path]:
@@ -108,7 +114,9 @@ def split_upstream(text: str, ref: str, repositories: GitRepositories) -> Campai
     for separator in (".git/", ".git//"):
         repository, found, directory = text.partition(separator)
         if found:
-            return CampaignUpstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
+            known = CampaignUpstream(f"{repository}.git", f"/{directory.strip('/')}", ref)
+            repositories.resolve(known.repository, known.directory, ref)
+            return known
     problems: list[PackageError] = []
     for repository, directory in _splits(text):
         try:

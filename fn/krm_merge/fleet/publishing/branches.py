@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
+from krm_merge.fleet.campaign.campaign import CAMPAIGN_FILE, Campaign, CampaignTarget
 from krm_merge.fleet.entry import LedgerEntry
 from krm_merge.fleet.merging.git_store import HEADS, GitStore, NewCommit, heads_of
 from krm_merge.fleet.merging.job import Job, Settings
@@ -31,6 +31,8 @@ class Branches:
 
     def push(self, target: CampaignTarget, entry: LedgerEntry) -> str:
         """Makes the branch what was merged, and gives its commit. Raises NotPublishedError and GitError."""
+        if entry.settings.partition(" ")[0] != self.campaign.settings_digest:
+            raise NotPublishedError(f"{CAMPAIGN_FILE} changed since it was merged; run the campaign again")
         seen = self._head(target)
         if seen == entry.made:
             return seen

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Final
 
 from krm_merge.report.forms.markdown import LONGEST
 
-_BEGIN, _END = "<!-- krm-merge ", "<!-- /krm-merge -->"
+_START: Final = "<!-- krm-merge {"
+_HEAD_END: Final = "} -->\n"
+_END: Final = "<!-- /krm-merge -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +27,20 @@ class Mark:
 
 def mark_in(text: str) -> Mark | None:
     """The mark in the text of a pull request, None where people removed it."""
-    text = text.replace("\r\n", "\n")
-    start, stop = _part(text)
+    place = _place(text.replace("\r\n", "\n"))
     try:
-        value = json.loads(text[start:stop].partition("\n")[0].removeprefix(_BEGIN).removesuffix(" -->") or "{}")
+        value = json.loads(place[1]) if place else {}
         return Mark(**{name: str(value[name]) for name in Mark.__slots__})
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _place(text: str) -> tuple[str, str, str] | None:
+    """What is before our part, its mark, and what is behind it; None without such a part."""
+    before, start, rest = text.partition(_START)
+    head, head_end, rest = rest.partition(_HEAD_END)
+    _, end, behind = rest.partition(_END)
+    return (before, f"{{{head}}}", behind) if start and head_end and end else None
 
 
 def with_part(text: str, mark: Mark, body: str) -> str:
@@ -39,16 +49,8 @@ def with_part(text: str, mark: Mark, body: str) -> str:
     if len(body) > LONGEST:
         kept = body[:LONGEST].rpartition("\n")[0]
         body = f"{kept}\n\n{len(body) - len(kept):,} more characters are in the report of the campaign."
-    part = f"{_BEGIN}{said} -->\n{body.replace('<!--', '&lt;!--').rstrip()}\n{_END}"
+    part = f"<!-- krm-merge {said} -->\n{body.replace('<!--', '&lt;!--').rstrip()}\n<!-- /krm-merge -->"
     text = text.replace("\r\n", "\n")
-    start, stop = _part(text)
-    if stop:
-        return text[:start] + part + text[stop:]
+    if place := _place(text):
+        return place[0] + part + place[2]
     return f"{text.rstrip()}\n\n{part}".lstrip()
-
-
-def _part(text: str) -> tuple[int, int]:
-    """From where to where our part is; (0, 0) where there is none."""
-    start = text.find(f"{_BEGIN}{{")
-    end = text.find(_END, start)
-    return (start, end + len(_END)) if min(start, end) >= 0 else (0, 0)

@@ -29,6 +29,7 @@ from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.git import GitRepositories
 
+_SHOWN = 20
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
 
 
@@ -104,7 +105,11 @@ def init(
         patterns = [*options.packages, *more_packages]
         directories = _matching(patterns)
         tree = working_tree_of(directories)
-        targets = targets_in(tree, directories, source, version)
+        targets, problems = targets_in(tree, directories, source, version)
+        for problem in problems[:_SHOWN]:
+            say(f"left out: {problem}", on_stdout=False)
+        if len(problems) > _SHOWN:
+            say(f"left out: {len(problems) - _SHOWN:,} more that cannot be read", on_stdout=False)
         selection |= {"workingTree": os.path.relpath(tree, directory.resolve()), "packages": patterns}
     if not targets:
         at = f" and is at {version}" if version else ""
