@@ -10,6 +10,8 @@ from krm_merge.fleet.merging.job import NEED_ATTENTION, FailureClass, TargetStat
 RequestState: TypeAlias = Literal["pushed", "open", "merged", "closed", "unknown"]
 """`pushed` is a branch without a pull request; `unknown` is one that the forge does not show, which says nothing."""
 
+_SECONDS = len("2026-01-02T03:04:05")
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerRequest:
@@ -80,7 +82,9 @@ class LedgerEntry:
     def _ends(self, one: LedgerRequest) -> bool:
         same = one.version == self.version
         if one.state == "merged":
-            return (same and one.result == self.result) or one.merged_at >= self.merged_at or (same and not self.made)
+            # Forges have seconds. What was merged since the last run is not in the result yet.
+            is_since = one.merged_at[:_SECONDS] > self.merged_at[:_SECONDS]
+            return is_since or (same and (one.result == self.result or not self.made))
         return same and (one.state != "pushed" or one.result == self.result)
 
     @property
