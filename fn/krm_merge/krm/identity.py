@@ -34,6 +34,10 @@ class Identity:
         )
 
 
+NO_RESOURCE = Identity("", "", "", "")
+"""The identity that rules and choices use for a file without resources."""
+
+
 def identity_of(root: MappingNode) -> Identity:
     """The identity of an object."""
     metadata = root.get("metadata")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from krm_merge.krm.identity import Identity
+from krm_merge.krm.identity import NO_RESOURCE, Identity
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
@@ -21,7 +21,6 @@ from krm_merge.startup import replace
 from krm_merge.text.document import document_text
 from krm_merge.text.reading.values import Value
 
-_NO_RESOURCE = Identity("", "", "", "")
 _CHECKED = ("G", "K3")
 """Rules of what is looked at in a merged resource."""
 
@@ -42,7 +41,7 @@ class Part:
     def identities(self) -> set[Identity]:
         """The names that it has on the three sides."""
         if not isinstance(self.first, ResourceOutcome):
-            return {_NO_RESOURCE}
+            return {NO_RESOURCE}
         return {member.identity for member in self.first.members.values()}
 
     @property

@@ -13,12 +13,11 @@ from difflib import SequenceMatcher
 from posixpath import basename, dirname, join
 from typing import TypeAlias
 
-from krm_merge.krm.identity import flaw_of, identity_of
+from krm_merge.krm.identity import NO_RESOURCE, flaw_of, identity_of
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import file_content
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
-from krm_merge.packages.merge.values import NO_RESOURCE
 from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read_all

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from krm_merge.krm.identity import NO_RESOURCE
 from krm_merge.krm.result import Result, Severity
 from krm_merge.merge.decisions.decision import FileDecision, Side
 from krm_merge.merge.decisions.policy import Policy
@@ -12,7 +13,7 @@ from krm_merge.merge.decisions.resolution import Choice, Fit, Resolution, file_c
 from krm_merge.merge.lines.three_way import OF_FILE, MergedText
 from krm_merge.merge.values.texts import choose_text, merge_added_text, merge_text
 from krm_merge.packages.files.tree import File, merged_mode
-from krm_merge.packages.merge.values import NO_RESOURCE, MergedFile, merge_values
+from krm_merge.packages.merge.values import MergedFile, merge_values
 from krm_merge.schema.secrecy import is_secret_file
 
 _Sides = tuple[File | None, File | None, File | None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from posixpath import basename
 from typing import NamedTuple
 
-from krm_merge.krm.identity import Identity
+from krm_merge.krm.identity import NO_RESOURCE
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.decision import Decision, FileDecision
@@ -22,9 +22,6 @@ from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema.kustomization import KustomizationSchema
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import BOM, read
-
-NO_RESOURCE = Identity("", "", "", "")
-"""The identity that rules and choices use for a file without resources."""
 
 
 class MergedFile(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from posixpath import dirname, relpath
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
-from krm_merge.krm.identity import Identity
+from krm_merge.krm.identity import NO_RESOURCE, Identity
 from krm_merge.krm.resource import Resource
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
@@ -15,7 +15,6 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import file_content
 from krm_merge.merge.lines.comments import MERGE_COMMENT
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, is_kptfile
-from krm_merge.packages.merge.values import NO_RESOURCE
 from krm_merge.packages.references.graph import Found, PackageGraph
 from krm_merge.packages.references.indexes import ElementPointer, moved_indexes
 from krm_merge.schema.references import FileReference, labels_in, references_in, selectors_in
