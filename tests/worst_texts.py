@@ -194,7 +194,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     ),
     "functions.plan_component_updates.text_styles._laid_out": (Worst(" "), Worst(" &&")),
     "functions.policy.merge_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
-    "git.credentials.take_credentials": LETTERS,
     "git.remote._REFUSED": (
         Worst("("),
         Worst("(", "! [rejected]"),

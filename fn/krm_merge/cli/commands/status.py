@@ -77,15 +77,13 @@ class _Package:
 @click.option("--offline", is_flag=True, help="Do not ask repositories what there is now.")
 @options.form
 def command(directories: tuple[Path, ...], offline: bool, form: str) -> None:
-    r"""Say of each package in DIR, or below it, which version it is at, and what needs attention.
+    """Say of each package in DIR, or below it, which version it is at, and what needs attention.
 
     That is: its upstream has a newer version or its ref another commit, files are not committed, conflicts are between
     markers. Packages inside others without an upstream of their own are shown where they need attention. The exit code
     is 1 where there are open conflicts, 3 where a repository cannot be reached.
 
-    \b
-    Example:
-      krm-merge status environments
+    Example:  krm-merge status environments
     """
     found = [place for directory in directories or (Path("."),) for place in packages_below(directory)]
     repositories = None if offline else GitRepositories()

@@ -49,7 +49,7 @@ def command(
     allow_dirty: bool,
     options: MergeOptions,
 ) -> None:
-    r"""Update the package in the directory PKG to the version REF of its upstream.
+    """Update the package in the directory PKG to the version REF of its upstream.
 
     Without REF, to what the ref in its Kptfile names now. REF is a tag, a branch or a commit id. The repository is the
     one in the Kptfile, as with `kpt pkg update`; only the two commits are fetched. Packages inside that follow an
@@ -59,10 +59,7 @@ def command(
     settles stops the update: nothing is changed. The exit code is 1 then, and where conflicts are left between markers;
     it is 3 where something cannot be read, reached or written.
 
-    \b
-    Examples:
-      krm-merge update web@v2
-      krm-merge update web --latest --dry-run
+    Example:  krm-merge update web --latest --dry-run
     """
     place, ref = named_package(package)
     if latest + to_latest_minor + bool(ref) > 1:
