@@ -167,8 +167,7 @@ merges: $(STAMP) ## Make merges of public repositories again with git, krm-merge
 	$(WITH_PATH) $(BIN)/python -m benchmarks.merges page $(MIRROR) $(ARGS)
 
 merges-ledger: $(STAMP) ## Compare 200 merges of public repositories with testdata/merges/ledger.tsv; UPDATE=1 writes it
-	$(BIN)/python -m benchmarks.merges clone --ledger $(MIRROR)
-	$(BIN)/python -m benchmarks.merges ledger $(if $(UPDATE),--update) $(MIRROR)
+	$(BIN)/python -m benchmarks.merges ledger $(if $(UPDATE),--update)
 
 unedited: $(STAMP) ## Update packages of public repositories that nobody edited, fetched by kpt, from MIRROR
 	$(WITH_PATH) $(BIN)/python -m benchmarks.unedited $(MIRROR) $(ARGS)

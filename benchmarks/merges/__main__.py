@@ -25,6 +25,8 @@ from benchmarks.merges.triples import (
     by_repository,
     git_directory,
     recipes_of,
+    store_triples,
+    stored_triples,
     triples_of,
     write_recipes,
 )
@@ -57,7 +59,7 @@ def main() -> int:
     command.add_argument("mirror", type=Path)
     command.add_argument("id")
     command = commands.add_parser("ledger", help="compare with testdata/merges/ledger.tsv; 1 where it differs")
-    command.add_argument("mirror", type=Path)
+    command.add_argument("mirror", type=Path, nargs="?", help="where to read the merges anew, into triples.zip")
     command.add_argument("--update", action="store_true", help="write the ledger")
     options = parser.parse_args()
     run = {"clone": _clone, "mine": _mine, "judge": _judge, "page": _page, "show": _show, "ledger": _ledger}
@@ -165,7 +167,10 @@ def _show(options: argparse.Namespace) -> int:
 
 def _ledger(options: argparse.Namespace) -> int:
     lines = ledger.read()
-    judged = _judged([line.recipe for line in lines], options.mirror, [PACKAGE])
+    recipes = [line.recipe for line in lines]
+    if options.mirror is not None:
+        store_triples(triples_of(recipes, options.mirror))
+    judged = list(judge_all(stored_triples(recipes), chosen([PACKAGE])))
     compared = ledger.compare(lines, judged)
     for title, rows in (("worse", compared.worse), ("better", compared.better)):
         if rows:

@@ -9,8 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
+from zipfile import ZIP_LZMA, ZipFile, ZipInfo
 
 RECIPES = Path(__file__).with_name("recipes")
+ARCHIVE = Path(__file__).resolve().parents[2] / "testdata" / "merges" / "triples.zip"
+VERSIONS = ("original", "upstream", "local", "people")
 HEADER = "kind\tpeople\tother\tgit\tpath"
 Kind = Literal["merge", "pick"]
 
@@ -111,6 +114,24 @@ def write_recipes(repository: str, recipes: Iterable[Recipe], folder: Path = REC
     rows = sorted(recipe.row() for recipe in recipes)
     file.write_text("\n".join([HEADER, *rows, ""]), encoding="utf-8")
     return file
+
+
+def store_triples(triples: Iterable[Triple], archive: Path = ARCHIVE) -> None:
+    """Writes triples into an archive, always the same bytes: the four versions of each under its id."""
+    with ZipFile(archive, "w", ZIP_LZMA) as stored:
+        for triple in triples:
+            for version in VERSIONS:
+                stored.writestr(ZipInfo(f"{triple.recipe.id}/{version}"), getattr(triple, version), ZIP_LZMA)
+
+
+def stored_triples(recipes: Iterable[Recipe], archive: Path = ARCHIVE) -> Iterator[Triple]:
+    """The triples of recipes that are in the archive. Raises MissingError for others."""
+    with ZipFile(archive) as stored:
+        for recipe in recipes:
+            try:
+                yield Triple(recipe, *(stored.read(f"{recipe.id}/{version}") for version in VERSIONS))
+            except KeyError:
+                raise MissingError(f"{archive} has no {recipe.id} of {recipe.repository}; write it anew") from None
 
 
 def git_directory(mirror: Path, repository: str) -> Path:
