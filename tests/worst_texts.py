@@ -410,8 +410,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("# kpt-merge:"),
         Worst("cnrm.cloud.google.com/blueprint:"),
     ),
-    "packages.references.indexes._INDEX": (Worst("/"), Worst("/0"), Worst("0", "/")),
-    "packages.references.indexes._IN_FILE": (Worst("/"), Worst("/0"), Worst("0", "/")),
     "packages.merge.line_ends._WITH_LF": (Worst("\r"), Worst("\n")),
     "packages.merge.line_ends._ANY": (Worst("\r"), Worst("\n")),
     "merge.writing.lost_comments._NUMBER_SIGN": (Worst("#"), Worst(" "), Worst("a#")),

@@ -11,7 +11,6 @@ from krm_merge.checks.problem import PackageProblem
 from krm_merge.functions.policy.merge_policy import PolicyError, policy_of_package
 from krm_merge.packages.files.tree import Tree, holds_resources, is_kptfile
 from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
-from krm_merge.packages.references.graph import PackageGraph
 
 
 def package_problems(tree: Tree) -> list[PackageProblem]:
@@ -27,23 +26,7 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
         problems += kptfile_problems(own)
     if not any(holds_resources(path) for path in conflicts):
         problems += _policy_problems(own)
-    problems += _reference_problems(tree, own)
     return sorted(problems, key=lambda problem: (problem.file, problem.line))
-
-
-def _reference_problems(tree: Tree, own: Tree) -> Iterator[PackageProblem]:
-    """Files of the package that a Kustomization names and that are not there (law I)."""
-    graph = PackageGraph(tree)
-    for path in graph.naming_files:
-        if path not in own or is_kptfile(path):
-            continue
-        for _, _, file in graph.files_of(path):
-            target = graph.target(path, file)
-            is_path = file.startswith(("./", "../")) or (holds_resources(file) and "://" not in file)
-            if is_path and not target.startswith("../") and not graph.has_file(target):
-                yield PackageProblem(
-                    path, f"names {file}, which the package does not have; remove the entry, or add it"
-                )
 
 
 def _policy_problems(own: Tree) -> Iterator[PackageProblem]:

@@ -45,17 +45,6 @@ def pipeline(*functions: str) -> str:
 # ---- check -------------------------------------------------------------------------------------------------------
 
 
-def test_a_kustomization_that_names_what_is_not_there(package: Path) -> None:
-    listed = "resources:\n- a.yaml\n- ../elsewhere\n- https://example.com/x.yaml\npatches:\n- path: gone.yaml\n"
-    (package / "kustomization.yaml").write_text(listed, encoding="utf-8")
-    (package / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", encoding="utf-8")
-    result = run("check", "web")
-    assert result.exit_code == 1
-    assert "names gone.yaml, which the package does not have" in result.output
-    assert "a.yaml," not in result.output
-    assert "elsewhere" not in result.output
-
-
 def test_a_package_that_is_right(package: Path) -> None:
     (package / "fn.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", encoding="utf-8")
     (package / "Kptfile").write_text(

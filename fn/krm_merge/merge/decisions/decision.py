@@ -129,11 +129,6 @@ class FileDecision:
     resolution: Resolution | None = None
 
     @property
-    def nature(self) -> Nature:
-        """The kind of place that was decided: the file, or a reference in it (law I)."""
-        return "reference" if self.rule == "I" else "file"
-
-    @property
     def is_conflict(self) -> bool:
         """Whether both sides wanted something here."""
         return self.severity != "info"

@@ -17,7 +17,6 @@ Nature: TypeAlias = Literal[
     "alternative",
     "functions",
     "file",
-    "reference",
     "added-twice",
     "comment",
 ]
@@ -28,7 +27,6 @@ _BY_RULE: Final[dict[str, Nature]] = {
     "V7": "alternative",
     "V8": "comment",
     "H": "text",
-    "I": "reference",
     "W1": "text",
     "L1": "sequence",
     "L3": "sequence",

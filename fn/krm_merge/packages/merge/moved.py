@@ -58,8 +58,7 @@ class Relocated(Mapping[str, File]):
 class Followed:
     """Three versions of a package, in which what is one file has one path.
 
-    `moves` are those of local's files. `decisions` report them, and files that both sides moved differently. `renamed`
-    are the moves that upstream and local made since the original, `relocated` those that are made of their files.
+    `moves` are those of local's files. `decisions` report them, and files that both sides moved differently.
     """
 
     original: Tree
@@ -67,15 +66,6 @@ class Followed:
     local: Tree
     moves: Moves
     decisions: Callable[[Policy], list[FileDecision]]
-    renamed: tuple[Moves, Moves] = ({}, {})
-    relocated: tuple[Moves, Moves] = ({}, {})
-
-    def places(self, side: str, path: str) -> list[str]:
-        """The paths that a file of upstream or local may have in the result, the likeliest first."""
-        at = 0 if side == "upstream" else 1
-        before = next((old for old, new in self.renamed[at].items() if new == path), path)
-        found = (self.relocated[at].get(path), self.renamed[1].get(before), self.renamed[0].get(before), path)
-        return list(dict.fromkeys(place for place in found if place is not None))
 
     def changes(self, local: Tree, changes: Changes) -> dict[str, File | None]:
         """What changes in the package as it was, of changes to its files where they are now."""
@@ -112,13 +102,11 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
             continue
         place = places[2] if old in ours else places[1]
         if old in theirs and old in ours and theirs[old] != ours[old]:
-            inside = folders[0].get(dirname(old)) if dirname(ours[old]) == dirname(old) else None
-            place = join(inside, basename(ours[old])) if inside is not None else place
             renamed = _renamed_inside(old, theirs[old], ours[old], folders)
             place = renamed or place
             if not renamed:
                 twice.append((old, theirs[old], ours[old]))
-                place = theirs[old] if _chosen_place(twice[-1], policy) == theirs[old] else place
+                place = _chosen_place(twice[-1], policy)
         elif _is_as_before(original[old], *((upstream, at[1]) if old in ours else (local, at[2]))):
             # Nothing is to be merged: resources find each other, other files are where they are (R1, R4).
             continue
@@ -127,11 +115,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
             for made, now in zip(moves, at, strict=True):
                 if now is not None and now != place:
                     made[now] = place
-    # Where both moved a folder, what upstream added to its own goes to local's.
-    of_local = folders[1] | {folders[0][old]: new for old, new in folders[1].items() if folders[0].get(old, new) != new}
-    for made, side, own, moved in zip(
-        moves[1:], (upstream, local), (theirs, ours), (of_local, folders[0]), strict=True
-    ):
+    for made, side, own, moved in zip(moves[1:], (upstream, local), (theirs, ours), reversed(folders), strict=True):
         along = _going_along(original, side, own, moved).items()
         made |= {old: new for old, new in along if old not in made and new not in made.values()}
 
@@ -140,7 +124,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
         return [*reported, *(_moved_twice(both, now) for both in twice)]
 
     trees = [Relocated(side, made) if made else side for side, made in zip(sides, moves, strict=True)]
-    return Followed(trees[0], trees[1], trees[2], moves[2], decisions, (theirs, ours), (moves[1], moves[2]))
+    return Followed(trees[0], trees[1], trees[2], moves[2], decisions)
 
 
 # ---- places ----------------------------------------------------------------------------------------------------------
@@ -172,8 +156,7 @@ def _moved_twice(places: tuple[str, str, str], policy: Policy) -> FileDecision:
     policy = policy.of(NO_RESOURCE)
     what = f"upstream moved {old} to {theirs}, local moved it to {ours}"
     for resolution in policy.resolutions_at(()):
-        known = resolution.nature == "file" and resolution.choice in ("upstream", "local")
-        if known and resolution.fit("", *map(file_content, (before, upstream, local))):
+        if resolution.nature == "file" and resolution.fit("", *map(file_content, (before, upstream, local))):
             merged = upstream if resolution.choice == "upstream" else local
             message = f"{what}; settled by {resolution.place}: {resolution.choice}"
             return FileDecision(ours, "R13", message, "both", "info", before, upstream, local, merged, resolution)

@@ -20,7 +20,6 @@ from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths
 from krm_merge.packages.merge.values import MergedFile
-from krm_merge.packages.references.intact import Intact, keep_intact
 from krm_merge.text.reading.stream import is_empty
 
 
@@ -54,7 +53,6 @@ def merge_trees(
     if notes.fetched:
         # Law U: nobody edited these. What kpt wrote in them comes back at the end.
         local = Changed(local, {path: original[path] for path in notes.fetched})
-    versions = original, upstream
     followed = follow(original, upstream, local, merge.policy)
     if followed.local is not local or followed.upstream is not upstream or followed.original is not original:
         original, upstream, local = followed.original, followed.upstream, followed.local
@@ -83,41 +81,40 @@ def merge_trees(
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     _report_duplicates(resources, results)
-    files: list[FileDecision] = []
+    files = followed.decisions(merge.policy)
+    for moved in files:
+        results.add(
+            Result(
+                moved.severity,
+                f"{moved.path}: {moved.message}",
+                file=moved.path,
+                rule=moved.rule,
+                tags={"side": moved.side},
+            )
+        )
     for path in sorted(as_text - closed - tangled):
         of_file = _merge_text(path, lines[path], sides, merge, changes, results)
         files += of_file.decisions
         outcomes += [] if of_file.outcome is None else [of_file.outcome]
     _write_line_ends(sides, [path for path in changed if folders.closed(path) is None], touched, changes, results)
+    for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
+        message = f"{path}: configPath {target} names a file that the package does not have"
+        results.warning(message, file=path, rule="G", tags={"side": "both"})
     refuse_clash(local, changes, results)
     changes = {path: None if file is None else notes.on_file(path, file) for path, file in changes.items()}
-    intact = Intact(followed.changes(notes.local, changes))
-    if intact.changes and not results.errors:
-        intact = keep_intact(*versions, notes.local, intact.changes, outcomes, followed.places, merge.policy)
-    judged = [
-        *followed.decisions(merge.policy),
-        *intact.followed,
-        *(b.decided(merge.policy)[0] for b in intact.breaches),
-    ]
-    files += judged
-    for one in judged:
-        message = f"{one.path}: {one.message}"
-        results.add(Result(one.severity, message, file=one.path, rule=one.rule, tags={"side": one.side}))
-    _report_dangling(notes.local, intact, results)
+    changes = followed.changes(notes.local, changes)
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
         if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
             return PackageDecisions([merged.again(decided, policy)])
         path = decided.path if isinstance(decided, FileDecision) else decided.member.place
-        if isinstance(decided, FileDecision) and decided.rule in ("R13", "I"):
-            same = [*followed.decisions(policy), *intact.followed, *(b.decided(policy)[0] for b in intact.breaches)]
-            key = path, decided.rule, decided.original
-            return PackageDecisions((), [one for one in same if (one.path, one.rule, one.original) == key])
+        if isinstance(decided, FileDecision) and decided.rule == "R13":
+            return PackageDecisions((), [moved for moved in followed.decisions(policy) if moved.path == path])
         of_file = merge_other_file(path, *lines[path], policy)
         return PackageDecisions([] if of_file.outcome is None else [of_file.outcome], of_file.decisions)
 
     reached, decided = _reached(merge.policy, sides), PackageDecisions(outcomes, files, again=again)
-    return MergedTree({} if results.errors else intact.changes, results, reached, decided)
+    return MergedTree({} if results.errors else changes, results, reached, decided)
 
 
 def refuse_clash(local: Tree, changes: Changes, results: Results) -> None:
@@ -153,15 +150,6 @@ def _report_duplicates(resources: list[ResourceOutcome], results: Results) -> No
         if outcome.fate == "added" and (place := kept.get(member.identity)) is not None:
             message = f"{member.place}: {member.identity.kind} {member.identity.name} is in {place}, too; keep one"
             results.warning(message, file=member.place, rule="R1", tags={"side": "both"})
-
-
-def _report_dangling(local: Tree, intact: Intact, results: Results) -> None:
-    """Law G: warns of a configPath that leads nowhere, where that is no conflict already."""
-    judged = {breach.file for breach in intact.breaches}
-    for path, target in _dangling(Changed(local, intact.changes)) - _dangling(local) if intact.changes else ():
-        if path not in judged:
-            message = f"{path}: configPath {target} names a file that the package does not have"
-            results.warning(message, file=path, rule="G", tags={"side": "both"})
 
 
 def _dangling(tree: Tree) -> set[tuple[str, str]]:

@@ -56,13 +56,13 @@ def shared_memory_of(processes: Iterable[int]) -> tuple[int, int]:
     for number in processes:
         place = _PROCESSES / str(number)
         with suppress(OSError, IndexError):
+            # Source: proc_pid_status(5), in kibibytes. Before the files: of a process that ends now, neither counts.
+            mapped += int((place / "status").read_text(errors="replace").partition("RssShmem:")[2].split()[0]) << 10
             for name in os.listdir(place / "fd"):
                 with suppress(OSError):  # closed meanwhile
                     if os.readlink(place / "fd" / name).startswith(_FILES_IN_MEMORY):
                         status = os.stat(place / "fd" / name)
                         files[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
-            # Source: proc_pid_status(5), in kibibytes.
-            mapped += int((place / "status").read_text(errors="replace").partition("RssShmem:")[2].split()[0]) << 10
     return mapped, sum(files.values())
 
 
