@@ -65,7 +65,11 @@ class Notes:
         """A merged file, with notes on all of its resources where nobody edited it."""
         if path not in self.fetched:
             return file
-        return noted(path, file, self.attribution if CONFIG_CONNECTOR.encode() in file.data else "")
+        merged = noted(path, file, self.attribution if CONFIG_CONNECTOR.encode() in file.data else "")
+        # The notes that kpt wrote keep their quotes.
+        known = {_without_layout(line): line for line in _LINES_OF_NOTES.findall(self.local[path].data)}
+        as_local = _LINES_OF_NOTES.sub(lambda line: known.get(_without_layout(line[0]), line[0]), merged.data)
+        return File(as_local, merged.mode)
 
     def _on(self, root: MappingNode) -> bytes:
         resource = Resource.from_tree(root)
@@ -138,6 +142,11 @@ def _is_only_fetched(path: str, original: File | None, local: File | None) -> bo
         return False
     documents = cut(original.data, path), cut(local.data, path)
     return len(documents[0]) == len(documents[1]) and all(map(_mean_the_same, *documents))
+
+
+def _without_layout(line: bytes) -> tuple[int, bytes]:
+    """The indentation and the words of a line."""
+    return len(line) - len(line.lstrip(b" ")), _LAYOUT.sub(b"", line)
 
 
 def _words(data: bytes) -> bytes:
