@@ -244,10 +244,10 @@ CASES = [
         (
             kustomization({"name": "web", "newTag": "1"}),
             kustomization({"name": "web", "newTag": "2"}),
-            kustomization({"name": "web", "newTag": "1", "newName": "mirror"}),
+            kustomization({"name": "web", "newTag": "1", "newName": "mirror/web"}),
         ),
         [kustomization({"name": "web", "newTag": "2"})],
-        [kustomization({"name": "web", "newTag": "2", "newName": "mirror"})],
+        [kustomization({"name": "web", "newTag": "2", "newName": "mirror/web"})],
     ),
     Case(
         "Both changed objects in a `List`",
@@ -346,7 +346,8 @@ F7 say comes on top. The numbers are those of the [rules](rules.md).
 `krm-merge compare PKG@REF` finds these differences in a package of yours, with the kpt that you have
 ([command line](command-line.md#krm-merge-compare)).
 
-Values and the order of lists are compared, not comments and layout, which krm-merge keeps and kpt writes anew in part.
+The tables are about values and the order of lists, not about comments and layout, which krm-merge keeps and kpt writes anew in part; `compare` looks at
+every byte.
 """
 
 
