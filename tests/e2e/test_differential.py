@@ -346,8 +346,8 @@ F7 say comes on top. The numbers are those of the [rules](rules.md).
 `krm-merge compare PKG@REF` finds these differences in a package of yours, with the kpt that you have
 ([command line](command-line.md#krm-merge-compare)).
 
-The tables are about values and the order of lists, not about comments and layout, which krm-merge keeps and kpt writes anew in part; `compare` looks at
-every byte.
+The tables are about values and the order of lists, not about comments and layout, which krm-merge keeps and kpt
+writes anew in part; `compare` looks at every byte.
 """
 
 
