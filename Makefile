@@ -35,7 +35,7 @@ $(STAMP): pyproject.toml constraints-dev.txt
 
 test: $(STAMP) ## Run all tests, ten minutes on two cores; those with kpt and containers where kpt and a Docker engine are
 	@echo "Running the tests on all cores: all of them take about ten minutes on two."
-	@$(WITH_PATH) $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
+	@$(WITH_PATH) PYTHONHASHSEED=0 $(BIN)/pytest --numprocesses auto --dist worksteal $(ARGS)
 
 COVERED = tests/text tests/krm tests/schema tests/merge tests/patch tests/functions tests/packages tests/report tests/cli/commands \
   tests/resolve/test_session.py tests/test_limits.py
