@@ -97,7 +97,7 @@ def test_what_a_forge_fails_at_is_tried_again_and_not_done_twice(
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("done", [False, True], ids=["not-opened", "opened"])
 def test_a_kill_between_pushed_and_opened(fleet: HostedFleet, done: bool) -> None:
-    fleet.server.faults.append(Fault(broken="hang", method="POST", done=done))
+    fleet.server.faults.append(Fault(broken="hang", method="POST", path="000/", done=done))
     process = fleet.started()
     kill(process, when=lambda: not fleet.server.faults)
     fleet.server.released.set()

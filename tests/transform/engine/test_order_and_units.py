@@ -169,6 +169,21 @@ def test_an_operation_falls_with_what_it_builds_on() -> None:
     ]
 
 
+def test_a_parent_made_on_the_way_is_nothing_to_build_on() -> None:
+    """T4: what comes below a missing parent does not depend on the operation that created it first."""
+    winner = wants("a", "replace /x 2")
+    settlement = run({"x": 1}, winner, wants("b", "move /m/l/a /x", "add /m/l/b 3", "add /m/c 4"))
+    assert settlement.value == {"x": 2, "m": {"l": {"b": 3}, "c": 4}}
+    assert ignored(settlement) == ["b move /m/l/a from /x"]
+
+
+def test_elements_for_what_another_plugin_made_a_map_are_lost_to_it() -> None:
+    settlement = run({"k": None}, wants("a", "add /k/a 1"), wants("b", "add /k/- 1", "add /k/- 2"))
+    assert settlement.value == {"k": {"a": 1}}
+    assert {(one.winner, one.reason) for one in settlement.ignored} == {("a", "order")}
+    assert len(settlement.ignored) == 2
+
+
 @pytest.mark.parametrize("keep", ["unit", "operation", "plugin"])
 def test_what_is_left_of_a_plugin_does_not_undo_the_winner(keep: Keep) -> None:
     """What it wrote on its way to an agreement is not what it is left with when the rest of that way is lost."""

@@ -89,8 +89,8 @@ def _add(tracked: Tracked, path: Pointer, value: Value) -> tuple[list[EffectPart
     """The changes that an add makes, and the values that it depends on."""
     if not path:
         return [Put((), value)], ()
-    parents: list[EffectPart] = []
     location, rest = tracked.follow(path[:-1])
+    parents = tracked.created_parents(location)
     holder = tracked.at(location)
     if holder is None and location:
         # `labels:` with an empty value counts as missing.

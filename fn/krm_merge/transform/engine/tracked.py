@@ -21,11 +21,14 @@ class Tracked:
         self._keys_of = keys_of
         # Lists whose elements are no longer 0, 1, 2 and so on.
         self._elements: dict[Location, tuple[Element, ...]] = {}
+        # The parents that operations created on their way, outer ones first.
+        self._created: dict[Location, Put] = {}
 
     def copy(self) -> Tracked:
         """An independent copy."""
         copy = Tracked(self.value, self._keys_of)
         copy._elements = dict(self._elements)
+        copy._created = dict(self._created)
         return copy
 
     # ---- reading -----------------------------------------------------------------------------------------------
@@ -108,6 +111,10 @@ class Tracked:
         holder = self.at(location)
         return range(len(holder)) if isinstance(holder, list) else ()
 
+    def created_parents(self, location: Location) -> list[EffectPart]:
+        """What created the parents down to a location, so that an operation can do so if the one that did is lost."""
+        return [put for at, put in self._created.items() if location[: len(at)] == at]
+
     def keys_at(self, location: Location) -> tuple[str, ...]:
         """The fields that identify the elements of the list at a location, () if there are none."""
         return self._keys_of(tuple(step for step in location if isinstance(step, str)))
@@ -129,7 +136,11 @@ class Tracked:
         now = self.at(location)
         match change:
             case Put(parent=True):
-                return [] if isinstance(now, dict | list) else self._put(location, now, change.value)
+                if isinstance(now, dict | list):
+                    return []
+                done = self._put(location, now, change.value)
+                self._created[location] = change
+                return done
             case Put():
                 return [] if now is not ABSENT and same(now, change.value) else self._put(location, now, change.value)
             case Take():
@@ -181,9 +192,10 @@ class Tracked:
         self._forget(location)
 
     def _forget(self, location: Location) -> None:
-        """Forgets the identities of elements below a replaced value."""
-        for known in [known for known in self._elements if known[: len(location)] == location]:
-            del self._elements[known]
+        """Forgets what is known about a replaced value and those below it."""
+        for known in (self._elements, self._created):
+            for below in [at for at in known if at[: len(location)] == location]:
+                del known[below]
 
     def _with(self, node: Value, above: Location, rest: Location, value: Value) -> Value:
         if not rest:
