@@ -52,6 +52,13 @@ def presented(original: str, upstream: str, local: str) -> str:
             "a: 1\n# l\nc: 1\n",
             "a: 1\n# l\nb: 1\nc: 1\nd:\n  # o\n  b: 1\n",
         ),
+        # Above lines that both inserted behind it.
+        (
+            "# a\n# b\n# c\nf: 1\n",
+            "# A\n# b\n# c\n# u\nd: 1\nf: 1\n",
+            "# a\n# b\n# c\ne: 1\nf: 1\n",
+            "# A\n# b\n# c\ne: 1\n# u\nd: 1\nf: 1\n",
+        ),
         # Line ends are local's; so are kpt's notes.
         ("a: 1\nb: 1\n", "# u\n\na: 1\nb: 1\n", "a: 1\r\nb: 2\r\n", "# u\r\n\r\na: 1\r\nb: 2\r\n"),
         ("a: 1\n", "a: 1 # kpt-merge: u/u\n", "a: 1 # kpt-merge: l/l\nb: 1\n", "a: 1 # kpt-merge: l/l\nb: 1\n"),
@@ -66,6 +73,45 @@ def presented(original: str, upstream: str, local: str) -> str:
 )
 def test_comments_and_layout_of_both(original: str, upstream: str, local: str, expected: str) -> None:
     assert presented(original, upstream, local) == expected
+
+
+PODS = (
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {MARK\n  name: a\n}\n"
+    "spec:\n  template:\n    spec:\n      containers:\n"
+)
+KPTFILE = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: root\n"
+SETTERS = "pipeline:\n  mutators:\n  - # o\n    image: example.com/setters:v1 # p\n    name: n\n"
+CHANGED = SETTERS.replace("# o\n", "# o\n\n    # u\n").replace("name: n", "name: changed")
+MERGED = "pipeline:\n  mutators:\n  # o\n  - # u\n    image: example.com/setters:v1 # p\n    name: changed\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "original", "upstream", "local", "expected"),
+    [
+        pytest.param(
+            "a.yaml",
+            PODS.replace("MARK", " # m")
+            + "        - name: a\n          env:\n            - name: E\n              # o\n",
+            PODS.replace("MARK", "") + "        - name: a\n        - name: b\n              # o\n",
+            PODS.replace("MARK", " # m") + "        - name: a\n              # o\n",
+            PODS.replace("MARK", "") + "        - name: a\n              # o\n        - name: b\n",
+            id="behind-what-both-removed",
+        ),
+        pytest.param(
+            "Kptfile",
+            f"{KPTFILE}info:\n  keywords:\n  - a\n{SETTERS}",
+            f"{KPTFILE}{CHANGED}",
+            f"{KPTFILE}info:\n  keywords:\n  - # l\n    x: 1\n  - a\n{SETTERS}",
+            f"{KPTFILE}info:\n  keywords:\n  - # l\n    x: 1\n{MERGED}",
+            id="behind-a-dash",
+        ),
+    ],
+)
+def test_no_comment_is_there_twice(path: str, original: str, upstream: str, local: str, expected: str) -> None:
+    sides = [{path: File(text.encode())} for text in (original, upstream, local)]
+    done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
+    merged = dict(Changed(sides[2], done.changes))[path].data.decode()
+    assert merged == expected
 
 
 @pytest.mark.parametrize(

@@ -31,16 +31,16 @@ class _Place(NamedTuple):
         return len(self.content) - len(self.content.lstrip(" "))
 
 
-def with_merged_comments(text: str, original: str, upstream: str, local: str) -> str:
+def with_merged_comments(text: str, original: str, upstream: str, local: str, known: Sequence[str]) -> str:
     """A text that local's edits made, with the comments and blank lines that upstream changed and local did not.
 
     Original and upstream have its values, with their own comments. `local` is local's text before its edits: lines that
-    it lacks come from upstream.
+    it lacks come from upstream. `known` are all comments of the original, those of values that are gone included.
     """
     merge = _CommentMerge(text, original, upstream, local)
     merged = merge.made(frozenset())
     # What both sides moved, local's place is kept of: it may not be there twice.
-    counts = [Counter(comments_in(side)) for side in (original, upstream, local, merged)]
+    counts = [Counter(known), *(Counter(comments_in(side)) for side in (upstream, local, merged))]
     doubled = {
         line for line, now in counts[3].items() if now > max(*(o := [c[line] for c in counts[:3]]), o[1] + o[2] - o[0])
     }
@@ -81,8 +81,18 @@ class _CommentMerge:
             first = at + 1
             for start in starts:
                 place, now = theirs[start], self._now[start]
-                if not place or not before[start] or _bare(place)[: len(head)] != head:
+                if not place or not before[start] or not (length := _reach(head, _bare(place))):
                     continue
+                own = next((other for other in starts if _reach(head, _bare(self._now[other]))), start)
+                if own != start and before[own] and theirs[own] and not _bare(theirs[own]):
+                    # Local has it above another line: what upstream changed in it goes there.
+                    before[own] = before[own]._replace(above=original.above)
+                    theirs[own] = theirs[own]._replace(above=place.above[:length])
+                    before[start] = before[start]._replace(above=())
+                    theirs[start] = place._replace(above=place.above[length:])
+                    if _bare(now) == _bare(place):
+                        self._now[start] = now._replace(above=now.above[length:])
+                    break
                 if self._now[at].above != upstream.above and _bare(now) in ([], _bare(place)):
                     self._now[start] = now._replace(above=self._now[at].above)
                     self._now[at] = self._now[at]._replace(above=upstream.above)
@@ -97,14 +107,15 @@ class _CommentMerge:
         for at, (now, before, theirs) in enumerate(zip(self._now, *self._sides, strict=True)):
             above, behind, comes = now.above, now.behind, self._from_upstream[at]
             if before is not None and theirs is not None:
-                known = set() if comes else {*map(str.strip, (*before.above, *now.above))}
+                # A line that comes from upstream has brought its comments.
+                known = {*_bare(before), *_bare(now)} - {*(_bare(theirs) if comes else ())}
                 heads = [
                     tuple(line for line in place.above if line.strip() not in moved or line.strip() in known)
                     for place in (before, theirs, now)
                 ]
                 above = _above(heads[0], heads[1], heads[2], now.indent - theirs.indent)
                 behind = _behind(before.behind, theirs.behind, now.behind, comes)
-            if at and self._now[at - 1].leads and above:
+            if at and self._now[at - 1].leads and above and above[0]:
                 lines[-1] += f" {above[0].strip()}"
                 above = above[1:]
             lines += (*above, now.content + behind)
@@ -155,6 +166,12 @@ def _bare(place: _Place | None) -> list[str]:
     return [line.strip() for line in place.above] if place else []
 
 
+def _reach(head: Sequence[str], lines: Sequence[str]) -> int:
+    """The number of the lines up to the last one of a head that was moved there; 0 where they lack half of it."""
+    blocks = matching_blocks(head, lines)
+    return max((end + size for _, end, size in blocks), default=0) if 2 * sum(b[2] for b in blocks) >= len(head) else 0
+
+
 def _above(original: Sequence[str], upstream: Sequence[str], local: Sequence[str], shift: int) -> tuple[str, ...]:
     """Lines of comments; where both changed the same ones, local's are kept. `shift` is upstream's lack of indent."""
     bare = [[line.strip() for line in side] for side in (original, upstream, local)]
@@ -162,8 +179,13 @@ def _above(original: Sequence[str], upstream: Sequence[str], local: Sequence[str
         return tuple(local)
     indents = [len(line) - len(line.lstrip()) + shift for line in upstream]
     theirs = [line and " " * indent + line for line, indent in zip(bare[1], indents, strict=True)]
-    runs = merge_sequences(bare[0], bare[1], bare[2], Settling("local", loose=True))
-    return tuple(line for run in runs for line in (theirs if run.side == "upstream" else local)[run.start : run.stop])
+    # What both added is there once, in local's place.
+    added = {line for line in bare[1] if line and line in bare[2] and line not in bare[0]}
+    merged: list[str] = []
+    for run in merge_sequences(bare[0], bare[1], bare[2], Settling("local", loose=True)):
+        lines = (theirs if run.side == "upstream" else local)[run.start : run.stop]
+        merged += (line for line in lines if run.side != "upstream" or line.strip() not in added)
+    return tuple(merged)
 
 
 def _behind(original: str, upstream: str, local: str, comes_from_upstream: bool) -> str:

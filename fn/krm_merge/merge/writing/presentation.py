@@ -138,7 +138,7 @@ class Presentation:
             upstream = versions.fit(aligned(versions.upstream, root, versions.kept_upstream))
         except (CannotEditError, TextError):
             return text
-        result = with_merged_comments(text, original, upstream, self._local)
+        result = with_merged_comments(text, original, upstream, self._local, comments_in(self._original))
         return result if self._is_meant(result) else text
 
     def _lacks_comments(self, text: str) -> bool:
