@@ -67,6 +67,8 @@ MORE_FORMS: Final = {
     "in a comment": f"# was {APP}@{OLD}",
     "behind a byte order mark": f"\ufeff{APP}@{OLD}",
     "kustomize edit set image": f"kustomize edit set image app={APP}@{OLD}",
+    "oci:: of a policy": f"policy:\n- oci::{APP}:v1@{OLD}\n",
+    "behind the name of a rule": f"include:\n- images.allowed:{APP}@{OLD}\n",
     "replaced name of Argo CD": f"- {APP}={APP}:v1@{OLD}",
 }
 
@@ -487,6 +489,12 @@ class TestNames:
         names = ["docker.io/library/x", "docker.io/x"]
         assert {one.repository for one in references(data, names)} == {"docker.io/library/x"}
         assert lines(replace_digests(data, names, {OLD}, NEW)) == [("error", 1)]
+
+    @pytest.mark.parametrize("text", ["other:app@", "host:5000/app@"])
+    @pytest.mark.parametrize("name", ["app", "5000/app"])
+    def test_a_colon_before_a_short_name(self, text: str, name: str) -> None:
+        """A tag, or a port: of another image."""
+        assert references(f"{text}{OLD}".encode(), [name]) == []
 
     @pytest.mark.parametrize("repositories", [[], [""], ["", ":v1"]])
     def test_no_name_matches_nothing(self, repositories: list[str]) -> None:

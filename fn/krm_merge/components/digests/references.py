@@ -51,6 +51,8 @@ _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
 """Characters before a name that make it a part of another: a longer name, or a registry in a variable."""
 _BEHIND_DEFAULT = rb"(?<=:-)"
 """`${IMAGE:-name@digest}`, of shells and of Dockerfiles: a name does not continue with these characters."""
+_BEHIND_COLON = rb"(?<=:)(?=[0-9.]*[A-Za-z-][A-Za-z0-9.-]*(?::[0-9]+)?/)"
+"""`oci::name@digest`, `rule:name@digest`: with a slash, what follows is no tag, and with a letter no port."""
 
 _ANY_HEX = re.compile(_HEX.encode())
 _ASSIGNMENT = re.compile(
@@ -89,8 +91,8 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
     """The references that are one word of the text."""
     any_name = b"|".join(re.escape(name.encode()) for name in names)
     pattern = re.compile(
-        rb"(?:(?<![%b])|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
-        % (_WORD, _BEHIND_DEFAULT, any_name, TAG_PATTERN.encode(), DIGEST_PATTERN.encode())
+        rb"(?:(?<![%b])|%b|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
+        % (_WORD, _BEHIND_DEFAULT, _BEHIND_COLON, any_name, TAG_PATTERN.encode(), DIGEST_PATTERN.encode())
     )
     for match in pattern.finditer(data):
         yield ImageReference(
