@@ -51,7 +51,7 @@ def is_yaml(path: str) -> bool:
 
 
 def facts(path: str, text: str) -> Facts | None:
-    """None where the text does not parse, or has a key that is a list or map."""
+    """None where the text does not parse, or has a key that is a list, a map or null, which has several spellings."""
     return _yaml_facts(text, path.endswith(".json")) if is_yaml(path) else _text_facts(text)
 
 
@@ -117,6 +117,8 @@ class _Reader:
             self._scalar(node, path[-1:] == ("image",))
         elif isinstance(node, yaml.MappingNode):
             names = [key.value for key, _ in node.value]
+            if any(key.tag == "tag:yaml.org,2002:null" for key, _ in node.value):
+                raise ValueError("a key is null")
             self.faults += [f"{'.'.join((*path, name))} repeated" for name, n in Counter(names).items() if n > 1]
             for key, value in node.value:
                 self._spans.append((key.start_mark.index, key.end_mark.index))
