@@ -173,6 +173,22 @@ def files_in(value: Object, *, of_kptfile: bool) -> Iterator[FileReference]:
                     yield FileReference((*path, last), "", file)
 
 
+def targets_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
+    """The targets of patches and replacements in a Kustomization or a PatchResources."""
+    for name in ("patches", "patchesJson6902", "replacements"):
+        listed = value.get(name)
+        for at, entry in enumerate(listed if isinstance(listed, list) else ()):
+            if not isinstance(entry, dict):
+                continue
+            for field_name in ("target", "source"):
+                if isinstance(target := entry.get(field_name), dict):
+                    yield (name, at, field_name), target
+            targets = entry.get("targets")
+            for number, one in enumerate(targets if isinstance(targets, list) else ()):
+                if isinstance(one, dict) and isinstance(select := one.get("select"), dict):
+                    yield (name, at, "targets", number, "select"), select
+
+
 def selectors_in(value: Object) -> Iterator[LabelSelector]:
     """The fields of an object that select others by labels."""
     kind = value.get("kind")

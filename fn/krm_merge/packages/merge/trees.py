@@ -23,8 +23,10 @@ from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths
 from krm_merge.packages.merge.values import MergedFile
+from krm_merge.packages.references.breach import Breach
 from krm_merge.packages.references.graph import PackageGraph
-from krm_merge.packages.references.intact import Breach, Intact, MergedVersions, keep_intact
+from krm_merge.packages.references.intact import Intact, keep_intact
+from krm_merge.packages.references.lost import MergedVersions
 from krm_merge.text.reading.stream import is_empty
 
 Mend: TypeAlias = Callable[[Tree, Changes, Results], Changes]

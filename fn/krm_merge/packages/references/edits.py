@@ -90,3 +90,30 @@ def with_path(text: str, old: str, new: str) -> str:
         is_whole = (made[-1:] or " ") in " \t\n\"':" and (part[:1] or " ") in " \t\r\n\"',}"
         made += (new if is_whole else old) + part
     return made
+
+
+def exact_path(value: Value, path: FieldPath) -> FieldPath | None:
+    """A path with positions in place of names; None where a name is that of several elements."""
+    exact: FieldPath = ()
+    for step in path:
+        if isinstance(step, tuple):
+            elements = value if isinstance(value, list) else []
+            places = [at for at, one in enumerate(elements) if isinstance(one, dict) and one.get("name") == step[0][1]]
+            if len(places) != 1:
+                return None
+            step = places[0]
+        exact = (*exact, step)
+        value = value_at(value, (step,))
+    return exact
+
+
+def value_at(value: Value, path: FieldPath) -> Value:
+    """What a value has at a path of fields and positions."""
+    for step in path:
+        if isinstance(value, dict) and isinstance(step, str):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value

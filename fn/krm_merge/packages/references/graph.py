@@ -81,7 +81,9 @@ class PackageGraph:
     def read(self, document: Document) -> Found | None:
         """A resource; None for what is none."""
         member = document.member()
-        return None if member is None else self._read.setdefault(id(member), _found(member))
+        if member is not None and id(member) not in self._read:
+            self._read[id(member)] = _found(member)
+        return None if member is None else self._read[id(member)]
 
     def naming(self, path: str) -> Found | None:
         """A Kustomization or a Kptfile, None where it cannot be read."""
@@ -143,9 +145,17 @@ class PackageGraph:
 
     def _named(self, name: str) -> list[Found]:
         """The documents of this name."""
-        documents = (*self.by_name.get(name.encode(), ()), *self.by_name.get(b"", ()))
-        found = (self.read(document) for document in documents)
-        return [one for one in found if one is not None and one.identity.name == name]
+        found = (self.read(document) for document in self.by_name.get(name.encode(), ()))
+        return [one for one in (*found, *self._unseen.get(name, ())) if one is not None and one.identity.name == name]
+
+    @cached_property
+    def _unseen(self) -> dict[str, list[Found]]:
+        """The documents whose names are only known when they are read."""
+        named: dict[str, list[Found]] = defaultdict(list)
+        for document in self.by_name.get(b"", ()):
+            if (found := self.read(document)) is not None:
+                named[found.identity.name].append(found)
+        return named
 
     @cached_property
     def by_name(self) -> dict[bytes, list[Document]]:

@@ -6,81 +6,24 @@ is broken where it leads somewhere on every side that has it, and nowhere in the
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from posixpath import basename, dirname, join, relpath
-from typing import Final, Literal
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.identity import NO_RESOURCE, Identity
 from krm_merge.merge.decisions.decision import FileDecision
-from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.decisions.resolution import file_content
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree, is_kptfile
-from krm_merge.packages.references.edits import ReferenceEdits, put_back
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree
+from krm_merge.packages.references.breach import SIDES, Breach, SideName
+from krm_merge.packages.references.edits import ReferenceEdits, exact_path, put_back, value_at
 from krm_merge.packages.references.graph import Found, PackageGraph, is_naming, mentions, words_of
 from krm_merge.packages.references.indexes import ElementPointer, may_point, moved_path, pointers_in
+from krm_merge.packages.references.lost import MergedVersions, lost_by, renamed_in
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
-from krm_merge.schema.references import FileReference, LabelSelector, labels_in, references_in, selectors_in
-from krm_merge.text.reading.values import Object, Value, to_value
-
-SideName = Literal["upstream", "local"]
-_SIDES: Final[tuple[SideName, ...]] = ("upstream", "local")
-
-
-@dataclass(frozen=True, slots=True)
-class Breach:
-    """A reference that leads nowhere in the merged package; `held` says what it names on the sides that have it.
-
-    `mend` gives the package what a side has there; None where that would take more than to put it back.
-    """
-
-    file: str
-    reference: str
-    held: Mapping[SideName, str]
-    lost_by: SideName
-    mend: Callable[[SideName, Tree], Changes] | None = None
-
-    @property
-    def choices(self) -> tuple[SideName, ...]:
-        """The sides that it can be settled for: nothing to name, or what a side has."""
-        return tuple(name for name in _SIDES if name not in self.held or self.mend is not None)
-
-    def decided(self, policy: Policy) -> FileDecision:
-        """The decision on it: nothing is changed unless a choice says so."""
-        policy = policy.of(NO_RESOURCE)
-        upstream, local = (self.held[name].encode() if name in self.held else None for name in _SIDES)
-        sides = self.reference.encode(), upstream, local
-        what = f"{self.reference}, which {self.lost_by} removed or changed"
-        for resolution in policy.resolutions_at(()):
-            known = resolution.nature == "reference" and resolution.choice in self.choices
-            if known and resolution.fit("", *map(file_content, sides)):
-                message = f"{what}; settled by {resolution.place}: {resolution.choice}"
-                merged = upstream if resolution.choice == "upstream" else local
-                return FileDecision(self.file, "I", message, "both", "info", *sides, merged, resolution, self.choices)
-        message = policy.explanation((), what, "it leads nowhere", has_place=False)
-        return FileDecision(self.file, "I", message, "both", policy.severity(()), *sides, choices=self.choices)
-
-
-@dataclass(frozen=True, slots=True)
-class MergedVersions:
-    """What a merge made of its sides: the graphs, the moves of files that each side made, what became of resources.
-
-    `graph` reads another version of the package.
-    """
-
-    original: PackageGraph
-    upstream: PackageGraph
-    local: PackageGraph
-    moves: Mapping[SideName, Mapping[str, str]]
-    outcomes: Sequence[ResourceOutcome]
-    graph: Callable[[Tree], PackageGraph]
-
-    def side(self, name: SideName) -> PackageGraph:
-        """Upstream or local."""
-        return self.upstream if name == "upstream" else self.local
+from krm_merge.schema.references import FileReference, LabelSelector, references_in, selectors_in, targets_in
+from krm_merge.text.reading.values import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +38,12 @@ class Intact:
 def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy) -> Intact:
     """Judges the references of the merged package; reads nothing where no side lost what others may name."""
     judge = _Judge(versions, versions.graph(merged))
-    for name in _SIDES:
+    for name in SIDES:
         judge.judge(name)
     changes: dict[str, File | None] = dict(judge.edits.changes())
     for breach in judge.breaches.values():
         choice = resolution.choice if (resolution := breach.decided(policy).resolution) else None
-        for name in _SIDES:
+        for name in SIDES:
             if breach.mend is not None and name == choice and name in breach.held:
                 changes |= breach.mend(name, Changed(merged, changes))
     return Intact(changes, judge.edits.followed, list(judge.breaches.values()))
@@ -112,44 +55,48 @@ class _Judge:
     def __init__(self, versions: MergedVersions, merged: PackageGraph) -> None:
         self._versions = versions
         self._merged = merged
-        self._renamed = _renamed(versions.outcomes)
+        self._renamed = renamed_in(versions.outcomes)
+        # Where files of the sides were in the original, and are in the merged package.
+        self._before = {name: {new: old for old, new in versions.moves[name].items()} for name in SIDES}
+        self._now = {name: {old: new for new, old in versions.side(name).paths.items()} for name in SIDES}
         self.edits = ReferenceEdits(merged.tree)
         self.breaches: dict[tuple[str, str], Breach] = {}
 
     def judge(self, loser: SideName) -> None:
         """Looks at the references to what this side no longer has."""
         versions, merged, side = self._versions, self._merged, self._versions.side(loser)
-        gone = self._gone(loser)
-        names = self._lost_names(loser)
-        labels = _lost_labels(versions.outcomes, loser)
-        moved = {o.member.identity.kind for o in versions.outcomes if o.fate == "merged" and _changed_by(o, loser)}
-        if not (gone or names or labels or moved):
+        lost = lost_by(loser, versions, merged.tree)
+        if not (lost.files or lost.names or lost.labels or lost.changed):
             return
-        of_files = words_of(name for path in gone for name in (basename(path), basename(dirname(path))) if name)
-        words = words_of({*names, *(text for _, text in labels)})
+        of_files = words_of(name for path in lost.files for name in (basename(path), basename(dirname(path))) if name)
+        words, of_labels = words_of(lost.names), words_of(text for _, text in lost.labels)
         changed = {path: file for path, file in merged.tree.items() if file != side.tree.get(path)}
         for path in filter(is_naming, changed):
-            if gone and (path in side.paths or mentions(changed[path].data, of_files)):
+            if lost.files and (path in side.paths or mentions(changed[path].data, of_files)):
                 self._files(path, loser)
-            if (names and mentions(changed[path].data, words)) and (found := merged.naming(path)) is not None:
-                self._targets(found, names, loser)
-        others = {path: file for path, file in changed.items() if not is_naming(path) and mentions(file.data, words)}
-        part = versions.graph(others)
-        for document in part.mentioning(words) if words and others else ():
+            if mentions(changed[path].data, words) and (found := merged.naming(path)) is not None:
+                self._targets(found, lost.names, loser)
+        part = versions.graph({path: file for path, file in changed.items() if not is_naming(path)})
+        for document in part.mentioning(words | of_labels):
             if (found := part.read(document)) is not None:
-                self._names(found, names, loser)
-                self._targets(found, names, loser)
-                self._selectors(found, labels, loser)
-        if moved:
-            self._pointers(changed, moved, loser)
+                self._names(found, lost.names, loser)
+                self._targets(found, lost.names, loser)
+                self._selectors(found, lost.labels, of_labels, loser)
+        if lost.changed:
+            self._pointers(changed, lost.changed, loser)
 
     def _held(
         self, found: Found, has: Callable[[PackageGraph, Found], bool], leads: Callable[[PackageGraph], bool]
     ) -> list[SideName]:
         """The sides on which a document has the reference; none where it leads nowhere on one of them."""
-        sides = {name: self._versions.side(name) for name in _SIDES}
-        held = [name for name, side in sides.items() if (same := side.same(found)) is not None and has(side, same)]
-        return held if all(leads(sides[name]) for name in held) else []
+        held: list[SideName] = []
+        for name in SIDES:
+            side = self._versions.side(name)
+            if (same := side.same(found)) is not None and has(side, same):
+                if not leads(side):
+                    return []
+                held.append(name)
+        return held
 
     def _report(
         self,
@@ -164,35 +111,40 @@ class _Judge:
 
     # ---- files -----------------------------------------------------------------------------------------------------
 
-    def _gone(self, loser: SideName) -> list[str]:
-        """The paths of the original that this side and the merged package lack."""
-        original, side = (graph.there or graph.tree for graph in (self._versions.original, self._versions.side(loser)))
-        return [path for path in original if path not in side and path not in self._merged.tree]
-
     def _files(self, path: str, loser: SideName) -> None:
+        sides = {name: self._versions.side(name) for name in SIDES}
+        held = {name: {one.file: place for one, place in side.files_of(path)} for name, side in sides.items()}
+        listed = {(one.path[:-1], one.file) for one, _ in self._merged.files_of(path)}
         for named, target in self._merged.files_of(path):
             if self._merged.has_file(target) or target.startswith("../"):
                 continue
+            targets = {name: held[name][named.file] for name in SIDES if named.file in held[name]}
             found = self._merged.naming(path)
-            sides = ((name, one, place) for name in _SIDES for one, place in self._versions.side(name).files_of(path))
-            targets = {name: place for name, one, place in sides if one.file == named.file}
-            if found is None or not targets:
-                continue
-            if not all(self._versions.side(name).has_file(place) for name, place in targets.items()):
+            if found is None or not all(sides[name].has_file(place) for name, place in targets.items()) or not targets:
                 continue
             places = (self._place(name, place) for name, place in targets.items())
-            now = next((relpath(place, dirname(path) or ".") for place in places if place is not None), None)
-            # kpt takes no configPath that leads out of the package.
-            if now is None or (is_kptfile(path) and now.startswith("../")):
-
-                def mend(
-                    name: SideName, _: Tree, targets: Mapping[SideName, str] = targets, target: str = target
-                ) -> Changes:
-                    return self._versions.side(name).below(targets[name], target)
-
+            now = next((new for place in places if place and (new := self._named_from(path, named, place))), None)
+            if now is None:
+                mend = partial(self._restored, targets, target)
                 self._report(found, f"{format_path(named.path)} names {named.file}", targets, loser, mend)
             else:
-                self._follow_file(path, named, now)
+                is_listed = (named.path[:-1], now) in listed
+                listed.add((named.path[:-1], now))
+                value = None if is_listed else _key_for(named, now) + now
+                self.edits.follow(path, 0, named.path, value, named.file, now)
+
+    def _restored(self, targets: Mapping[SideName, str], place: str, side: SideName, _: Tree) -> Changes:
+        return self._versions.side(side).below(targets[side], place)
+
+    def _named_from(self, path: str, named: FileReference, place: str) -> str | None:
+        """A file or folder as a Kustomization or Kptfile may name it.
+
+        kustomize and kpt take no file from outside of the folder, and kustomize no folder around it.
+        """
+        new = relpath(place, dirname(path) or ".")
+        leads_out = new.startswith("../") and not named.file.startswith("../")
+        is_around = f"{dirname(path)}/".startswith(f"{place}/")
+        return None if (leads_out if place in self._merged.tree else is_around) else new
 
     def _place(self, name: SideName, path: str) -> str | None:
         """Where the merged package has a file or folder of a side."""
@@ -201,38 +153,16 @@ class _Judge:
         if below is None:
             return None
         file = join(path, below).rstrip("/")
-        before = next((old for old, new in self._versions.moves[name].items() if new == file), file)
-        for place in (self._versions.moves[_other(name)].get(before), self._now(name).get(file), file):
+        before = self._before[name].get(file, file)
+        other = SIDES[1 - SIDES.index(name)]
+        for place in (self._versions.moves[other].get(before), self._now[name].get(file), file):
             if place in self._merged.tree and place is not None and (not below or basename(place) == below):
                 return dirname(place) if below else place
         return None
 
-    def _now(self, name: SideName) -> dict[str, str]:
-        return {old: new for new, old in self._versions.side(name).paths.items()}
-
-    def _follow_file(self, path: str, named: FileReference, new: str) -> None:
-        listed = [one for one, _ in self._merged.files_of(path) if one.path[:-1] == named.path[:-1]]
-        key = named.prefix
-        if not key and named.path[-2:-1] == ("files",) and basename(new) != basename(named.file):
-            # The key that a generator takes from the name of the file.
-            key = f"{basename(named.file)}="
-        value = None if any(one.file == new for one in listed) else key + new
-        self.edits.follow(path, 0, named.path, value, named.file, new)
-
     # ---- names -----------------------------------------------------------------------------------------------------
 
-    def _lost_names(self, loser: SideName) -> set[str]:
-        """The names that this side has less often than the original, or not for the same objects."""
-        original, side = self._versions.original, self._versions.side(loser)
-        counts = (Counter({name: len(found) for name, found in graph.by_name.items()}) for graph in (original, side))
-        lost = {name.decode() for name in next(counts) - next(counts) if name}
-        for outcome in self._versions.outcomes:
-            before, now = outcome.original, _member(outcome, loser)
-            if before is not None and before.identity.name and (now is None or now.identity != before.identity):
-                lost.add(before.identity.name)
-        return lost
-
-    def _names(self, found: Found, names: set[str], loser: SideName) -> None:
+    def _names(self, found: Found, names: frozenset[str], loser: SideName) -> None:
         for reference in references_in(found.value):
             if reference.name not in names or reference.kind == "Namespace":
                 continue
@@ -257,8 +187,8 @@ class _Judge:
             wanted = (identity.kind, identity.name, identity.namespace, identity.group)
             self._name(found, ("metadata", "name"), wanted, is_patch, loser)
 
-    def _targets(self, found: Found, names: set[str], loser: SideName) -> None:
-        for at, target in _targets(found.value):
+    def _targets(self, found: Found, names: frozenset[str], loser: SideName) -> None:
+        for at, target in targets_in(found.value):
             name, kind, namespace = (target.get(key, "") for key in ("name", "kind", "namespace"))
             if (
                 not (isinstance(name, str) and isinstance(kind, str) and isinstance(namespace, str))
@@ -267,7 +197,7 @@ class _Judge:
                 continue
 
             def has(_: PackageGraph, same: Found, target: Object = target) -> bool:
-                return any(one == target for _, one in _targets(same.value))
+                return any(one == target for _, one in targets_in(same.value))
 
             self._name(found, (*at, "name"), (kind, name, namespace, None), has, loser)
 
@@ -283,8 +213,8 @@ class _Judge:
             return
         kind, name, namespace, _ = named
         new = self._new_identity(*named)
-        exact = _exact(found.value, at)
-        written = _at(found.value, exact[:-1]) if exact else None
+        exact = exact_path(found.value, at)
+        written = value_at(found.value, exact[:-1]) if exact else None
         has_namespace = isinstance(written, dict) and "namespace" in written
         if exact and new is not None and (has_namespace or namespace in ("", new.namespace) or not new.namespace):
             if has_namespace and new.namespace:
@@ -316,8 +246,9 @@ class _Judge:
 
     # ---- labels ----------------------------------------------------------------------------------------------------
 
-    def _selectors(self, found: Found, lost: set[tuple[str, str]], loser: SideName) -> None:
-        words = words_of(text for _, text in lost)
+    def _selectors(
+        self, found: Found, lost: frozenset[tuple[str, str]], words: frozenset[bytes], loser: SideName
+    ) -> None:
         for selector in selectors_in(found.value) if lost else ():
             if not lost & selector.labels.items() or self._merged.selects(selector, words):
                 continue
@@ -334,7 +265,7 @@ class _Judge:
 
     # ---- positions -------------------------------------------------------------------------------------------------
 
-    def _pointers(self, changed: Mapping[str, File], kinds: set[str], loser: SideName) -> None:
+    def _pointers(self, changed: Mapping[str, File], kinds: frozenset[str], loser: SideName) -> None:
         every = any(path in changed for path in self._merged.patches)
         tree = self._merged.tree if every else changed
         for path in [path for path in tree if may_point(path, tree[path])]:
@@ -347,7 +278,7 @@ class _Judge:
         now = _one(self._merged, pointer)
         if now is None:
             return
-        sides = {name: self._versions.side(name) for name in _SIDES}
+        sides = {name: self._versions.side(name) for name in SIDES}
         held = [
             name
             for name, side in sides.items()
@@ -367,89 +298,12 @@ class _Judge:
             )
 
 
+def _key_for(named: FileReference, new: str) -> str:
+    """What stands in front of a path; a generator takes the key from the name of the file where there is none."""
+    is_new = not named.prefix and named.path[-2:-1] == ("files",) and basename(new) != basename(named.file)
+    return f"{basename(named.file)}=" if is_new else named.prefix
+
+
 def _one(graph: PackageGraph, pointer: ElementPointer) -> Found | None:
     found = [one for one in graph.find(pointer.name) if one.identity.kind == pointer.kind]
     return found[0] if len(found) == 1 else None
-
-
-def _other(name: SideName) -> SideName:
-    return "local" if name == "upstream" else "upstream"
-
-
-def _member(outcome: ResourceOutcome, name: SideName) -> Member | None:
-    return outcome.upstream if name == "upstream" else outcome.local
-
-
-def _changed_by(outcome: ResourceOutcome, name: SideName) -> bool:
-    member = _member(outcome, name)
-    return outcome.original is not None and member is not None and member.text != outcome.original.text
-
-
-def _renamed(outcomes: Iterable[ResourceOutcome]) -> dict[str, list[tuple[Identity, Identity]]]:
-    """What objects were called, and are in the merged package, by their names before."""
-    found: dict[str, list[tuple[Identity, Identity]]] = {}
-    for outcome in outcomes:
-        if outcome.fate == "merged" and outcome.original and outcome.upstream and outcome.local:
-            before, theirs, ours = (one.identity for one in (outcome.original, outcome.upstream, outcome.local))
-            if (now := theirs if ours == before else ours) != before:
-                found.setdefault(before.name, []).append((before, now))
-    return found
-
-
-def _lost_labels(outcomes: Iterable[ResourceOutcome], loser: SideName) -> set[tuple[str, str]]:
-    """The labels that a side took off objects that can be selected."""
-    lost: set[tuple[str, str]] = set()
-    for outcome in outcomes:
-        now = _member(outcome, loser)
-        if outcome.original is not None and (now is None or now.text != outcome.original.text):
-            before, after = (_labels(member) for member in (outcome.original, now))
-            lost |= before - after
-    return lost
-
-
-def _labels(member: Member | None) -> set[tuple[str, str]]:
-    value = to_value(member.root) if member is not None and "labels" in member.text else None
-    of = ("pods", "services") if isinstance(value, dict) else ()
-    return {label for one in of if isinstance(value, dict) for label in labels_in(value, one).items()}
-
-
-def _targets(value: Object) -> Iterator[tuple[FieldPath, Object]]:
-    """The targets of patches and replacements in a Kustomization or a PatchResources."""
-    for name in ("patches", "patchesJson6902", "replacements"):
-        listed = value.get(name)
-        for at, entry in enumerate(listed if isinstance(listed, list) else ()):
-            if not isinstance(entry, dict):
-                continue
-            for field_name in ("target", "source"):
-                if isinstance(target := entry.get(field_name), dict):
-                    yield (name, at, field_name), target
-            targets = entry.get("targets")
-            for number, one in enumerate(targets if isinstance(targets, list) else ()):
-                if isinstance(one, dict) and isinstance(select := one.get("select"), dict):
-                    yield (name, at, "targets", number, "select"), select
-
-
-def _exact(value: Value, path: FieldPath) -> FieldPath | None:
-    """A path with positions in place of names; None where a name is that of several elements."""
-    exact: FieldPath = ()
-    for step in path:
-        if isinstance(step, tuple):
-            elements = value if isinstance(value, list) else []
-            places = [at for at, one in enumerate(elements) if isinstance(one, dict) and one.get("name") == step[0][1]]
-            if len(places) != 1:
-                return None
-            step = places[0]
-        exact = (*exact, step)
-        value = _at(value, (step,))
-    return exact
-
-
-def _at(value: Value, path: FieldPath) -> Value:
-    for step in path:
-        if isinstance(value, dict) and isinstance(step, str):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value
