@@ -12,9 +12,9 @@ from krm_merge.packages.files.directory import PackageError, RefusedError
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources, is_json
 from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
 from krm_merge.packages.merge.trees import MergedTree, merge_trees
+from krm_merge.packages.references.listing import list_files
 from krm_merge.vendored.alignment import ManifestVersion, aligned
 from krm_merge.vendored.documents import listed, resources_of_file, resources_of_tree
-from krm_merge.vendored.kustomizations import list_files
 from krm_merge.vendored.vendorfile import FILE, ManifestSource, VendorRecord, digest_of, read_record, recorded
 
 FOR_ONE_FILE: Final = "records one file, and UPSTREAM is a directory; delete the record to merge directories"

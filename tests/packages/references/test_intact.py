@@ -71,6 +71,16 @@ def test_a_choice_settles_it(name: str) -> None:
         # A side that has nothing there accepts that it is gone.
 
 
+def test_what_a_choice_puts_back_is_listed() -> None:
+    case = CLASSES["an object that upstream deleted"](random.Random(1))
+    record = next(r for r in merge(case.original, case.upstream, case.local).records if r.nature == "reference")
+    chosen = [{"nature": "reference", "fingerprint": record.fingerprint, "choice": "local"}]
+    policy = {"apiVersion": "fn.kpt.dev/v1alpha1", "kind": "MergePolicy", "metadata": {"name": "p"}}
+    settled = texts_of(merge(case.original, case.upstream, case.local, policy=policy | {"resolutions": chosen}))
+    assert settled["base/extra.yaml"] == case.local["base/extra.yaml"]
+    assert "- extra.yaml\n" in settled["base/kustomization.yaml"]
+
+
 @pytest.mark.kubectl
 @pytest.mark.parametrize("name", [name for name in CLASSES if CLASSES[name](random.Random(0)).build])
 def test_kustomize_builds_what_was_mended(name: str, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def merge_trees(
     if changes and not results.errors:
         changes = dict(changes if mend is None else mend(notes.local, changes, results))
         versions = _merged_versions((*there, notes.local), sides, followed, outcomes)
-        intact = keep_intact(versions, Changed(notes.local, changes), merge.policy)
+        intact = keep_intact(versions, Changed(notes.local, changes), merge.policy, results)
         changes = {
             path: file for path, file in (changes | dict(intact.changes)).items() if file != notes.local.get(path)
         }

@@ -13,6 +13,7 @@ from posixpath import basename, dirname, join, relpath
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.identity import NO_RESOURCE, Identity
+from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
@@ -20,6 +21,7 @@ from krm_merge.packages.references.breach import SIDES, Breach, SideName
 from krm_merge.packages.references.edits import ReferenceEdits, exact_path, put_back, value_at
 from krm_merge.packages.references.graph import Found, PackageGraph, is_naming, mentions, words_of
 from krm_merge.packages.references.indexes import ElementPointer, may_point, moved_path, pointers_in
+from krm_merge.packages.references.listing import list_files
 from krm_merge.packages.references.lost import MergedVersions, lost_by, renamed_in
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.schema.references import FileReference, LabelSelector, references_in, selectors_in, targets_in
@@ -35,8 +37,11 @@ class Intact:
     breaches: Sequence[Breach] = ()
 
 
-def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy) -> Intact:
-    """Judges the references of the merged package; reads nothing where no side lost what others may name."""
+def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy, results: Results) -> Intact:
+    """Judges the references of the merged package; reads nothing where no side lost what others may name.
+
+    What a choice puts back is listed in its Kustomization (R11), and `results` say so.
+    """
     judge = _Judge(versions, versions.graph(merged))
     for name in SIDES:
         judge.judge(name)
@@ -45,7 +50,8 @@ def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy) -> Intac
         choice = resolution.choice if (resolution := breach.decided(policy).resolution) else None
         for name in SIDES:
             if breach.mend is not None and name == choice and name in breach.held:
-                changes |= breach.mend(name, Changed(merged, changes))
+                now = Changed(merged, changes)
+                changes |= list_files(now, breach.mend(name, now), results)
     return Intact(changes, judge.edits.followed, list(judge.breaches.values()))
 
 
