@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 
 from effort import calls, scaled
 from krm_merge import MergedPackage, merge_packages
 from krm_merge.merge.decisions.policy import OnConflict
-from packages.references.breaches import CLASSES, Case, Texts, deployment, kustomization, made, text_of
+from packages.references.breaches import CLASSES, Case, Texts, base, deployment, kustomization, made, renamed, text_of
 
 
 def merge(
@@ -151,6 +152,22 @@ def test_the_operations_of_a_patch_that_adds_elements_do_not_follow() -> None:
     merged = merge(case.original, case.upstream, local)
     assert texts_of(merged)[path] == local[path]
     assert is_reported(merged)
+
+
+@pytest.mark.parametrize("field", ["patches", "patchesStrategicMerge"])
+def test_a_patch_in_a_kustomization_follows_its_object(field: str) -> None:
+    texts, patch = base("web"), text_of(made("Deployment", "web", "apps/v1", spec={"replicas": 5}))
+    own = {
+        "o/kustomization.yaml": kustomization(
+            ["../base"], **{field: [{"patch": patch} if field == "patches" else patch]}
+        )
+    }
+    merged = merge(texts, renamed(texts, "Deployment", "web", "web-server"), texts | own)
+    (entry,) = yaml.safe_load(texts_of(merged)["o/kustomization.yaml"])[field]
+    followed = patch.replace("name: web", "name: web-server")
+    assert entry == ({"patch": followed} if field == "patches" else followed)
+    deleted = {path: text for path, text in texts.items() if path != "base/deployment.yaml"}
+    assert is_reported(merge(texts, deleted, texts | own))
 
 
 def test_an_optional_reference_is_not_judged() -> None:

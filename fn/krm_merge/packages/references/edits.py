@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.resource import Resource
@@ -10,10 +11,10 @@ from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.packages.files.tree import Changes, File, Tree
 from krm_merge.packages.references.graph import Found, is_naming
 from krm_merge.packages.references.indexes import ElementPointer
-from krm_merge.text.reading.nodes import MappingNode
+from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.stream import cut, in_lines_of, joined, plain_lines
-from krm_merge.text.reading.values import Value
+from krm_merge.text.reading.values import Object, Value, to_value
 
 
 class ReferenceEdits:
@@ -90,6 +91,32 @@ def with_path(text: str, old: str, new: str) -> str:
         is_whole = (made[-1:] or " ") in " \t\n\"':" and (part[:1] or " ") in " \t\r\n\"',}"
         made += (new if is_whole else old) + part
     return made
+
+
+def patched_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
+    """The objects of strategic merge patches that a Kustomization or a PatchResources holds as text."""
+    for name in ("patches", "patchesStrategicMerge"):
+        listed = value.get(name)
+        for at, entry in enumerate(listed if isinstance(listed, list) else ()):
+            path, text = ((name, at, "patch"), entry.get("patch")) if isinstance(entry, dict) else ((name, at), entry)
+            if not isinstance(text, str) or "metadata" not in text:
+                continue
+            try:
+                patch = to_value(read(text))
+            except TextError:
+                continue
+            metadata = patch.get("metadata") if isinstance(patch, dict) else None
+            if isinstance(patch, dict) and isinstance(metadata, dict):
+                yield path, {**metadata, "kind": patch.get("kind")}
+
+
+def with_name(patch: str, name: str) -> str:
+    """The text of a strategic merge patch for an object of another name."""
+    root = read(patch)
+    assert isinstance(root, MappingNode)
+    resource = Resource.from_tree(root)
+    resource.set("metadata.name", name)
+    return resource.text()
 
 
 def exact_path(value: Value, path: FieldPath) -> FieldPath | None:

@@ -18,7 +18,7 @@ from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
 from krm_merge.packages.references.breach import SIDES, Breach, SideName
-from krm_merge.packages.references.edits import ReferenceEdits, exact_path, put_back, value_at
+from krm_merge.packages.references.edits import ReferenceEdits, exact_path, patched_in, put_back, value_at, with_name
 from krm_merge.packages.references.graph import Found, PackageGraph, is_naming, mentions, words_of
 from krm_merge.packages.references.indexes import ElementPointer, may_point, moved_path, pointers_in
 from krm_merge.packages.references.listing import list_files
@@ -194,7 +194,7 @@ class _Judge:
             self._name(found, ("metadata", "name"), wanted, is_patch, loser)
 
     def _targets(self, found: Found, names: frozenset[str], loser: SideName) -> None:
-        for at, target in targets_in(found.value):
+        for at, target in (*targets_in(found.value), *patched_in(found.value)):
             name, kind, namespace = (target.get(key, "") for key in ("name", "kind", "namespace"))
             if (
                 not (isinstance(name, str) and isinstance(kind, str) and isinstance(namespace, str))
@@ -203,7 +203,7 @@ class _Judge:
                 continue
 
             def has(_: PackageGraph, same: Found, target: Object = target) -> bool:
-                return any(one == target for _, one in targets_in(same.value))
+                return any(one == target for _, one in (*targets_in(same.value), *patched_in(same.value)))
 
             self._name(found, (*at, "name"), (kind, name, namespace, None), has, loser)
 
@@ -222,7 +222,16 @@ class _Judge:
         exact = exact_path(found.value, at)
         written = value_at(found.value, exact[:-1]) if exact else None
         has_namespace = isinstance(written, dict) and "namespace" in written
-        if exact and new is not None and (has_namespace or namespace in ("", new.namespace) or not new.namespace):
+        if exact and new is not None and isinstance(written, str) and new.namespace in ("", namespace):
+            text = with_name(written, new.name)
+            self.edits.follow(found.path, found.index, exact[:-1], text, f"{kind} {name}", new.name)
+            return
+        if (
+            isinstance(written, dict)
+            and exact
+            and new is not None
+            and (has_namespace or namespace in ("", new.namespace) or not new.namespace)
+        ):
             if has_namespace and new.namespace:
                 self.edits.follow(
                     found.path, found.index, (*exact[:-1], "namespace"), new.namespace, namespace, new.namespace
