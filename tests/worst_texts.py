@@ -410,6 +410,8 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("# kpt-merge:"),
         Worst("cnrm.cloud.google.com/blueprint:"),
     ),
+    "packages.references.indexes._INDEX": (Worst("/"), Worst("/0"), Worst("0", "/")),
+    "packages.references.graph._WORD": (Worst("a"), Worst("a "), Worst(" ")),
     "packages.merge.line_ends._WITH_LF": (Worst("\r"), Worst("\n")),
     "packages.merge.line_ends._ANY": (Worst("\r"), Worst("\n")),
     "merge.writing.lost_comments._NUMBER_SIGN": (Worst("#"), Worst(" "), Worst("a#")),

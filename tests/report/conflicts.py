@@ -52,6 +52,12 @@ CASES: dict[Nature, tuple[str, str | None, str | None, str | None]] = {
     ),
     "functions": ("k", functions("a:1", "a:2"), functions("a:1", "a:3"), functions("a:1", "a:4")),
     "file": ("README.md", "a\nb\nc\n", "a\nu\nc\n", "a\nl\nc\n"),
+    "reference": (
+        "d.yaml",
+        containers("a=a") + "---\n" + HEAD,
+        containers("a=a"),
+        containers("a=a") + "        envFrom:\n        - configMapRef: {name: c}\n---\n" + HEAD,
+    ),
     "added-twice": ("c.yaml", HEAD + "data: {x: y}\n", HEAD + "data: {x: y, a: c}\n", HEAD + "data: {x: y, a: d}\n"),
 }
 

@@ -29,6 +29,7 @@ PER_NATURE: dict[Nature, Choice] = {
     "alternative": "upstream",
     "functions": "recognise",
     "file": "local-then-upstream",
+    "reference": "upstream",
     "added-twice": "local",
 }
 """What is chosen for each: not everywhere the same, and nowhere what happens without a choice."""

@@ -11,6 +11,7 @@ from krm_merge.checks.problem import PackageProblem
 from krm_merge.functions.policy.merge_policy import PolicyError, policy_of_package
 from krm_merge.packages.files.tree import Tree, holds_resources, is_kptfile
 from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
+from krm_merge.packages.references.graph import PackageGraph, is_naming
 
 
 def package_problems(tree: Tree) -> list[PackageProblem]:
@@ -26,7 +27,24 @@ def package_problems(tree: Tree) -> list[PackageProblem]:
         problems += kptfile_problems(own)
     if not any(holds_resources(path) for path in conflicts):
         problems += _policy_problems(own)
+    problems += _missing_files(tree, own)
     return sorted(problems, key=lambda problem: (problem.file, problem.line))
+
+
+def _missing_files(tree: Tree, own: Tree) -> Iterator[PackageProblem]:
+    """Files and folders of the package that its Kustomizations name, and that are not there (law I)."""
+    graph = PackageGraph(tree, tuple)
+    # What is behind a link is not known.
+    links = tuple(f"{path}/" for path, file in tree.items() if file.mode == "link")
+    for path in own:
+        if not is_naming(path) or is_kptfile(path):
+            continue
+        for named, target in graph.files_of(path):
+            is_outside = "://" in named.file or f"{target}/".startswith(("../", "/", *links))
+            is_path = named.file.startswith(("./", "../")) or holds_resources(named.file)
+            if is_path and not is_outside and not graph.has_file(target):
+                problem = f"names {named.file}, which the package does not have; remove the entry, or add the file"
+                yield PackageProblem(path, problem)
 
 
 def _policy_problems(own: Tree) -> Iterator[PackageProblem]:

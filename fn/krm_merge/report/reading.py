@@ -133,8 +133,8 @@ class _Reader:
         status, settled_by = self._status(decision, None if rule is None else rule.place or "rule")
         if status == "open" and self._left_open and decision.severity != "error":
             del contents["result"]
-        nature: Nature = "file"
-        choices = _choices_of_file(data, secret or decision.rule == "R13") if status != "automatic" else ()
+        nature = decision.nature
+        choices = (decision.choices or _choices_of_file(data, secret)) if status != "automatic" else ()
         compared = [file_content(data[side]) for side in ("original", "upstream", "local")]
         return DecisionRecord(
             id=self._id(file, "", "", nature),

@@ -20,6 +20,7 @@ NATURES: Final[dict[Nature, str]] = {
     "alternative": "Alternatives",
     "functions": "Functions of a pipeline",
     "file": "File",
+    "reference": "Reference",
     "added-twice": "Added on both sides",
     "comment": "Comments",
 }
@@ -41,6 +42,7 @@ RULES: Final = {
     "F": "No local change is lost silently",
     "G": "No fault of our own",
     "H": "Never worse than git",
+    "I": "What held on all sides holds in the result",
     "V2": "The side that changed the value has it",
     "V3": "A removal removes what was there",
     "V4": "Both changed a value: `onConflict` decides",
@@ -65,6 +67,7 @@ RULES: Final = {
     "R3": "Subpackages",
     "R4": "Files that are no Kubernetes resources",
     "R5": "YAML that cannot be read",
+    "R13": "Files are followed",
     "W1": "What did not change stays as it was",
     "W2": "What is written is read again",
     "W5": "Line ends are local's",

@@ -32,6 +32,7 @@ _THINGS: Final[dict[Nature, str]] = {
     "element": "element",
     "resource": "resource",
     "file": "file",
+    "reference": "thing that is named here",
     "sequence": "part of the list",
 }
 
@@ -46,6 +47,7 @@ _BOTH: Final[dict[Nature, str]] = {
     "alternative": "{u} and {l} have alternatives of which only one is allowed",
     "functions": "{u} and {l} changed these functions, which cannot be told apart, so the list is one value",
     "file": "{u} and {l} changed the same lines of this file",
+    "reference": "{u} and {l} differ in what is named here",
     "added-twice": "{u} and {l} added this with different values",
     "comment": "{u} and {l} changed the same comment",
 }

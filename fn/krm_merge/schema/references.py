@@ -1,6 +1,7 @@
-"""Fields that name another resource. Source: the Kubernetes API reference 1.32, and Gateway API v1.
+"""Fields that name something else in a package: resources, files, and labels of pods (law I).
 
-Most are a name alone (`secretName`); maps such as `scaleTargetRef` hold kind, group or namespace beside it.
+Sources: the Kubernetes API reference 1.32, Gateway API v1, kustomize's `api/types/kustomization.go`, the Kptfile. Most
+are a name alone (`secretName`); maps such as `scaleTargetRef` hold kind, group or namespace beside it.
 """
 
 from __future__ import annotations
@@ -94,6 +95,40 @@ _OF_KIND = {
     "GRPCRoute": _ROUTE,
     "TLSRoute": _ROUTE,
     "TCPRoute": _ROUTE,
+    "Certificate": {"spec.issuerRef.name": _Kind("Issuer", "cert-manager.io")},
+    "ExternalSecret": {"spec.secretStoreRef.name": _Kind("SecretStore", "external-secrets.io")},
+    "ScaledObject": {"spec.scaleTargetRef.name": _Kind("Deployment", "apps")},
+    "Rollout": {"spec.workloadRef.name": _NAMED_THERE},
+}
+_GENERATORS = tuple(
+    f"{generator}.*.{field}"
+    for generator in ("configMapGenerator", "secretGenerator")
+    for field in ("files.*", "envs.*", "env")
+)
+_FILES_OF_KUSTOMIZATION = (
+    *(
+        f"{field}.*"
+        for field in ("resources", "components", "bases", "crds", "configurations", "generators", "transformers")
+    ),
+    "validators.*",
+    "patchesStrategicMerge.*",
+    "patches.*.path",
+    "patchesJson6902.*.path",
+    "replacements.*.path",
+    *_GENERATORS,
+    "openapi.path",
+    "helmCharts.*.valuesFile",
+    "helmCharts.*.additionalValuesFiles.*",
+)
+_FILES_OF_KPTFILE = ("pipeline.mutators.*.configPath", "pipeline.validators.*.configPath")
+_PODS, _SERVICES = "pods", "services"
+_SELECTORS = {
+    "Service": (("spec.selector", _PODS),),
+    "ReplicationController": (("spec.selector", _PODS),),
+    "NetworkPolicy": (("spec.podSelector.matchLabels", _PODS),),
+    "PodDisruptionBudget": (("spec.selector.matchLabels", _PODS),),
+    "PodMonitor": (("spec.selector.matchLabels", _PODS),),
+    "ServiceMonitor": (("spec.selector.matchLabels", _SERVICES),),
 }
 # `resourceNames` of a role name what its `resources` are.
 _RESOURCES = {
@@ -103,6 +138,87 @@ _RESOURCES = {
     "serviceaccounts": _ACCOUNT,
     "persistentvolumeclaims": _CLAIM,
 }
+
+
+class FileReference(NamedTuple):
+    """A file or folder that a field names, as it is written there; `prefix` is text in front of the path."""
+
+    path: FieldPath
+    prefix: str
+    file: str
+
+
+class LabelSelector(NamedTuple):
+    """Labels that a field selects, of `pods` or of `services`."""
+
+    path: FieldPath
+    labels: dict[str, str]
+    of: str
+
+
+def files_in(value: Object, *, of_kptfile: bool) -> Iterator[FileReference]:
+    """The files and folders that a Kustomization or a Kptfile names; what is no path is among them."""
+    for field in _FILES_OF_KPTFILE if of_kptfile else _FILES_OF_KUSTOMIZATION:
+        *above, last = field.split(".")
+        if last == _ITEMS:
+            for path, holder in _holders(value, above[:-1], ()):
+                listed = holder.get(above[-1])
+                for at, file in enumerate(listed if isinstance(listed, list) else ()):
+                    if isinstance(file, str) and "\n" not in file:
+                        key, equals, name = file.rpartition("=") if above[-1] == "files" else ("", "", file)
+                        yield FileReference((*path, above[-1], at), key + equals, name)
+        else:
+            for path, holder in _holders(value, above, (), by_name=False):
+                if isinstance(file := holder.get(last), str):
+                    yield FileReference((*path, last), "", file)
+
+
+def targets_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
+    """The targets of patches and replacements in a Kustomization or a PatchResources."""
+    for name in ("patches", "patchesJson6902", "replacements"):
+        listed = value.get(name)
+        for at, entry in enumerate(listed if isinstance(listed, list) else ()):
+            if not isinstance(entry, dict):
+                continue
+            for field_name in ("target", "source"):
+                if isinstance(target := entry.get(field_name), dict):
+                    yield (name, at, field_name), target
+            targets = entry.get("targets")
+            for number, one in enumerate(targets if isinstance(targets, list) else ()):
+                if isinstance(one, dict) and isinstance(select := one.get("select"), dict):
+                    yield (name, at, "targets", number, "select"), select
+
+
+def selectors_in(value: Object) -> Iterator[LabelSelector]:
+    """The fields of an object that select others by labels."""
+    kind = value.get("kind")
+    for field, of in _SELECTORS.get(kind, ()) if isinstance(kind, str) else ():
+        *above, last = field.split(".")
+        for path, holder in _holders(value, above, ()):
+            if labels := _labels(holder.get(last)):
+                yield LabelSelector((*path, last), labels, of)
+
+
+def labels_in(value: Object, of: str) -> dict[str, str]:
+    """The labels by which an object is selected, of its pods or its own; none where it is not selected so."""
+    if of == _SERVICES:
+        return _labels(_at(value, "metadata", "labels")) if value.get("kind") == "Service" else {}
+    if value.get("kind") == "Pod":
+        return _labels(_at(value, "metadata", "labels"))
+    for above in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):
+        if labels := _labels(_at(value, *above, "metadata", "labels")):
+            return labels
+    return {}
+
+
+def _labels(value: Value) -> dict[str, str]:
+    return {name: label for name, label in value.items() if isinstance(label, str)} if isinstance(value, dict) else {}
+
+
+def _at(value: Value, *fields: str) -> Value:
+    for field in fields:
+        value = value.get(field) if isinstance(value, dict) else None
+    return value
 
 
 def references_in(value: Object) -> Iterator[Reference]:
@@ -140,7 +256,7 @@ def _found(value: Object, fields: dict[str, _Kind], at: FieldPath, own: str) -> 
         *above, last = field.split(".")
         for path, holder in _holders(value, above, at):
             name = holder.get(last)
-            if not isinstance(name, str) or not name:
+            if not isinstance(name, str) or not name or holder.get("optional") is True:
                 continue
             # The holder of a plain field has none of these.
             kind, namespace = _text(holder, "kind") or default.kind, _text(holder, "namespace") or own
@@ -157,15 +273,17 @@ def _group_of(holder: Object, default: _Kind) -> str | None:
     return default.group if default.kind or default.group else None
 
 
-def _holders(value: Value, steps: list[str], path: FieldPath) -> Iterator[tuple[FieldPath, Object]]:
+def _holders(
+    value: Value, steps: list[str], path: FieldPath, *, by_name: bool = True
+) -> Iterator[tuple[FieldPath, Object]]:
     if not steps:
         if isinstance(value, dict):
             yield path, value
     elif steps[0] == _ITEMS:
         for at, inner in enumerate(value if isinstance(value, list) else ()):
-            yield from _holders(inner, steps[1:], (*path, _step(at, inner)))
+            yield from _holders(inner, steps[1:], (*path, _step(at, inner) if by_name else at), by_name=by_name)
     elif isinstance(value, dict) and steps[0] in value:
-        yield from _holders(value[steps[0]], steps[1:], (*path, steps[0]))
+        yield from _holders(value[steps[0]], steps[1:], (*path, steps[0]), by_name=by_name)
 
 
 def _names_in_rules(value: Object, own: str) -> Iterator[Reference]:

@@ -12,10 +12,9 @@ from krm_merge.packages.files.directory import PackageError, RefusedError
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources, is_json
 from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
 from krm_merge.packages.merge.trees import MergedTree, merge_trees
-from krm_merge.startup import replace
+from krm_merge.packages.references.listing import list_files
 from krm_merge.vendored.alignment import ManifestVersion, aligned
 from krm_merge.vendored.documents import listed, resources_of_file, resources_of_tree
-from krm_merge.vendored.kustomizations import list_files
 from krm_merge.vendored.vendorfile import FILE, ManifestSource, VendorRecord, digest_of, read_record, recorded
 
 FOR_ONE_FILE: Final = "records one file, and UPSTREAM is a directory; delete the record to merge directories"
@@ -53,12 +52,10 @@ class VendoredManifests:
 
     def merge(self, merger: PackageMerger) -> MergedTree:
         """Merges them, and keeps the lists of local's Kustomizations true (R11)."""
-        merged = merge_trees(self.original, self.upstream, self.local, merger)
+        merged = merge_trees(self.original, self.upstream, self.local, merger, mend=list_files)
         for hint in self.hints:
             merged.results.warning(hint, tags={"rule": "R7", "side": "both"})
-        if merged.results.errors:
-            return merged
-        return replace(merged, changes=list_files(self.local, merged.changes, merged.results))
+        return merged
 
     @property
     def is_known(self) -> bool:

@@ -288,3 +288,14 @@ def test_the_manifest_is_one_of_pre_commit() -> None:
     ]
     done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_kustomization_that_names_what_is_not_there(package: Path) -> None:
+    listed = "resources:\n- a.yaml\n- ../elsewhere\n- https://example.com/x.yaml\npatches:\n- path: gone.yaml\n"
+    (package / "kustomization.yaml").write_text(listed, encoding="utf-8")
+    (package / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", encoding="utf-8")
+    result = run("check", "web")
+    assert result.exit_code == 1
+    assert "names gone.yaml, which the package does not have" in result.output
+    assert "a.yaml," not in result.output
+    assert "elsewhere" not in result.output

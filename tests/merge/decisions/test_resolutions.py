@@ -55,7 +55,7 @@ def test_every_choice_is_carried_out_once(nature: Nature, at: int, choice: str, 
     # Law D, whoever wins all else, and the choice is still known for what it is (M5).
     rerun = again(sides, merged, chosen, on_conflict="local", **identity(nature))
     assert rerun.changes == {}
-    if nature not in ("element", "resource", "order", "sequence", "alternative") or choice == "local":
+    if nature not in ("element", "resource", "reference", "order", "sequence", "alternative") or choice == "local":
         assert "resolution policy resolutions[0]" in {r.settled_by for r in rerun.records}
 
 

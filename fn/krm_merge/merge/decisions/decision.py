@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.result import Severity
 from krm_merge.merge.decisions.nature import Nature, nature_of
-from krm_merge.merge.decisions.resolution import Resolution
+from krm_merge.merge.decisions.resolution import Choice, Resolution
 from krm_merge.startup import frozen
 from krm_merge.text.editing.editor import Editor
 from krm_merge.text.reading.layout import Comments
@@ -115,7 +115,10 @@ class Decision:
 
 @frozen
 class FileDecision:
-    """A decision on a file that is merged as a whole or by lines; each side is its content, None without it."""
+    """A decision on a file that is merged as a whole or by lines; each side is its content, None without it.
+
+    `choices` are those that the content does not show.
+    """
 
     path: str
     rule: str
@@ -127,6 +130,12 @@ class FileDecision:
     local: bytes | None = None
     merged: bytes | None = None
     resolution: Resolution | None = None
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def nature(self) -> Nature:
+        """The kind of place that was decided: the file, or a reference in it (law I)."""
+        return "reference" if self.rule == "I" else "file"
 
     @property
     def is_conflict(self) -> bool:

@@ -17,6 +17,7 @@ Nature: TypeAlias = Literal[
     "alternative",
     "functions",
     "file",
+    "reference",
     "added-twice",
     "comment",
 ]
@@ -27,6 +28,7 @@ _BY_RULE: Final[dict[str, Nature]] = {
     "V7": "alternative",
     "V8": "comment",
     "H": "text",
+    "I": "reference",
     "W1": "text",
     "L1": "sequence",
     "L3": "sequence",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from posixpath import basename, dirname, join
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from krm_merge.krm.identity import NO_RESOURCE, flaw_of, identity_of
 from krm_merge.merge.decisions.decision import FileDecision
@@ -21,6 +21,8 @@ from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read_all
+
+_EITHER: Final = ("upstream", "local")
 
 Moves: TypeAlias = dict[str, str]
 """New paths by old ones."""
@@ -58,7 +60,8 @@ class Relocated(Mapping[str, File]):
 class Followed:
     """Three versions of a package, in which what is one file has one path.
 
-    `moves` are those of local's files. `decisions` report them, and files that both sides moved differently.
+    `moves` are those of local's files. `decisions` report them, and files that both sides moved differently. `renamed`
+    are the moves that upstream and local made since the original, `relocated` those that are made of their files.
     """
 
     original: Tree
@@ -66,6 +69,8 @@ class Followed:
     local: Tree
     moves: Moves
     decisions: Callable[[Policy], list[FileDecision]]
+    renamed: tuple[Moves, Moves] = ({}, {})
+    relocated: tuple[Moves, Moves] = ({}, {})
 
     def changes(self, local: Tree, changes: Changes) -> dict[str, File | None]:
         """What changes in the package as it was, of changes to its files where they are now."""
@@ -124,7 +129,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
         return [*reported, *(_moved_twice(both, now) for both in twice)]
 
     trees = [Relocated(side, made) if made else side for side, made in zip(sides, moves, strict=True)]
-    return Followed(trees[0], trees[1], trees[2], moves[2], decisions)
+    return Followed(trees[0], trees[1], trees[2], moves[2], decisions, (theirs, ours), (moves[1], moves[2]))
 
 
 # ---- places ----------------------------------------------------------------------------------------------------------
@@ -159,9 +164,11 @@ def _moved_twice(places: tuple[str, str, str], policy: Policy) -> FileDecision:
         if resolution.nature == "file" and resolution.fit("", *map(file_content, (before, upstream, local))):
             merged = upstream if resolution.choice == "upstream" else local
             message = f"{what}; settled by {resolution.place}: {resolution.choice}"
-            return FileDecision(ours, "R13", message, "both", "info", before, upstream, local, merged, resolution)
+            sides = before, upstream, local
+            return FileDecision(ours, "R13", message, "both", "info", *sides, merged, resolution, _EITHER)
     message = policy.explanation((), what, "local's place is kept", has_place=False)
-    return FileDecision(ours, "R13", message, "both", policy.severity(()), before, upstream, local, local)
+    severity = policy.severity(())
+    return FileDecision(ours, "R13", message, "both", severity, before, upstream, local, local, choices=_EITHER)
 
 
 def _chosen_place(places: tuple[str, str, str], policy: Policy) -> str:

@@ -47,7 +47,10 @@ class CommonTree(dict[str, File]):
 
 
 class PackageVersion:
-    """A version of a package. `documents` are those of each file as text, `unreadable` what was found on the way."""
+    """A version of a package. `documents` are those of each file as text, `unreadable` what was found on the way.
+
+    `found` are the resources that `resources` gave last.
+    """
 
     def __init__(self, name: str, tree: Tree) -> None:
         """Takes the files; `name` is original, upstream or local."""
@@ -55,7 +58,7 @@ class PackageVersion:
         self.tree = tree
         self.documents: dict[str, list[bytes]] = {}
         self.unreadable: dict[str, Unreadable] = {}
-        self._resources: list[Document] = []
+        self.found: list[Document] = []
 
     def file(self, path: str) -> File | None:
         """A file with plain line ends."""
@@ -89,17 +92,17 @@ class PackageVersion:
 
     def resources(self, folders: Folders) -> list[Document]:
         """All other resources, none of them read yet."""
-        self._resources = []
+        self.found = []
         for path, file in self.tree.items():
             if is_kptfile(path) or not self.reads(path):
                 continue
             self.documents[path] = self._cut(path, file)
-            self._resources += [
+            self.found += [
                 Document(path, data, partial(self._read, path, index, data))
                 for index, data in enumerate(self.documents[path])
                 if not is_empty(data)
             ]
-        return self._resources
+        return self.found
 
     def members(self) -> list[Member]:
         """The Kptfiles and all other resources; reads every file."""

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from posixpath import dirname, join, normpath
+from typing import Literal, TypeAlias
 
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Result, Results
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.member import NOTHING_DECIDED, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
+from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.packages.merge.line_ends import FileVersions, plain, plain_versions, with_line_ends
-from krm_merge.packages.merge.moved import follow
+from krm_merge.packages.merge.moved import Followed, Moves, follow
 from krm_merge.packages.merge.origin import notes_for
 from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths
 from krm_merge.packages.merge.values import MergedFile
+from krm_merge.packages.references.breach import Breach
+from krm_merge.packages.references.graph import PackageGraph
+from krm_merge.packages.references.intact import Intact, keep_intact
+from krm_merge.packages.references.lost import MergedVersions
 from krm_merge.text.reading.stream import is_empty
+
+Mend: TypeAlias = Callable[[Tree, Changes, Results], Changes]
+"""Completes the changes of a local package, and reports what it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +47,15 @@ class MergedTree:
 
 
 def merge_trees(
-    original: Tree, upstream: Tree, local: Tree, merge: PackageMerger, *, notes_origin: bool = False
+    original: Tree,
+    upstream: Tree,
+    local: Tree,
+    merge: PackageMerger,
+    *,
+    notes_origin: bool = False,
+    mend: Mend | None = None,
 ) -> MergedTree:
-    """Merges the files of three versions of a package.
+    """Merges the files of three versions of a package. `mend` completes the changes before they are judged (law I).
 
     `notes_origin` writes kpt's comment and annotations on resources that come from upstream, so that they are known
     again after a local rename (R6). What cannot be read as resources is merged as text (R5).
@@ -53,6 +69,7 @@ def merge_trees(
     if notes.fetched:
         # Law U: nobody edited these. What kpt wrote in them comes back at the end.
         local = Changed(local, {path: original[path] for path in notes.fetched})
+    there = original, upstream
     followed = follow(original, upstream, local, merge.policy)
     if followed.local is not local or followed.upstream is not upstream or followed.original is not original:
         original, upstream, local = followed.original, followed.upstream, followed.local
@@ -81,35 +98,40 @@ def merge_trees(
         message = f"{path}: does not parse, and resources of it are in other files elsewhere; local's is kept"
         results.warning(message, file=path, rule="R5", tags={"side": "both"})
     _report_duplicates(resources, results)
-    files = followed.decisions(merge.policy)
-    for moved in files:
-        results.add(
-            Result(
-                moved.severity,
-                f"{moved.path}: {moved.message}",
-                file=moved.path,
-                rule=moved.rule,
-                tags={"side": moved.side},
-            )
-        )
+    files: list[FileDecision] = []
     for path in sorted(as_text - closed - tangled):
         of_file = _merge_text(path, lines[path], sides, merge, changes, results)
         files += of_file.decisions
         outcomes += [] if of_file.outcome is None else [of_file.outcome]
     _write_line_ends(sides, [path for path in changed if folders.closed(path) is None], touched, changes, results)
-    for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
-        message = f"{path}: configPath {target} names a file that the package does not have"
-        results.warning(message, file=path, rule="G", tags={"side": "both"})
     refuse_clash(local, changes, results)
     changes = {path: None if file is None else notes.on_file(path, file) for path, file in changes.items()}
     changes = followed.changes(notes.local, changes)
+    intact = Intact()
+    if changes and not results.errors:
+        changes = dict(changes if mend is None else mend(notes.local, changes, results))
+        versions = _merged_versions((*there, notes.local), sides, followed, outcomes)
+        intact = keep_intact(versions, Changed(notes.local, changes), merge.policy, results)
+        changes = {
+            path: file for path, file in (changes | dict(intact.changes)).items() if file != notes.local.get(path)
+        }
+
+    def judged(policy: Policy) -> list[FileDecision]:
+        return [*followed.decisions(policy), *intact.followed, *(one.decided(policy) for one in intact.breaches)]
+
+    for one in judged(merge.policy):
+        files.append(one)
+        message = f"{one.path}: {one.message}"
+        results.add(Result(one.severity, message, file=one.path, rule=one.rule, tags={"side": one.side}))
+    _report_dangling(notes.local, changes, intact.breaches, results)
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
         if isinstance(decided, ResourceOutcome) and decided.member.identity.kind:
             return PackageDecisions([merged.again(decided, policy)])
         path = decided.path if isinstance(decided, FileDecision) else decided.member.place
-        if isinstance(decided, FileDecision) and decided.rule == "R13":
-            return PackageDecisions((), [moved for moved in followed.decisions(policy) if moved.path == path])
+        if isinstance(decided, FileDecision) and decided.rule in ("R13", "I"):
+            key = path, decided.rule, decided.original
+            return PackageDecisions((), [one for one in judged(policy) if (one.path, one.rule, one.original) == key])
         of_file = merge_other_file(path, *lines[path], policy)
         return PackageDecisions([] if of_file.outcome is None else [of_file.outcome], of_file.decisions)
 
@@ -150,6 +172,36 @@ def _report_duplicates(resources: list[ResourceOutcome], results: Results) -> No
         if outcome.fate == "added" and (place := kept.get(member.identity)) is not None:
             message = f"{member.place}: {member.identity.kind} {member.identity.name} is in {place}, too; keep one"
             results.warning(message, file=member.place, rule="R1", tags={"side": "both"})
+
+
+def _merged_versions(
+    there: tuple[Tree, Tree, Tree],
+    sides: tuple[PackageVersion, PackageVersion, PackageVersion],
+    followed: Followed,
+    outcomes: Sequence[ResourceOutcome],
+) -> MergedVersions:
+    """The sides for the judgement of their references; `there` are their files where they have them."""
+
+    def side(at: int, moves: Moves) -> PackageGraph:
+        return PackageGraph(
+            sides[at].tree, lambda: sides[at].found, {new: old for old, new in moves.items()}, there[at]
+        )
+
+    def graph(tree: Tree) -> PackageGraph:
+        return PackageGraph(tree, cache(lambda: PackageVersion("merged", tree).resources(Folders((), Policy()))))
+
+    theirs, ours = followed.relocated
+    renamed: dict[Literal["upstream", "local"], Moves] = {"upstream": followed.renamed[0], "local": followed.renamed[1]}
+    return MergedVersions(side(0, {}), side(1, theirs), side(2, ours), renamed, outcomes, graph)
+
+
+def _report_dangling(local: Tree, changes: Changes, breaches: Sequence[Breach], results: Results) -> None:
+    """Law G: warns of a configPath that leads nowhere, where that is no conflict already."""
+    judged = {breach.file for breach in breaches}
+    for path, target in _dangling(Changed(local, changes)) - _dangling(local) if changes else ():
+        if path not in judged:
+            message = f"{path}: configPath {target} names a file that the package does not have"
+            results.warning(message, file=path, rule="G", tags={"side": "both"})
 
 
 def _dangling(tree: Tree) -> set[tuple[str, str]]:

@@ -7,12 +7,11 @@ from posixpath import basename, dirname, join, normpath, relpath
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json
+from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 from krm_merge.text.reading.reader import read
 from krm_merge.text.reading.values import from_value, key_text
 
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""The names of kustomize's files."""
 MOST_NAMES = 3
 """Of more files in one message only their number is given."""
 
@@ -24,7 +23,9 @@ def list_files(local: Tree, changes: Changes, results: Results) -> Changes:
     if not added and not deleted:
         return changes
     after = Changed(local, changes)
-    lists = {path: found for path in after if basename(path) in KUSTOMIZATIONS and (found := _list_in(after[path]))}
+    lists = {
+        path: found for path in after if basename(path) in KUSTOMIZATION_FILES and (found := _list_in(after[path]))
+    }
     by_list: dict[str, list[str]] = {}
     for path in added:
         if (around := _around(path, lists)) is not None:
@@ -38,7 +39,7 @@ def list_files(local: Tree, changes: Changes, results: Results) -> Changes:
 
 
 def _is_listed(path: str) -> bool:
-    return basename(path) not in KUSTOMIZATIONS and (holds_resources(path) or is_json(path))
+    return basename(path) not in KUSTOMIZATION_FILES and (holds_resources(path) or is_json(path))
 
 
 def _list_in(file: File) -> tuple[MappingNode, SequenceNode] | None:
@@ -56,7 +57,7 @@ def _around(path: str, lists: dict[str, tuple[MappingNode, SequenceNode]]) -> st
     """The nearest Kustomization at or above the folder of a file."""
     folder = dirname(path)
     while True:
-        for name in KUSTOMIZATIONS:
+        for name in KUSTOMIZATION_FILES:
             if (found := join(folder, name)) in lists:
                 return found
         if not folder:

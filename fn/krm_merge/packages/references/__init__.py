@@ -1,0 +1,1 @@
+"""References between the files and resources of a package, held intact by a merge (law I)."""

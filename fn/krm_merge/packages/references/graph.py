@@ -1,0 +1,236 @@
+"""What the files of a package name, and what there is to be named (law I); nothing is read before somebody asks."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from posixpath import basename, dirname, join, normpath
+
+from krm_merge.krm.identity import NO_RESOURCE, Identity
+from krm_merge.merge.decisions.member import Member
+from krm_merge.merge.package.narrow import Document
+from krm_merge.packages.files.tree import Changes, File, Tree, is_kptfile
+from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema.references import FileReference, LabelSelector, files_in, labels_in
+from krm_merge.text.reading.nodes import MappingNode, TextError
+from krm_merge.text.reading.reader import read
+from krm_merge.text.reading.stream import plain_lines
+from krm_merge.text.reading.values import Object, to_value
+
+_WORD = re.compile(rb"[\w.-]+")
+_MOST_SEARCHED = 32
+_GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A document of a file. A Kustomization or a Kptfile is known by its path, and has no identity."""
+
+    path: str
+    index: int
+    root: MappingNode
+    value: Object
+    identity: Identity
+
+    def __str__(self) -> str:
+        """What messages call it."""
+        return f"{self.identity.kind} {self.identity.name}".strip() or self.path
+
+
+@dataclass(frozen=True)
+class PackageGraph:
+    """One version of a package.
+
+    `documents` are its resources, made at the first use. `paths` are the paths that the files have on the side itself,
+    where these are others; `there` is the tree with those.
+    """
+
+    tree: Tree
+    documents: Callable[[], Sequence[Document]]
+    paths: Mapping[str, str] = field(default_factory=dict)
+    there: Tree | None = None
+
+    def find(self, name: str) -> list[Found]:
+        """The objects of this name; patches of objects are none."""
+        return [found for found in self._named(name) if found.path not in self.patches]
+
+    def same(self, found: Found) -> Found | None:
+        """This document of another version: by its path where it has no name."""
+        if found.identity == NO_RESOURCE:
+            return self.naming(found.path)
+        alike = [one for one in self._named(found.identity.name) if one.identity == found.identity]
+        return next((one for one in alike if one.path == found.path), alike[0] if alike else None)
+
+    def holds(self, kind: str, name: str, namespace: str, group: str | None) -> bool:
+        """Whether there is such an object, or a generator makes it."""
+        return name in self._generated.get(kind, ()) or bool(self.objects(kind, name, namespace, group))
+
+    def objects(self, kind: str, name: str, namespace: str, group: str | None) -> list[Found]:
+        """The objects that a reference names; no kind, no namespace and no group fit any."""
+        return [
+            found
+            for found in self.find(name)
+            if kind in ("", found.identity.kind)
+            and (not namespace or found.identity.namespace in ("", namespace))
+            and group in (None, found.identity.group)
+        ]
+
+    def read(self, document: Document) -> Found | None:
+        """A resource; None for what is none."""
+        member = document.member()
+        if member is not None and id(member) not in self._read:
+            self._read[id(member)] = _found(member)
+        return None if member is None else self._read[id(member)]
+
+    def naming(self, path: str) -> Found | None:
+        """A Kustomization or a Kptfile, None where it cannot be read."""
+        if path not in self._naming:
+            self._naming[path] = _naming(path, self.tree[path]) if is_naming(path) and path in self.tree else None
+        return self._naming[path]
+
+    def files_of(self, path: str) -> Iterator[tuple[FileReference, str]]:
+        """The files and folders that a Kustomization or a Kptfile names, with their paths on the side itself."""
+        found = self.naming(path)
+        folder = dirname(self.paths.get(path, path))
+        for named in files_in(found.value, of_kptfile=is_kptfile(path)) if found is not None else ():
+            yield named, normpath(join(folder, named.file))
+
+    def declaring(self, path: str) -> list[Found]:
+        """The documents of a file, or the Kustomization that it is."""
+        if is_naming(path):
+            return [found for found in (self.naming(path),) if found is not None]
+        found = (self.read(document) for document in self.documents() if document.file == path)
+        return [one for one in found if one is not None]
+
+    def selects(self, selector: LabelSelector, words: frozenset[bytes]) -> bool:
+        """Whether there is an object with these labels, in whose text one of the words is."""
+        key = selector.of, words
+        if key not in self._labels:
+            by_label: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+            for document in self.mentioning(words):
+                found = self.read(document)
+                labels = labels_in(found.value, selector.of) if found is not None else {}
+                for label in labels.items():
+                    by_label[label].append(labels)
+            self._labels[key] = by_label
+        candidates = min((self._labels[key].get(label, []) for label in selector.labels.items()), key=len)
+        return any(selector.labels.items() <= labels.items() for labels in candidates)
+
+    def below(self, path: str, place: str) -> Changes:
+        """The file of the side itself, or the files in the folder, at another place."""
+        tree = self.there or self.tree
+        return {place + file[len(path) :]: tree[file] for file in tree if f"{file}/".startswith(f"{path}/")}
+
+    def has_file(self, path: str) -> bool:
+        """Whether the side has such a file, or a folder with files."""
+        return path in (self.there or self.tree) or path in self._folders
+
+    def mentioning(self, words: frozenset[bytes]) -> Iterator[Document]:
+        """The resources in whose text one of these words is."""
+        return (document for document in self.documents() if mentions(document.data, words))
+
+    @cached_property
+    def patches(self) -> frozenset[str]:
+        """The files that Kustomizations name as patches: what they hold is no object of its own."""
+        naming = [path for path in self.tree if is_naming(path) and b"atches" in self.tree[path].data]
+        files = ((path, named) for path in naming for named, _ in self.files_of(path))
+        return frozenset(
+            normpath(join(dirname(path), named.file))
+            for path, named in files
+            if str(named.path[0]).startswith("patches")
+        )
+
+    def _named(self, name: str) -> list[Found]:
+        """The documents of this name."""
+        found = (self.read(document) for document in self.by_name.get(name.encode(), ()))
+        return [one for one in (*found, *self._unseen.get(name, ())) if one is not None and one.identity.name == name]
+
+    @cached_property
+    def _unseen(self) -> dict[str, list[Found]]:
+        """The documents whose names are only known when they are read."""
+        named: dict[str, list[Found]] = defaultdict(list)
+        for document in self.by_name.get(b"", ()):
+            if (found := self.read(document)) is not None:
+                named[found.identity.name].append(found)
+        return named
+
+    @cached_property
+    def by_name(self) -> dict[bytes, list[Document]]:
+        """The documents by each name that they may have, empty where only reading one shows its name."""
+        found: dict[bytes, list[Document]] = defaultdict(list)
+        for document in self.documents():
+            for name in document.names() or (b"",):
+                found[name].append(document)
+        return found
+
+    @cached_property
+    def _generated(self) -> dict[str, set[str]]:
+        """The names that generators make, by kind."""
+        found: dict[str, set[str]] = defaultdict(set)
+        naming = [path for path in self.tree if is_naming(path) and b"Generator" in self.tree[path].data]
+        values = [one.value for path in naming if (one := self.naming(path)) is not None]
+        for value in values:
+            for kind, generator in _GENERATORS.items():
+                made = value.get(generator)
+                for entry in made if isinstance(made, list) else ():
+                    if isinstance(entry, dict) and isinstance(name := entry.get("name"), str):
+                        found[kind].add(name)
+        return found
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        return frozenset(folder or "." for path in (self.there or self.tree) for folder in _above(path))
+
+    @cached_property
+    def _naming(self) -> dict[str, Found | None]:
+        return {}
+
+    @cached_property
+    def _labels(self) -> dict[tuple[str, frozenset[bytes]], dict[tuple[str, str], list[dict[str, str]]]]:
+        return {}
+
+    @cached_property
+    def _read(self) -> dict[int, Found]:
+        return {}
+
+
+def is_naming(path: str) -> bool:
+    """Whether a file of this name is a Kustomization or a Kptfile."""
+    return is_kptfile(path) or basename(path) in KUSTOMIZATION_FILES
+
+
+def mentions(data: bytes, words: frozenset[bytes]) -> bool:
+    """Whether one of these words is in a text."""
+    if len(words) <= _MOST_SEARCHED:
+        return any(word in data for word in words)
+    return not words.isdisjoint(_WORD.findall(data))
+
+
+def words_of(names: Iterable[str]) -> frozenset[bytes]:
+    """What `mentions` looks for where one of these names may be."""
+    found = (_WORD.findall(name.encode()) for name in names)
+    return frozenset(max(words, key=len) for words in found if words)
+
+
+def _found(member: Member) -> Found:
+    value = to_value(member.root)
+    return Found(member.place, member.index, member.root, value if isinstance(value, dict) else {}, member.identity)
+
+
+def _naming(path: str, file: File) -> Found | None:
+    try:
+        root = None if file.mode == "link" else read(plain_lines(file.data).decode())
+    except (UnicodeDecodeError, TextError):
+        return None
+    if not isinstance(root, MappingNode) or not isinstance(value := to_value(root), dict):
+        return None
+    return Found(path, 0, root, value, NO_RESOURCE)
+
+
+def _above(path: str) -> Iterator[str]:
+    while path:
+        path = dirname(path)
+        yield path

@@ -1,0 +1,324 @@
+"""What held on original, upstream and local holds in the merged package, or its breach is a conflict (law I).
+
+A reference is looked at where one side lost what it names, in documents that this side does not have as they are. It
+is broken where it leads somewhere on every side that has it, and nowhere in the merged package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from posixpath import basename, dirname, join, relpath
+
+from krm_merge.krm.fieldpath import FieldPath, format_path
+from krm_merge.krm.identity import NO_RESOURCE, Identity
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.decision import FileDecision
+from krm_merge.merge.decisions.policy import Policy
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree
+from krm_merge.packages.references.breach import SIDES, Breach, SideName
+from krm_merge.packages.references.edits import ReferenceEdits, exact_path, patched_in, put_back, value_at, with_name
+from krm_merge.packages.references.graph import Found, PackageGraph, is_naming, mentions, words_of
+from krm_merge.packages.references.indexes import ElementPointer, may_point, moved_path, pointers_in
+from krm_merge.packages.references.listing import list_files
+from krm_merge.packages.references.lost import MergedVersions, lost_by, renamed_in
+from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
+from krm_merge.schema.references import FileReference, LabelSelector, references_in, selectors_in, targets_in
+from krm_merge.text.reading.values import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Intact:
+    """The files that follow what they name or get it back, and what is to be reported."""
+
+    changes: Changes = field(default_factory=dict)
+    followed: Sequence[FileDecision] = ()
+    breaches: Sequence[Breach] = ()
+
+
+def keep_intact(versions: MergedVersions, merged: Tree, policy: Policy, results: Results) -> Intact:
+    """Judges the references of the merged package; reads nothing where no side lost what others may name.
+
+    What a choice puts back is listed in its Kustomization (R11), and `results` say so.
+    """
+    judge = _Judge(versions, versions.graph(merged))
+    for name in SIDES:
+        judge.judge(name)
+    changes: dict[str, File | None] = dict(judge.edits.changes())
+    for breach in judge.breaches.values():
+        choice = resolution.choice if (resolution := breach.decided(policy).resolution) else None
+        for name in SIDES:
+            if breach.mend is not None and name == choice and name in breach.held:
+                now = Changed(merged, changes)
+                changes |= list_files(now, breach.mend(name, now), results)
+    return Intact(changes, judge.edits.followed, list(judge.breaches.values()))
+
+
+class _Judge:
+    """Collects what is broken, and the edits by which references follow."""
+
+    def __init__(self, versions: MergedVersions, merged: PackageGraph) -> None:
+        self._versions = versions
+        self._merged = merged
+        self._renamed = renamed_in(versions.outcomes)
+        # Where files of the sides were in the original, and are in the merged package.
+        self._before = {name: {new: old for old, new in versions.moves[name].items()} for name in SIDES}
+        self._now = {name: {old: new for new, old in versions.side(name).paths.items()} for name in SIDES}
+        self.edits = ReferenceEdits(merged.tree)
+        self.breaches: dict[tuple[str, str], Breach] = {}
+
+    def judge(self, loser: SideName) -> None:
+        """Looks at the references to what this side no longer has."""
+        versions, merged, side = self._versions, self._merged, self._versions.side(loser)
+        lost = lost_by(loser, versions, merged.tree)
+        if not (lost.files or lost.names or lost.labels or lost.changed):
+            return
+        of_files = words_of(name for path in lost.files for name in (basename(path), basename(dirname(path))) if name)
+        words, of_labels = words_of(lost.names), words_of(text for _, text in lost.labels)
+        changed = {path: file for path, file in merged.tree.items() if file != side.tree.get(path)}
+        for path in filter(is_naming, changed):
+            if lost.files and (path in side.paths or mentions(changed[path].data, of_files)):
+                self._files(path, loser)
+            if mentions(changed[path].data, words) and (found := merged.naming(path)) is not None:
+                self._targets(found, lost.names, loser)
+        part = versions.graph({path: file for path, file in changed.items() if not is_naming(path)})
+        for document in part.mentioning(words | of_labels):
+            if (found := part.read(document)) is not None:
+                self._names(found, lost.names, loser)
+                self._targets(found, lost.names, loser)
+                self._selectors(found, lost.labels, of_labels, loser)
+        if lost.changed:
+            self._pointers(changed, lost.changed, loser)
+
+    def _held(
+        self, found: Found, has: Callable[[PackageGraph, Found], bool], leads: Callable[[PackageGraph], bool]
+    ) -> list[SideName]:
+        """The sides on which a document has the reference; none where it leads nowhere on one of them."""
+        held: list[SideName] = []
+        for name in SIDES:
+            side = self._versions.side(name)
+            if (same := side.same(found)) is not None and has(side, same):
+                if not leads(side):
+                    return []
+                held.append(name)
+        return held
+
+    def _report(
+        self,
+        found: Found,
+        reference: str,
+        held: Mapping[SideName, str],
+        loser: SideName,
+        mend: Callable[[SideName, Tree], Changes] | None = None,
+    ) -> None:
+        text = f"{found}: {reference}" if found.identity != NO_RESOURCE else reference
+        self.breaches.setdefault((found.path, text), Breach(found.path, text, held, loser, mend))
+
+    # ---- files -----------------------------------------------------------------------------------------------------
+
+    def _files(self, path: str, loser: SideName) -> None:
+        sides = {name: self._versions.side(name) for name in SIDES}
+        held = {name: {one.file: place for one, place in side.files_of(path)} for name, side in sides.items()}
+        listed = {(one.path[:-1], one.file) for one, _ in self._merged.files_of(path)}
+        for named, target in self._merged.files_of(path):
+            if self._merged.has_file(target) or target.startswith("../"):
+                continue
+            targets = {name: held[name][named.file] for name in SIDES if named.file in held[name]}
+            found = self._merged.naming(path)
+            if found is None or not all(sides[name].has_file(place) for name, place in targets.items()) or not targets:
+                continue
+            places = (self._place(name, place) for name, place in targets.items())
+            now = next((new for place in places if place and (new := self._named_from(path, named, place))), None)
+            if now is None:
+                mend = partial(self._restored, targets, target)
+                self._report(found, f"{format_path(named.path)} names {named.file}", targets, loser, mend)
+            else:
+                is_listed = (named.path[:-1], now) in listed
+                listed.add((named.path[:-1], now))
+                value = None if is_listed else _key_for(named, now) + now
+                self.edits.follow(path, 0, named.path, value, named.file, now)
+
+    def _restored(self, targets: Mapping[SideName, str], place: str, side: SideName, _: Tree) -> Changes:
+        return self._versions.side(side).below(targets[side], place)
+
+    def _named_from(self, path: str, named: FileReference, place: str) -> str | None:
+        """A file or folder as a Kustomization or Kptfile may name it.
+
+        kustomize and kpt take no file from outside of the folder, and kustomize no folder around it.
+        """
+        new = relpath(place, dirname(path) or ".")
+        leads_out = new.startswith("../") and not named.file.startswith("../")
+        is_around = f"{dirname(path)}/".startswith(f"{place}/")
+        return None if (leads_out if place in self._merged.tree else is_around) else new
+
+    def _place(self, name: SideName, path: str) -> str | None:
+        """Where the merged package has a file or folder of a side."""
+        there = self._versions.side(name).there or self._versions.side(name).tree
+        below = next((file for file in ("", *KUSTOMIZATION_FILES) if join(path, file).rstrip("/") in there), None)
+        if below is None:
+            return None
+        file = join(path, below).rstrip("/")
+        before = self._before[name].get(file, file)
+        other = SIDES[1 - SIDES.index(name)]
+        for place in (self._versions.moves[other].get(before), self._now[name].get(file), file):
+            if place in self._merged.tree and place is not None and (not below or basename(place) == below):
+                return dirname(place) if below else place
+        return None
+
+    # ---- names -----------------------------------------------------------------------------------------------------
+
+    def _names(self, found: Found, names: frozenset[str], loser: SideName) -> None:
+        for reference in references_in(found.value):
+            if reference.name not in names or reference.kind == "Namespace":
+                continue
+            named = reference[1:]
+
+            def has(_: PackageGraph, same: Found, named: tuple[object, ...] = named) -> bool:
+                return any(one[1:] == named for one in references_in(same.value))
+
+            self._name(
+                found,
+                reference.path,
+                (reference.kind, reference.name, reference.namespace, reference.group),
+                has,
+                loser,
+            )
+        if found.identity.name in names and found.path in self._merged.patches:
+            identity = found.identity
+
+            def is_patch(side: PackageGraph, same: Found) -> bool:
+                return same.path in side.patches
+
+            wanted = (identity.kind, identity.name, identity.namespace, identity.group)
+            self._name(found, ("metadata", "name"), wanted, is_patch, loser)
+
+    def _targets(self, found: Found, names: frozenset[str], loser: SideName) -> None:
+        for at, target in (*targets_in(found.value), *patched_in(found.value)):
+            name, kind, namespace = (target.get(key, "") for key in ("name", "kind", "namespace"))
+            if (
+                not (isinstance(name, str) and isinstance(kind, str) and isinstance(namespace, str))
+                or name not in names
+            ):
+                continue
+
+            def has(_: PackageGraph, same: Found, target: Object = target) -> bool:
+                return any(one == target for _, one in (*targets_in(same.value), *patched_in(same.value)))
+
+            self._name(found, (*at, "name"), (kind, name, namespace, None), has, loser)
+
+    def _name(
+        self,
+        found: Found,
+        at: FieldPath,
+        named: tuple[str, str, str, str | None],
+        has: Callable[[PackageGraph, Found], bool],
+        loser: SideName,
+    ) -> None:
+        if self._merged.holds(*named) or not (held := self._held(found, has, lambda side: side.holds(*named))):
+            return
+        kind, name, namespace, _ = named
+        new = self._new_identity(*named)
+        exact = exact_path(found.value, at)
+        written = value_at(found.value, exact[:-1]) if exact else None
+        has_namespace = isinstance(written, dict) and "namespace" in written
+        if exact and new is not None and isinstance(written, str) and new.namespace in ("", namespace):
+            text = with_name(written, new.name)
+            self.edits.follow(found.path, found.index, exact[:-1], text, f"{kind} {name}", new.name)
+            return
+        if (
+            isinstance(written, dict)
+            and exact
+            and new is not None
+            and (has_namespace or namespace in ("", new.namespace) or not new.namespace)
+        ):
+            if has_namespace and new.namespace:
+                self.edits.follow(
+                    found.path, found.index, (*exact[:-1], "namespace"), new.namespace, namespace, new.namespace
+                )
+            if new.name != name:
+                self.edits.follow(found.path, found.index, exact, new.name, f"{kind} {name}".strip(), new.name)
+            return
+        what = f"{kind} {name}".strip()
+
+        def mend(side: SideName, tree: Tree) -> Changes:
+            there = self._versions.side(side).objects(*named)
+            return put_back(there[0], tree) if there else {}
+
+        self._report(found, f"{format_path(at)} names {what}", dict.fromkeys(held, what), loser, mend)
+
+    def _new_identity(self, kind: str, name: str, namespace: str, group: str | None) -> Identity | None:
+        """What one object of the merged package is called that had this name; None where that is not known."""
+        found = {
+            new
+            for old, new in self._renamed.get(name, ())
+            if kind in ("", old.kind)
+            and group in (None, old.group)
+            and (not namespace or old.namespace in ("", namespace))
+        }
+        new = found.pop() if len(found) == 1 else None
+        return new if new is not None and self._merged.holds(new.kind, new.name, new.namespace, new.group) else None
+
+    # ---- labels ----------------------------------------------------------------------------------------------------
+
+    def _selectors(
+        self, found: Found, lost: frozenset[tuple[str, str]], words: frozenset[bytes], loser: SideName
+    ) -> None:
+        for selector in selectors_in(found.value) if lost else ():
+            if not lost & selector.labels.items() or self._merged.selects(selector, words):
+                continue
+
+            def has(_: PackageGraph, same: Found, selector: LabelSelector = selector) -> bool:
+                return selector in selectors_in(same.value)
+
+            def leads(side: PackageGraph, selector: LabelSelector = selector) -> bool:
+                return side.selects(selector, words)
+
+            if held := self._held(found, has, leads):
+                text = ", ".join(f"{name}={label}" for name, label in selector.labels.items())
+                self._report(found, f"{format_path(selector.path)} selects {text}", dict.fromkeys(held, text), loser)
+
+    # ---- positions -------------------------------------------------------------------------------------------------
+
+    def _pointers(self, changed: Mapping[str, File], kinds: frozenset[str], loser: SideName) -> None:
+        every = any(path in changed for path in self._merged.patches)
+        tree = self._merged.tree if every else changed
+        for path in [path for path in tree if may_point(path, tree[path])]:
+            file = tree[path]
+            for pointer in pointers_in(path, file, self._merged):
+                if pointer.kind in kinds:
+                    self._pointer(pointer, loser)
+
+    def _pointer(self, pointer: ElementPointer, loser: SideName) -> None:
+        now = _one(self._merged, pointer)
+        if now is None:
+            return
+        sides = {name: self._versions.side(name) for name in SIDES}
+        held = [
+            name
+            for name, side in sides.items()
+            if (file := side.tree.get(pointer.found.path)) is not None
+            and any(one.means_the_same(pointer) for one in pointers_in(pointer.found.path, file, side))
+        ]
+        meant = [one for name in held if (one := _one(sides[name], pointer)) is not None]
+        paths = {moved_path(one.value, now.value, pointer.path) for one in meant}
+        if not paths or pointer.path in paths:
+            return
+        new = paths.pop() if len(paths) == 1 else None
+        if new is not None and pointer.is_alone:
+            self.edits.rewrite(pointer, new)
+        else:
+            self._report(
+                pointer.found, f"the patch of {now} names {pointer.path}", dict.fromkeys(held, pointer.path), loser
+            )
+
+
+def _key_for(named: FileReference, new: str) -> str:
+    """What stands in front of a path; a generator takes the key from the name of the file where there is none."""
+    is_new = not named.prefix and named.path[-2:-1] == ("files",) and basename(new) != basename(named.file)
+    return f"{basename(named.file)}=" if is_new else named.prefix
+
+
+def _one(graph: PackageGraph, pointer: ElementPointer) -> Found | None:
+    found = [one for one in graph.find(pointer.name) if one.identity.kind == pointer.kind]
+    return found[0] if len(found) == 1 else None
