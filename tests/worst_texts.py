@@ -103,6 +103,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "components.konflux.fields._NUMBER": (Worst("1"),),
     "components.konflux.fields._TIME": (Worst("1", "2026-01-01T00:00:00."),),
     "components.konflux.images.is_digest": (Worst("a", "sha256:"),),
+    "components.konflux.images.is_tag": (Worst("a"), Worst("-", "a")),
     "components.konflux.model._NOT_IN_LABEL": LETTERS,
     "components.konflux.reading._DIGEST": (Worst("@sha256:"), Worst(f"@sha256:{HEX[1:]}g")),
     "components.konflux.reading._NO_REVISION": (Worst("a"), Worst("HEAD")),

@@ -22,10 +22,7 @@ from krm_merge.components.digests.replacement import (
     ImageReference,
     Replacement,
     ReplacementPolicy,
-    TagPolicy,
-    is_candidate,
     references,
-    selected,
 )
 from krm_merge.components.konflux.images import spellings
 
@@ -111,75 +108,9 @@ def replace_digests(
     new: str,
     policy: ReplacementPolicy = MATCH_KNOWN,
     path: str = "a.txt",
-    new_tag: str = "",
 ) -> EditedFile:
     """Of an image whose name no other component has."""
-    identity = ImageIdentity(frozenset(known))
-    return replacement.replace_digests(data, repositories, identity, new, policy, path, new_tag)
-
-
-TAGGED: Final = {
-    "a word": (f"image: {APP}:v1@{OLD} # {APP}:v1\n", f"image: {APP}:v2@{NEW} # {APP}:v1\n"),
-    "a longer tag before another": (
-        f"FROM {APP}:v1.2_x-3@{OLD} AS a\nFROM {APP}:v1@{OLD}\n",
-        f"FROM {APP}:v2@{NEW} AS a\nFROM {APP}:v2@{NEW}\n",
-    ),
-    "of a kustomization": (
-        f"\ufeffimages: # ä\n- name: {APP}\n  newTag: 'v1'\n  digest: {OLD}\n",
-        f"\ufeffimages: # ä\n- name: {APP}\n  newTag: 'v2'\n  digest: {NEW}\n",
-    ),
-    "behind the digest": (
-        f"image: {{repository: {APP}, digest: {OLD}, tag: v1}}\n",
-        f"image: {{repository: {APP}, digest: {NEW}, tag: v2}}\n",
-    ),
-    "with the digest in its field": (
-        f"image:\n  repository: {APP}\n  tag: v1@{OLD}\n",
-        f"image:\n  repository: {APP}\n  tag: v2@{NEW}\n",
-    ),
-}
-
-
-@pytest.mark.parametrize(("text", "replaced"), TAGGED.values(), ids=TAGGED)
-def test_a_tag_is_replaced_with_its_digest(text: str, replaced: str) -> None:
-    """C17: as Renovate writes both."""
-    policy = ReplacementPolicy(tag="replace")
-    edited = replace_digests(text.encode(), [APP], {OLD}, NEW, policy, new_tag="v2")
-    assert edited.data.decode() == replaced
-    assert edited.problems == ()
-    again = replace_digests(edited.data, [APP], {OLD, NEW}, NEW, policy, new_tag="v3")
-    assert again.data == edited.data
-    # Without the new image's tag, the old one is kept.
-    kept = replace_digests(text.encode(), [APP], {OLD}, NEW, policy)
-    assert kept.data.decode() == text.replace(OLD, NEW)
-
-
-@pytest.mark.parametrize(
-    ("text", "dropped"),
-    [
-        (f"image: {APP}:v1@{OLD}\n", f"image: {APP}@{NEW}\n"),
-        (f"image: {APP}@{OLD}\n", f"image: {APP}@{NEW}\n"),
-        # A field is not removed: other programs may need it.
-        (f"repository: {APP}\ntag: v1\ndigest: {OLD}\n", f"repository: {APP}\ntag: v1\ndigest: {NEW}\n"),
-        (f"repository: {APP}\ntag: v1@{OLD}\n", f"repository: {APP}\ntag: v1@{NEW}\n"),
-    ],
-)
-def test_a_tag_is_dropped_where_it_is_part_of_a_word(text: str, dropped: str) -> None:
-    edited = replace_digests(text.encode(), [APP], {OLD}, NEW, ReplacementPolicy(tag="drop"), new_tag="v2")
-    assert (edited.data.decode(), edited.problems) == (dropped, ())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"APP_IMAGE={APP}:v1\nAPP_DIGEST={OLD}\n",
-        f"a: {{repository: {APP}, tag: &tag v1, digest: {OLD}}}\nb: *tag\n",
-    ],
-    ids=["variable", "anchor"],
-)
-@pytest.mark.parametrize("tag", ["drop", "replace"])
-def test_a_tag_that_others_may_read_is_kept(text: str, tag: TagPolicy) -> None:
-    edited = replace_digests(text.encode(), [APP], {OLD}, NEW, ReplacementPolicy(tag=tag), new_tag="v2")
-    assert edited.data.decode() == text.replace(OLD, NEW)
+    return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(known)), new, policy, path)
 
 
 def before_and_after() -> list[str]:
@@ -527,75 +458,6 @@ def test_a_large_file_takes_no_time() -> None:
     catalog = b"".join(f'{{"image":"{APP}@{OLD}","other":"quay.io/org/o@{OTHER}"}}\n'.encode() for _ in range(20_000))
     edited = replace_digests(catalog, [APP, RELEASED], {OLD}, NEW)
     assert (len(edited.replaced), edited.replaced[-1].line) == (20_000, 20_000)
-
-
-USUAL = ("x.Dockerfile", "app.dockerfile", "Containerfile", "a.containerfile", "c.json", "build.env", ".env")
-
-
-class TestFiles:
-    @pytest.mark.parametrize(
-        ("path", "data", "expected"),
-        [
-            ("a.yaml", b"a: 1\n", True),
-            ("empty", b"", True),
-            ("a.yaml", b"a\0b", False),
-            ("a.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", False),
-            ("a.json", b" " * 5 * 1024 * 1024, True),
-            ("a.json", b" " * (5 * 1024 * 1024 + 1), False),
-            (".git/config.yaml", b"", False),
-            ("a/vendor/b.yaml", b"", False),
-        ],
-    )
-    def test_candidates(self, path: str, data: bytes, expected: bool) -> None:
-        assert is_candidate(path, data) is expected
-
-    @pytest.mark.parametrize("name", ["Dockerfile", "a.Dockerfile.in", "Makefile", "images.txt", "x.tf", *USUAL])
-    @pytest.mark.parametrize("context", ["bundle", "./bundle/", "/bundle", "bundle/x/.."])
-    def test_the_usual_names_inside_the_context(self, name: str, context: str) -> None:
-        """C17."""
-        assert selected(f"bundle/{name}", context, [], [])
-        assert selected(f"bundle/deep/er/{name}", context, [], [])
-        assert not selected(f"bundle2/{name}", context, [], [])
-        assert not selected(name, context, [], [])
-
-    @pytest.mark.parametrize("context", ["", ".", "./", "/"])
-    def test_without_context_all_directories(self, context: str) -> None:
-        assert selected("a.yaml", context, [], [])
-        assert selected("a/.tekton/b.yml", context, [], [])
-        assert selected("install.sh", context, [], [])
-
-    @pytest.mark.parametrize("path", ["main.go", "env", "README.md", "yaml", "txt", "a.yaml/x"])
-    def test_other_names_are_not_looked_at(self, path: str) -> None:
-        assert not selected(path, ".", [], [])
-
-    @pytest.mark.parametrize("path", [".git/a.yaml", "vendor/a.yaml", "ui/node_modules/x/a.json"])
-    def test_what_others_write_never(self, path: str) -> None:
-        assert not selected(path, ".", [], [])
-        assert not selected(path, ".", [path, "**"], [])
-
-    @pytest.mark.parametrize(
-        ("glob", "matching", "others"),
-        [
-            ("a.txt", ["a.txt", "a.txt/below"], ["b/a.txt", "a.txt2"]),
-            ("*.txt", ["a.txt", ".txt"], ["b/a.txt", "a.txt/below"]),
-            ("**/*.txt", ["a.txt", "b/a.txt", "b/c/a.txt"], ["a.md"]),
-            ("b/*", ["b/a.txt"], ["b/c/a.txt", "b"]),
-            ("b/**", ["b/a.txt", "b/c/a.txt"], ["a.txt"]),
-            ("b/**/a.txt", ["b/a.txt", "b/c/d/a.txt"], ["a.txt", "b/a.md"]),
-            ("b", ["b/a.txt", "b/c/a.txt"], ["bb/a.txt", "c/b/a.txt"]),
-            ("./b/c/", ["b/c/a.txt"], ["b/a.txt"]),
-            ("b*/", ["b1/a.txt", "b2/c/a.txt"], ["c/b/a.txt"]),
-            ("/b/[ac].txt", ["b/a.txt"], ["b/b.txt"]),
-            ("", [], ["a.txt"]),
-        ],
-    )
-    def test_globs(self, glob: str, matching: list[str], others: list[str]) -> None:
-        for path in matching:
-            assert selected(path, "elsewhere", [glob], [])
-            assert not selected(path, "elsewhere", ["**"], [glob])
-        for path in others:
-            assert not selected(path, ".", [glob], [])
-            assert selected(path, ".", ["**"], [glob])
 
 
 HEX: Final = st.sampled_from([OLD, FIRST, SECOND, NEW, OTHER])
