@@ -200,6 +200,7 @@ class TreeMerge:
         if original is not None and None in (upstream, local) and not self._merges_inside(path, sides):
             return self.existence(path, sides)
         fields = [_fields_of(node) for node in (original, upstream, local)]
+        fields[0] = _renamed_by_both(*fields)
         if not any(fields) and (settled := sides.settled()):
             return settled
         mark = len(self.decisions)
@@ -491,6 +492,24 @@ def _names_images(fields: Sequence[dict[Canonical, Entry]]) -> bool:
 def _scalars(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
     values = {key: resolved(entry.value) for key, entry in side.items()}
     return {key: value.text for key, value in values.items() if isinstance(value, Scalar)}
+
+
+def _renamed_by_both(
+    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
+) -> dict[Canonical, Entry]:
+    """R1: the original's fields, one that both sides renamed alike under its new name."""
+    new = [key for key in local if key in upstream and key not in original]
+    gone = [key for key in original if key not in upstream and key not in local] if len(new) == 1 else []
+    if len(gone) != 1:
+        return original
+    from krm_merge.merge.values.likeness import likeness
+
+    before, *after = (
+        resolved(side[key].value) for side, key in ((original, gone[0]), (upstream, new[0]), (local, new[0]))
+    )
+    if isinstance(before, Scalar) or not all(likeness(before, node) for node in after):
+        return original
+    return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
 
 
 def _held(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
