@@ -316,6 +316,22 @@ LISTS = [
         says="upstream and local put others in the same place",
     ),
     row(
+        "L2 both added nearly the same file at one place: one, and a conflict",
+        kustomization("resources:\n- sa.yaml\n"),
+        kustomization("resources:\n- sa.yaml\n- admin-workload-bindings.yaml\n"),
+        kustomization("resources:\n- sa.yaml\n- admin-wi-bindings.yaml\n"),
+        kustomization("resources:\n- sa.yaml\n- admin-workload-bindings.yaml\n"),
+        "L3",
+        says="upstream added it, local added it; upstream's value is kept",
+    ),
+    row(
+        "L2 an ending alone does not make files alike",
+        kustomization("resources:\n- sa.yaml\n"),
+        kustomization("resources:\n- sa.yaml\n- up.yaml\n"),
+        kustomization("resources:\n- sa.yaml\n- own.yaml\n"),
+        kustomization("resources:\n- sa.yaml\n- own.yaml\n- up.yaml\n"),
+    ),
+    row(
         "L3 items of a List are resources",
         "apiVersion: v1\nkind: List\nitems:\n- kind: A\n  apiVersion: v1\n  metadata: {name: a}\n  x: 1\n"
         "- kind: A\n  apiVersion: v1\n  metadata: {name: b}\n  x: 1\n",
@@ -433,6 +449,24 @@ VALUES = [
         config_map('  x: z\n  s: "a\u2028b"\n'),
         config_map('  x: y\n  s: "a\u2028b"\n  own: 1\n'),
         config_map('  x: z\n  s: "a\u2028b"\n  own: 1\n'),
+    ),
+    row(
+        "V6 a text whose comments fields would lose merges by lines",
+        config_map("  f: |\n    a: 1\n\n    # b: 2\n    #   c\n    d: 1\n"),
+        config_map("  f: |\n    a: 1\n\n    # new: 1\n\n    # b: 2\n    #   c\n    d: 2\n"),
+        config_map("  f: |\n    a: 5\n    d: 1\n"),
+        config_map("  f: |\n    a: 5\n\n    # new: 1\n\n    # b: 2\n    #   c\n    d: 2\n"),
+        "V6",
+        says="upstream and local changed the same lines",
+    ),
+    row(
+        "R1 a field that both sides renamed alike has the original's value as original",
+        "jobs:\n  old:\n    on: x\n    steps: [{run: a}, {run: b}, {run: c}]\n",
+        "jobs:\n  new:\n    on: x\n    steps: [{run: a}, {run: b, if: up}, {run: c}]\n",
+        "jobs:\n  new:\n    on: x\n    steps: [{run: a}, {run: c}, {run: own}]\n",
+        "jobs:\n  new:\n    on: x\n    steps: [{run: a}, {run: c}, {run: own}]\n",
+        "F5",
+        says="local removed it, upstream changed it; it remains removed",
     ),
     row(
         "R5 a file with a YAML directive is YAML",
