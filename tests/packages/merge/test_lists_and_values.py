@@ -475,6 +475,19 @@ VALUES = [
         "%YAML 1.2\n---\n" + config_map("  x: 1\n  y: 3\n"),
         "%YAML 1.2\n---\n" + config_map("  x: 2\n  y: 3\n"),
     ),
+    *(
+        row(
+            f"V4 a key such as {key} is shown as YAML",
+            *[config_map(f"  {key}: {value}\n") for value in ("one", "two", "three", "two")],
+            "V4",
+            says=f"data{path}: upstream changed it",
+        )
+        for key, path in (
+            ("{b: [x, true], a: null}", '["{a: null, b: [x, true]}"]'),
+            ("[1.5, {}]", '["[1.5, {}]"]'),
+            ("true", ".true"),
+        )
+    ),
     row(
         "V4 conflicts name the values of all sides",
         config_map("  x: one\n"),
