@@ -350,14 +350,16 @@ def _added_by_both(
     same: Pairs = {added[0][one]: added[1][other] for one, other in found.items()}
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
-    # What other elements of the list have as well does not say that two additions are one.
-    measure = _Additions(frozenset(leaf for one in before.elements for leaf in leaves_of(one)), is_set)
+    measure: _Additions | None = None
     for neighbour in (-1, 1):
         runs = [_runs(new, held, neighbour) for new, held in zip(added, pairs, strict=True)]
         held = set(same.values())
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]
             ours = [at for at in runs[1].get(place, []) if at not in held]
+            if theirs and ours and measure is None:
+                # What other elements of the list have as well does not say that two additions are one.
+                measure = _Additions(frozenset(leaf for one in before.elements for leaf in leaves_of(one)), is_set)
             left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
     return same, set(same) - certain
 
