@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 WITH_PATH = PATH="$(BIN):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet clean
+.PHONY: help setup test coverage fuzz fuzz-lists kills lives demo lint format image function-images zipapp check-packages lock check-page check-schema-lines check-workflows pictures docs comparisons merges merges-ledger unedited site site-preview bench bench-shapes bench-update bench-fleet bench-page clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -194,6 +194,9 @@ bench-update: $(STAMP) ## Measure updates of large packages beside kpt's; some m
 
 bench-fleet: $(STAMP) ## Measure campaigns over ten thousand packages and a thousand repositories; ten minutes
 	$(WITH_PATH) $(BIN)/python -m benchmarks.fleet
+
+bench-page: $(STAMP) ## Measure everything for benchmarks/README.md and write its numbers; half an hour on a quiet machine; needs kpt, kubectl, Docker
+	$(WITH_PATH) $(BIN)/python -m benchmarks.numbers
 
 clean: ## Remove what the other targets created
 	rm -rf $(VENV) $(DEMO) .coverage build dist site .mypy_cache .pytest_cache .ruff_cache .hypothesis

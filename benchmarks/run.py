@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measuring import (
     PROGRAM,
+    Bar,
+    Command,
     Measured,
     Run,
+    alternate,
     as_value,
+    bar_table,
     case_table,
     environment,
     machine,
     measured,
     median,
+    present,
     program,
     run_once,
     table,
@@ -29,6 +36,10 @@ from benchmarks.measuring import (
 ROOT = Path(__file__).resolve().parent.parent
 START = "python -c pass"
 COPY = "cat"
+COMMANDS = {START: [sys.executable, "-c", "pass"], COPY: ["cat"], PROGRAM: [PROGRAM]}
+EVAL = "kpt fn eval --image"
+CONTAINER = "docker run"
+IMAGE = os.environ.get("KRM_MERGE_IMAGE", "localhost/krm-merge:dev")
 # Imports that take less than this are summed up.
 SHOWN_IMPORT_MS = 0.5
 
@@ -105,6 +116,29 @@ def _skip_first_item(lines: Iterator[str]) -> str:
     return next((line for line in lines if not line.startswith(" ")), "")
 
 
+def in_container(path: str, stdin: Path, runs: int) -> list[Measured]:
+    """One Kptfile through kpt and a container, the container alone, and the program alone; [] without an engine."""
+    if not present("kpt") or not present("docker"):
+        return []
+    if subprocess.run(["docker", "image", "inspect", IMAGE], capture_output=True, check=False).returncode:
+        print(f"there is no image {IMAGE} or no engine: containers are not measured", file=sys.stderr)
+        return []
+    items, _, config = stdin.read_text(encoding="utf-8").partition("functionConfig:\n")
+    package, settings, stdout = (stdin.with_name(name) for name in ("items.yaml", "config.yaml", "output"))
+    package.write_text(items, encoding="utf-8")
+    settings.write_text(textwrap.dedent(config), encoding="utf-8")
+    kpt = ["kpt", "fn", "eval", "-", "--image", IMAGE, "--fn-config", str(settings), "--image-pull-policy", "Never"]
+    docker = ["docker", "run", "--rm", "--interactive", "--network", "none", IMAGE]
+    case = "one Kptfile in a container"
+    commands = [
+        Command(case, PROGRAM, [path], runs, stdin, stdout),
+        Command(case, CONTAINER, docker, runs, stdin, stdout),
+        Command(case, EVAL, kpt, runs, package, stdout),
+    ]
+    found = alternate(commands)[case]
+    return [measured(case, command.name, found) for command in commands]
+
+
 # ---- imports -----------------------------------------------------------------------------------------------------
 
 
@@ -147,7 +181,14 @@ def report(numbers: list[Measured], imported: list[Imported]) -> str:
     rows = [[f"`{i.package}`", str(i.modules), f"{i.own_ms:.1f}"] for i in shown]
     for name, group in ((f"{len(rest)} others", rest), ("all", imported)):
         rows.append([name, str(sum(i.modules for i in group)), f"{sum(i.own_ms for i in group):.1f}"])
-    return out + "\n" + table(["imported for one Kptfile", "modules", "own time, ms"], rows)
+    out += "\n" + table(["imported for one Kptfile", "modules", "own time, ms"], rows)
+    small, large = (one for one in numbers[: 2 * len(COMMANDS)] if one.command == PROGRAM)
+    bars = [
+        Bar(f"{small.case}, wall (median)", small.wall_ms, 250, " ms"),
+        Bar(f"{large.case}, wall (median)", large.wall_ms / 1000, 1, " s"),
+        Bar(f"{large.case}, peak", large.peak_mb, 150, " MB"),
+    ]
+    return out + "\n" + bar_table(bars)
 
 
 def main() -> int:
@@ -159,7 +200,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if (path := program()) is None:
         return 2
-    commands = {START: [sys.executable, "-c", "pass"], COPY: ["cat"], PROGRAM: [path]}
+    commands = {**COMMANDS, PROGRAM: [path]}
     with tempfile.TemporaryDirectory(prefix="krm-merge-bench-") as name:
         directory = Path(name)
         # In a process of its own: this one has to stay small, since a child's peak counts from its parent's size.
@@ -167,6 +208,7 @@ def main() -> int:
         every_case = cases(arguments.runs)
         try:
             numbers = [m for case in every_case for m in measure(case, commands, directory)]
+            numbers += in_container(path, directory / every_case[0].file, max(7, arguments.runs))
             imported = imports(sys.executable, path, directory / every_case[0].file, 7)
         except (RuntimeError, subprocess.CalledProcessError) as error:
             print(error, file=sys.stderr)

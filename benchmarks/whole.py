@@ -14,9 +14,11 @@ from pathlib import Path
 
 from benchmarks.measuring import (
     PROGRAM,
+    Bar,
     Command,
     Run,
     alternate,
+    bar_table,
     load,
     machine,
     median,
@@ -114,7 +116,23 @@ def report(rows: list[Row], sizes: list[int], before: float) -> str:
         ]
         exponent = "" if one.exponent is None else f"{one.exponent:.2f}"
         lines.append([one.shape, *numbers, exponent, "" if one.to_kpt is None else f"{one.to_kpt:.2f}"])
-    return machine(before) + "\n" + table([*head, "exponent", f"CPU to `{SINK}`"], lines)
+    bars = [bar for one in rows for bar in bars_of(one, sizes)]
+    return "\n".join([machine(before), table([*head, "exponent", f"CPU to `{SINK}`"], lines), bar_table(bars)])
+
+
+def bars_of(row: Row, sizes: list[int]) -> list[Bar]:
+    """The bars of a shape: of one resource, and of the package of 10 MB with its other versions."""
+    if row.shape in ONE_RESOURCE:
+        return [
+            Bar(f"{row.shape}, CPU", row.cpu_s[0], 2, " s"),
+            Bar(f"{row.shape}, peak", row.peak_mb[0], 300, " MB"),
+        ]
+    if row.shape != "mixed" or row.to_kpt is None:
+        return []
+    return [
+        Bar(f"{row.shape} of {sizes[-1]} MB, CPU to kpt's", row.to_kpt, 1, "x"),
+        Bar(f"{row.shape} of {sizes[-1]} MB, peak", row.peak_mb[-1], 250, " MB"),
+    ]
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""How much random tests try, all in continuous integration and a twentieth where people wait, and how much work is."""
+"""How much random tests try, few where people wait and more in continuous integration, and how much work is."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import settings
 
 MANY: Final = settings.get_profile("fuzz").max_examples
 LEAST: Final = 10
-THOROUGH: Final = settings().max_examples >= MANY
+THOROUGH: Final = settings().max_examples >= settings.get_profile("ci").max_examples
 """Whether this run is one of continuous integration, or looks for new failures."""
 
 
 def scaled(full: int) -> int:
-    """How many examples of `full` this run tries: under the profile `dev` few, under `ci` and `fuzz` all."""
+    """How many examples of `full` this run tries: under the profile `dev` few, under `ci` more, under `fuzz` all."""
     return min(full, max(full * settings().max_examples // MANY, LEAST))
 
 

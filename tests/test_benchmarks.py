@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.numbers import said
 from benchmarks.picture import PICTURE, README, Point, lines_of, picture
 
 PAGE = """\
@@ -44,3 +45,23 @@ def test_a_page_without_numbers_is_refused() -> None:
 
 def test_the_picture_shows_the_numbers_of_the_page() -> None:
     assert PICTURE.read_text(encoding="utf-8") == picture(lines_of(README.read_text(encoding="utf-8")))
+
+
+def test_what_is_slower_and_what_is_missed_is_said_in_words() -> None:
+    whole = (
+        "| shape | 1 MB: CPU, s | CPU to `kpt fn sink` |\n| --- | --: | --: |\n"
+        "| mixed | 0.16 | 0.58 |\n| all | 0.98 | 6.14 |\n"
+    )
+    beside = (
+        "| 10 resources (5 runs) | wall, s | `krm-merge` to it |\n| --- | --: | --: |\n| `krm-merge` | 0.15 |  |\n"
+        "| `cat` | 0.01 | 15.0 |\n| `kpt pkg update` (1 runs) | 0.10 | 1.5 |\n"
+    )
+    bars = (
+        "| bar | measured | at most |  |\n| --- | --: | --: | --: |\n"
+        "| a, CPU | 3 s | 2 s | missed |\n| b, CPU | 1 s | 2 s | ok |\n"
+    )
+    assert said(f"{whole}\n{beside}\n{bars}") == (
+        "Missed: a, CPU (3 s, at most 2 s).\n\n"
+        "Slower than the program beside it: all: 6.14 times `kpt fn sink`; 10 resources: 1.5 times `kpt pkg update`.\n"
+    )
+    assert said(f"{whole.replace('6.14', '0.61')}") == ""

@@ -275,7 +275,7 @@ def test_examples_of_components_are_valid() -> None:
         ({"emit": {"snapshots": True}}, ".emit.snapshots"),
         ({"emit": {"contexts": "yes"}}, ".emit.contexts"),
         ({"digest": {"match": "all"}}, ".digest.match"),
-        ({"digest": {"tag": "drop"}}, ".digest.tag"),
+        ({"digest": {"tag": "new"}}, ".digest.tag"),
         ({"digest": {"multiDigestFile": "keep"}}, ".digest.multiDigestFile"),
         ({"onClosed": "close"}, ".onClosed"),
         ({"removed": [1]}, ".removed[0]"),

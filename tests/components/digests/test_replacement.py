@@ -22,6 +22,7 @@ from krm_merge.components.digests.replacement import (
     ImageReference,
     Replacement,
     ReplacementPolicy,
+    TagPolicy,
     is_candidate,
     references,
     selected,
@@ -66,6 +67,8 @@ MORE_FORMS: Final = {
     "in a comment": f"# was {APP}@{OLD}",
     "behind a byte order mark": f"\ufeff{APP}@{OLD}",
     "kustomize edit set image": f"kustomize edit set image app={APP}@{OLD}",
+    "oci:: of a policy": f"policy:\n- oci::{APP}:v1@{OLD}\n",
+    "behind the name of a rule": f"include:\n- images.allowed:{APP}@{OLD}\n",
     "replaced name of Argo CD": f"- {APP}={APP}:v1@{OLD}",
 }
 
@@ -108,9 +111,75 @@ def replace_digests(
     new: str,
     policy: ReplacementPolicy = MATCH_KNOWN,
     path: str = "a.txt",
+    new_tag: str = "",
 ) -> EditedFile:
     """Of an image whose name no other component has."""
-    return replacement.replace_digests(data, repositories, ImageIdentity(frozenset(known)), new, policy, path)
+    identity = ImageIdentity(frozenset(known))
+    return replacement.replace_digests(data, repositories, identity, new, policy, path, new_tag)
+
+
+TAGGED: Final = {
+    "a word": (f"image: {APP}:v1@{OLD} # {APP}:v1\n", f"image: {APP}:v2@{NEW} # {APP}:v1\n"),
+    "a longer tag before another": (
+        f"FROM {APP}:v1.2_x-3@{OLD} AS a\nFROM {APP}:v1@{OLD}\n",
+        f"FROM {APP}:v2@{NEW} AS a\nFROM {APP}:v2@{NEW}\n",
+    ),
+    "of a kustomization": (
+        f"\ufeffimages: # ä\n- name: {APP}\n  newTag: 'v1'\n  digest: {OLD}\n",
+        f"\ufeffimages: # ä\n- name: {APP}\n  newTag: 'v2'\n  digest: {NEW}\n",
+    ),
+    "behind the digest": (
+        f"image: {{repository: {APP}, digest: {OLD}, tag: v1}}\n",
+        f"image: {{repository: {APP}, digest: {NEW}, tag: v2}}\n",
+    ),
+    "with the digest in its field": (
+        f"image:\n  repository: {APP}\n  tag: v1@{OLD}\n",
+        f"image:\n  repository: {APP}\n  tag: v2@{NEW}\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "replaced"), TAGGED.values(), ids=TAGGED)
+def test_a_tag_is_replaced_with_its_digest(text: str, replaced: str) -> None:
+    """C17: as Renovate writes both."""
+    policy = ReplacementPolicy(tag="replace")
+    edited = replace_digests(text.encode(), [APP], {OLD}, NEW, policy, new_tag="v2")
+    assert edited.data.decode() == replaced
+    assert edited.problems == ()
+    again = replace_digests(edited.data, [APP], {OLD, NEW}, NEW, policy, new_tag="v3")
+    assert again.data == edited.data
+    # Without the new image's tag, the old one is kept.
+    kept = replace_digests(text.encode(), [APP], {OLD}, NEW, policy)
+    assert kept.data.decode() == text.replace(OLD, NEW)
+
+
+@pytest.mark.parametrize(
+    ("text", "dropped"),
+    [
+        (f"image: {APP}:v1@{OLD}\n", f"image: {APP}@{NEW}\n"),
+        (f"image: {APP}@{OLD}\n", f"image: {APP}@{NEW}\n"),
+        # A field is not removed: other programs may need it.
+        (f"repository: {APP}\ntag: v1\ndigest: {OLD}\n", f"repository: {APP}\ntag: v1\ndigest: {NEW}\n"),
+        (f"repository: {APP}\ntag: v1@{OLD}\n", f"repository: {APP}\ntag: v1@{NEW}\n"),
+    ],
+)
+def test_a_tag_is_dropped_where_it_is_part_of_a_word(text: str, dropped: str) -> None:
+    edited = replace_digests(text.encode(), [APP], {OLD}, NEW, ReplacementPolicy(tag="drop"), new_tag="v2")
+    assert (edited.data.decode(), edited.problems) == (dropped, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"APP_IMAGE={APP}:v1\nAPP_DIGEST={OLD}\n",
+        f"a: {{repository: {APP}, tag: &tag v1, digest: {OLD}}}\nb: *tag\n",
+    ],
+    ids=["variable", "anchor"],
+)
+@pytest.mark.parametrize("tag", ["drop", "replace"])
+def test_a_tag_that_others_may_read_is_kept(text: str, tag: TagPolicy) -> None:
+    edited = replace_digests(text.encode(), [APP], {OLD}, NEW, ReplacementPolicy(tag=tag), new_tag="v2")
+    assert edited.data.decode() == text.replace(OLD, NEW)
 
 
 def before_and_after() -> list[str]:
@@ -158,7 +227,14 @@ def test_a_reference_tells_where_it_stands() -> None:
     data = f"é: 1\r\nb: docker://{APP}:v1@{OLD}\r\n".encode()
     [found] = references(data, ["x", f"{APP}:latest"])
     assert found == ImageReference(
-        data.index(b"docker"), len(data) - 2, data.index(b"sha256") + 7, repository=APP, tag="v1", digest=OLD, line=2
+        data.index(b"docker"),
+        len(data) - 2,
+        data.index(b"sha256") + 7,
+        repository=APP,
+        tag="v1",
+        digest=OLD,
+        line=2,
+        tag_start=data.index(b"v1"),
     )
 
 
@@ -335,7 +411,7 @@ class TestFields:
     def test_a_field_tells_tag_and_line(self) -> None:
         data = f"é:\n  repository: {APP}\n  tag: v1\n  digest: {OLD}\n".encode()
         at = data.index(b"sha256") + 7
-        assert references(data, [APP]) == [ImageReference(at, at + 64, at, APP, "v1", OLD, 4)]
+        assert references(data, [APP]) == [ImageReference(at, at + 64, at, APP, "v1", OLD, 4, data.index(b"v1"))]
 
     @pytest.mark.parametrize("quote", ["", '"', "'"])
     def test_bare_characters_of_helm(self, quote: str) -> None:
@@ -414,6 +490,12 @@ class TestNames:
         assert {one.repository for one in references(data, names)} == {"docker.io/library/x"}
         assert lines(replace_digests(data, names, {OLD}, NEW)) == [("error", 1)]
 
+    @pytest.mark.parametrize("text", ["other:app@", "host:5000/app@"])
+    @pytest.mark.parametrize("name", ["app", "5000/app"])
+    def test_a_colon_before_a_short_name(self, text: str, name: str) -> None:
+        """A tag, or a port: of another image."""
+        assert references(f"{text}{OLD}".encode(), [name]) == []
+
     @pytest.mark.parametrize("repositories", [[], [""], ["", ":v1"]])
     def test_no_name_matches_nothing(self, repositories: list[str]) -> None:
         assert references(f"{APP}@{OLD} @{OLD} :v1@{OLD}".encode(), repositories) == []
@@ -430,11 +512,11 @@ class TestNames:
 
 @pytest.mark.parametrize("wrong", ["shorter", "other text", "not replaced"])
 def test_an_edit_that_went_wrong_is_not_handed_out(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
-    def edit(data: bytes, going: object, new: str) -> bytes:
-        edited = data.replace(OLD.encode(), new.encode())
+    def edit(data: bytes, expected: object) -> bytes:
+        edited = data.replace(OLD.encode(), NEW.encode())
         return {"shorter": edited[:-1], "other text": edited.replace(b"x", b"y"), "not replaced": data}[wrong]
 
-    monkeypatch.setattr(replacement, "_with_digest", edit)
+    monkeypatch.setattr(replacement, "_edited", edit)
     data = f"x {APP}@{OLD} ".encode()
     edited = replace_digests(data, [APP], {OLD}, NEW, path="a.sh")
     assert (edited.data, edited.replaced, lines(edited)) == (data, (), [("error", 0)])

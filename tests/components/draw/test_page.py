@@ -44,6 +44,39 @@ def test_a_component_is_found_and_described(shown: Page) -> None:
     expect(details.get_by_role("heading", name="parent")).to_be_visible()
 
 
+def test_pull_requests_are_seen_without_a_click(shown: Page) -> None:
+    listed = shown.locator("#planned li")
+    expect(listed).to_have_count(3)
+    expect(listed.last).to_have_text("op1 #12 feature-1234 (draft, waits for parent#7)")
+    listed.last.get_by_role("button", name="op1").click()
+    expect(shown.locator("#details").get_by_role("heading", name="op1")).to_be_visible()
+
+
+def test_texts_are_inside_their_boxes(shown: Page) -> None:
+    """What the browser draws is as wide as what it measures."""
+    inside = """() => krmMergeGraph.nodes(".component").map((node) => {
+      const text = node.boundingBox({ includeLabels: true, includeOverlays: false, includeEdges: false });
+      const box = node.boundingBox({ includeLabels: false, includeOverlays: false, includeEdges: false });
+      return node.data("label").includes("\\n") && (text.w > box.w || text.h > box.h) ? node.data("label") : "";
+    }).filter(Boolean)"""
+    assert shown.evaluate(inside) == []
+    labels = shown.evaluate('() => krmMergeGraph.nodes(".component").map((node) => node.data("label"))')
+    assert "bundle\n#17 feature-1234\nplanned: hotfix" in labels
+
+
+def test_long_columns_are_folded(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "graph.html"
+    file.write_text(page_of(drawing_of({"parent": [], **{f"c{n}": ["parent"] for n in range(300)}})), encoding="utf-8")
+    context = window(browser)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    width, height = page.evaluate(
+        "() => { const box = krmMergeGraph.elements().boundingBox(); return [box.w, box.h]; }"
+    )
+    assert 0.5 < width / height < 3
+    context.close()
+
+
 def test_what_a_component_reaches_is_shown_alone(shown: Page) -> None:
     everything = shown.locator("#all")
     expect(everything).to_be_hidden()

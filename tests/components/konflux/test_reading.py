@@ -192,6 +192,7 @@ def test_build() -> None:
         digest("1"),
         "2024-01-01T00:00:00Z",
         "2024-01-01T00:05:00Z",
+        tag="on-pr-abc",
     )
 
 

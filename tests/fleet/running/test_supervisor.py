@@ -6,12 +6,14 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
+from krm_merge.errors import KrmMergeError
+from krm_merge.fleet.merging import worker
 from krm_merge.fleet.merging.failures import failure_of, grouped_by
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
 from krm_merge.fleet.running.engines import Engine, Processes
@@ -27,6 +29,7 @@ class Threads:
     """Jobs in this process, so that a test sees what they do."""
 
     workers: int = 2
+    batch: int = 1
 
     def executor(self, settings: Settings) -> Executor:
         return ThreadPoolExecutor(self.workers)
@@ -77,6 +80,47 @@ def test_a_host_that_never_answers_is_left_in_peace() -> None:
     assert len(found) == 200
     assert tries.total() < 100
     assert Counter(one.failure for one in found.values()) == {"transient": 200}
+
+
+def test_jobs_come_in_batches_and_the_last_ones_to_all_workers() -> None:
+    """A batch is a task of its engine; a host that does not answer holds up no other job of its batch."""
+    sizes: list[int] = []
+
+    @dataclass
+    class Batches(Threads):
+        batch: int = 10
+
+        def executor(self, settings: Settings) -> Executor:
+            pool = super().executor(settings)
+            submit = pool.submit
+
+            def counted(call: Callable[..., Any], work: object, jobs: list[Job]) -> Future[Any]:
+                sizes.append(len(jobs))
+                return submit(call, work, jobs)
+
+            pool.submit = counted  # type: ignore[method-assign, assignment]
+            return pool
+
+    tries: Counter[str] = Counter()
+
+    def work(job: Job) -> Outcome:
+        tries[job.target] += 1
+        is_late = job.target == "t3" and tries["t3"] < 3
+        return Outcome(job.target, "failed", "no answer", "transient") if is_late else Outcome(job.target, "clean")
+
+    names = [f"t{number}" for number in range(200)]
+    found = outcomes(work, names, engine=Batches())
+    assert {one.state for one in found.values()} == {"clean"}
+    assert tries.pop("t3") == 3
+    assert set(tries.values()) == {1}
+    assert max(sizes) == 10
+    assert 20 < len(sizes) < 60
+
+
+def test_a_worker_of_another_version_ends_the_run_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "_refusals", ["tcp://w has krm-merge 9.9.9"])
+    with pytest.raises(KrmMergeError, match=r"^tcp://w has krm-merge 9\.9\.9$"):
+        outcomes(lambda job: Outcome(job.target, "clean"), ["a"])
 
 
 def kills_its_worker(job: Job) -> Outcome:

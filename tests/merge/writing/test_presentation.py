@@ -59,6 +59,13 @@ def presented(original: str, upstream: str, local: str) -> str:
             "# a\n# b\n# c\ne: 1\nf: 1\n",
             "# A\n# b\n# c\ne: 1\n# u\nd: 1\nf: 1\n",
         ),
+        # Added by both in two places, with blank lines.
+        (
+            "# a\n\nf: 1 # o\ng: 1\n",
+            "# a\n# b\n\n\nf: 1\ng: 2\n",
+            "\n# b\n\n# a\n\nf: 1 # o\ng: 1\n",
+            "\n# b\n\n# a\n\nf: 1\ng: 2\n",
+        ),
         # Line ends are local's; so are kpt's notes.
         ("a: 1\nb: 1\n", "# u\n\na: 1\nb: 1\n", "a: 1\r\nb: 2\r\n", "# u\r\n\r\na: 1\r\nb: 2\r\n"),
         ("a: 1\n", "a: 1 # kpt-merge: u/u\n", "a: 1 # kpt-merge: l/l\nb: 1\n", "a: 1 # kpt-merge: l/l\nb: 1\n"),

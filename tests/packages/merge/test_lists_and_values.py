@@ -388,6 +388,14 @@ spec:
 """
 VALUES = [
     row(
+        "V6 a text of which one line would be left is one conflict: that line would not merge by lines again",
+        config_map("  run: |\n    #!/bin/sh\n    set -e\n\n    exec server --all   # really\n"),
+        config_map("  run: |\n\n    exec server --all\n"),
+        config_map("  run: |\n    #!/bin/sh\n    set -e\n    exec server --all   # really\n"),
+        config_map("  run: |\n\n    exec server --all\n"),
+        "V6",
+    ),
+    row(
         "C both made annotations null",
         *[
             config_map("  x: y\n", metadata=m)

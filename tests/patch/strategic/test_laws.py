@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from effort import scaled
 from generated.objects import KUBERNETES, SMALL, Data, Patches, Record, Records, Scalars, SpecShape, document, edited
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.patch import (
@@ -33,7 +34,7 @@ from krm_merge.schema.builtin import builtin_schema
 
 RANDOMS: Final = st.randoms(use_true_random=False)
 # These laws run for each type: fewer examples of each are as many altogether.
-FOR_EACH_TYPE = settings(max_examples=min(settings().max_examples, 150))
+FOR_EACH_TYPE = settings(max_examples=scaled(150))
 Law = Callable[[random.Random, Record, Shape], None]
 
 

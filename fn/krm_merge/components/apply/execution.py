@@ -14,7 +14,6 @@ from krm_merge.components.apply.repository import TRAILER, Repository
 from krm_merge.components.apply.synthetic_commits import CopyConflictError, copied_before, with_copy, without_copy
 from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.replacement import (
-    ReplacementPolicy,
     is_candidate,
     references,
     replace_digests,
@@ -317,15 +316,12 @@ class _Run:
         changes: dict[str, TreeEntry | None] = {}
         found = named = False
         known = self._known(edit)
-        rules = ReplacementPolicy(
-            "any" if policy.match == "any" else "known", "replace" if policy.multiple == "replace" else "refuse"
-        )
         for path, entry in files.items():
             data = contents[entry.name]
             if not is_candidate(path, data):
                 continue
             self._report_single_architectures(path, data, edit)
-            edited = replace_digests(data, edit.repositories, known, edit.digest, rules, path)
+            edited = replace_digests(data, edit.repositories, known, edit.digest, policy, path, edit.tag)
             found = found or bool(edited.replaced) or edit.digest.encode() in data
             named = named or found or _may_be_of(edit, data)
             self._report_problems(edited.problems)

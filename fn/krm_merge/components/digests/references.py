@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from krm_merge.components.konflux.images import DIGEST_PATTERN, image_name, spellings, tag_of
+from krm_merge.components.konflux.images import DIGEST_PATTERN, TAG_PATTERN, image_name, spellings, tag_of
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.reader import BOM, read_all
 from krm_merge.text.reading.values import key_text
@@ -24,7 +24,8 @@ class ImageReference:
 
     `start` and `end` are the byte offsets of the whole reference with its transport (`docker://`), or of the digest
     where that has a field of its own; `hex_start` is where its 64 characters begin. `repository` is the image's name as
-    it was asked for, which may be another spelling; `tag` is '' for none. `line` counts from 1.
+    it was asked for, which may be another spelling; `tag` is '' for none, `tag_start` where it begins, 0 where it is
+    not to be changed: in a variable, or an anchored field. `line` counts from 1.
     """
 
     start: int
@@ -34,18 +35,24 @@ class ImageReference:
     tag: str
     digest: str
     line: int
+    tag_start: int = 0
+
+    @property
+    def is_word(self) -> bool:
+        """Whether the reference is one word of the text, which holds its tag."""
+        return self.start < self.tag_start < self.hex_start
 
 
 HEX_LENGTH = 64
 _ALGORITHM = "sha256:"
 _HEX = rf"[0-9a-f]{{{HEX_LENGTH}}}(?![0-9A-Za-z_])"
 
-_TAG = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
-
 _WORD = rb"A-Za-z0-9._/@:})$%+~\\-"
 """Characters before a name that make it a part of another: a longer name, or a registry in a variable."""
 _BEHIND_DEFAULT = rb"(?<=:-)"
 """`${IMAGE:-name@digest}`, of shells and of Dockerfiles: a name does not continue with these characters."""
+_BEHIND_COLON = rb"(?<=:)(?=[0-9.]*[A-Za-z-][A-Za-z0-9.-]*(?::[0-9]+)?/)"
+"""`oci::name@digest`, `rule:name@digest`: with a slash, what follows is no tag, and with a letter no port."""
 
 _ANY_HEX = re.compile(_HEX.encode())
 _ASSIGNMENT = re.compile(
@@ -57,10 +64,10 @@ _VARIABLE_DIGEST = re.compile(rf"(?:{_ALGORITHM})?{_HEX}".encode())
 _IMAGE_WORDS = frozenset((b"IMAGE", b"IMG", b"REPOSITORY", b"REPO", b"NAME", b"DIGEST", b"SHA", b"SHA256"))
 """Words in names of variables for the part of an image that they hold."""
 
-_DETACHED = re.compile(rf"(?:(?P<tag>{_TAG})@)?{_ALGORITHM}(?P<hex>{_HEX})")
+_DETACHED = re.compile(rf"(?:(?P<tag>{TAG_PATTERN})@)?{_ALGORITHM}(?P<hex>{_HEX})")
 _DETACHED_HEX = re.compile(rf"(?P<tag>)(?:{_ALGORITHM})?(?P<hex>{_HEX})")
 _DETACHED_BY_KEY = {"digest": _DETACHED, "tag": _DETACHED, "sha": _DETACHED_HEX}
-_HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{_TAG}@)?(?:{_ALGORITHM})?{_HEX}".encode())
+_HAS_DETACHED = re.compile(rf"(?:digest|tag|sha)[\"']?\s*:\s*[\"']?(?:{TAG_PATTERN}@)?(?:{_ALGORITHM})?{_HEX}".encode())
 """Whether a file may hold a digest in a YAML field; a cheap test before it is parsed."""
 
 
@@ -84,8 +91,8 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
     """The references that are one word of the text."""
     any_name = b"|".join(re.escape(name.encode()) for name in names)
     pattern = re.compile(
-        rb"(?:(?<![%b])|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
-        % (_WORD, _BEHIND_DEFAULT, any_name, _TAG.encode(), DIGEST_PATTERN.encode())
+        rb"(?:(?<![%b])|%b|%b)(?:docker://|oci://)?(?P<name>%b)(?::(?P<tag>%b))?@(?P<digest>%b)"
+        % (_WORD, _BEHIND_DEFAULT, _BEHIND_COLON, any_name, TAG_PATTERN.encode(), DIGEST_PATTERN.encode())
     )
     for match in pattern.finditer(data):
         yield ImageReference(
@@ -96,6 +103,7 @@ def _words(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iter
             (match["tag"] or b"").decode(),
             match["digest"].decode(),
             bisect_left(breaks, match.start()) + 1,
+            max(match.start("tag"), 0),
         )
 
 
@@ -109,19 +117,22 @@ def _fields(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Ite
     except (UnicodeDecodeError, nodes.TextError):
         return
     found = (
-        (at, repository, tag, digest)
+        (at, repository, tag, digest, tag_at)
         for document in documents
         for mapping, place in _mappings(document, "")
         if (repository := names.get(_image_of(mapping, place))) is not None
-        for at, tag, digest in _digests_of(mapping)
+        for at, tag, digest, tag_at in _digests_of(mapping)
     )
     # Nodes do not count the byte order mark.
     shown = text.removeprefix(BOM)
     start, counted = len(data) - len(shown.encode()), 0
-    for at, repository, tag, digest in sorted(found):
+    for at, repository, tag, digest, tag_at in sorted(found):
         start, counted = start + len(shown[counted:at].encode()), at
         line = bisect_left(breaks, start) + 1
-        yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line)
+        # The tag is before the digest or behind it.
+        between = len(shown[min(at, tag_at) : max(at, tag_at)].encode()) * (1 if tag_at > at else -1)
+        tag_start = start + between if tag_at >= 0 else 0
+        yield ImageReference(start, start + HEX_LENGTH, start, repository, tag, digest, line, tag_start)
 
 
 def _mappings(node: nodes.Node, place: str) -> Iterator[tuple[nodes.MappingNode, str]]:
@@ -149,8 +160,10 @@ def _text(mapping: nodes.MappingNode, key: str) -> str:
     return value.text if isinstance(value, nodes.Scalar) and type(value.canonical) is str else ""
 
 
-def _digests_of(mapping: nodes.MappingNode) -> Iterator[tuple[int, str, str]]:
-    """Where the hex characters of a mapping's own digests begin, counted in characters, with tag and digest.
+def _digests_of(mapping: nodes.MappingNode) -> Iterator[tuple[int, str, str, int]]:
+    """Where the hex characters of a mapping's own digests begin, counted in characters, tag and digest, and the tag's.
+
+    A tag that must not be changed where it is begins at -1.
 
     Aliases and anchored nodes are left out: the same text may belong to another image.
     """
@@ -163,9 +176,22 @@ def _digests_of(mapping: nodes.MappingNode) -> Iterator[tuple[int, str, str]]:
         if match is None or value.source is None:
             continue
         at = value.source.text.find(match["hex"], value.start, value.end)
-        if at >= 0:
-            tag = match["tag"] or _text(mapping, "tag") or _text(mapping, "newTag")
-            yield at, tag, f"{_ALGORITHM}{match['hex']}"
+        if at < 0:
+            continue
+        if tag := match["tag"] or "":
+            tag_at = value.source.text.find(f"{tag}@", value.start, at)
+        else:
+            tag, tag_at = next(filter(None, (_field_with(mapping, key) for key in ("tag", "newTag"))), ("", -1))
+        yield at, tag, f"{_ALGORITHM}{match['hex']}", tag_at
+
+
+def _field_with(mapping: nodes.MappingNode, key: str) -> tuple[str, int] | None:
+    """The text of a field and where it begins, -1 if it is written otherwise or shared; None without a text."""
+    value = mapping.get(key)
+    if not isinstance(value, nodes.Scalar) or not (text := _text(mapping, key)):
+        return None
+    is_own = value.source is not None and not value.anchor
+    return text, value.source.text.find(text, value.start, value.end) if is_own and value.source else -1
 
 
 def _variables(data: bytes, names: Mapping[str, str], breaks: Sequence[int]) -> Iterator[ImageReference]:

@@ -1,15 +1,15 @@
-"""Replaces the digests of an image in one file: bytes in, bytes out, and only hex characters differ (rule C5)."""
+"""Replaces the digests of an image in one file: bytes in, bytes out; only hex characters and tags differ (rule C5)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
 from pathlib import PurePosixPath
 from posixpath import normpath
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from krm_merge.components.digests.image_identity import ImageIdentity
 from krm_merge.components.digests.references import HEX_LENGTH, ImageReference, references
@@ -63,16 +63,21 @@ FOREIGN = frozenset({".git", "vendor", "node_modules"})
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
+TagPolicy: TypeAlias = Literal["keep", "drop", "replace"]
+
+
 @dataclass(frozen=True, slots=True)
 class ReplacementPolicy:
     """Which digests may be replaced.
 
     `match`: only digests that are known to be of the component, or any. `multiple`: whether a file with several digests
-    of one repository is refused, or has those replaced that are known, whatever `match` says.
+    of one repository is refused, or has those replaced that are known, whatever `match` says. `tag` is what happens to
+    a tag before a replaced digest: it is kept, dropped where the reference is one word, or replaced by the new image's.
     """
 
     match: Literal["known", "any"] = "known"
     multiple: Literal["refuse", "replace"] = "refuse"
+    tag: TagPolicy = "keep"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +106,14 @@ def replace_digests(
     new: str,
     policy: ReplacementPolicy,
     path: str,
+    new_tag: str = "",
 ) -> EditedFile:
-    """Replaces the digests of all references to an image by `new`.
+    """Replaces the digests of all references to an image by `new`, and their tags as the policy says.
 
     `repositories` are the names of the image, without tag and digest. `known` has the digests that are known to be of
     it: the promoted one, those of earlier builds and plans; where other components have an image of that name, it
-    decides whose a reference is. `path` is how messages name the file, with the line behind it.
+    decides whose a reference is. `path` is how messages name the file, with the line behind it; `new_tag` is the tag of
+    the new image, '' where it is unknown.
     """
     if not is_digest(new):
         return EditedFile(data, problems=(_problem("error", f"{new!r} is not a sha256 digest; {path} is not changed"),))
@@ -120,8 +127,10 @@ def replace_digests(
         problems += unchosen
     if errors := [problem for problem in problems if problem.severity == "error"]:
         return EditedFile(data, problems=tuple(errors))
-    edited = _with_digest(data, replaced, new)
-    if flaw := _flaw(data, edited, references(edited, repositories), found, replaced, new):
+    expected = {one: _expected(one, new, policy.tag, new_tag) for one in replaced}
+    edited = _edited(data, expected)
+    after = [expected.get(one, one) for one in found]
+    if flaw := _flaw(data, found, edited, references(edited, repositories), after):
         return EditedFile(data, problems=(_problem("error", f"{flaw}; {path} is not changed"),))
     problems += _elsewhere(edited, found, {*known.digests, *(one.digest for one in replaced)} - {new}, path)
     return EditedFile(
@@ -195,38 +204,61 @@ def _choose(
     ]
 
 
-def _with_digest(data: bytes, replaced: Sequence[ImageReference], new: str) -> bytes:
-    edited = bytearray(data)
-    for one in replaced:
-        edited[one.hex_start : one.hex_start + HEX_LENGTH] = new[-HEX_LENGTH:].encode()
-    return bytes(edited)
+def _expected(reference: ImageReference, new: str, policy: TagPolicy, new_tag: str) -> ImageReference:
+    """What a reference becomes."""
+    tag = reference.tag
+    if tag and reference.tag_start:
+        if policy == "replace" and new_tag:
+            tag = new_tag
+        elif policy == "drop" and reference.is_word:
+            tag = ""
+    return replace(reference, digest=new, tag=tag)
+
+
+def _edited(data: bytes, expected: Mapping[ImageReference, ImageReference]) -> bytes:
+    edits: dict[tuple[int, int], str] = {}
+    for before, after in expected.items():
+        edits[before.hex_start, before.hex_start + HEX_LENGTH] = after.digest[-HEX_LENGTH:]
+        if after.tag != before.tag:
+            # A dropped tag goes with its colon. One field may be the tag of several digests.
+            edits[before.tag_start - (not after.tag), before.tag_start + len(before.tag)] = after.tag
+    return _spliced(data, edits)
+
+
+def _spliced(data: bytes, edits: Mapping[tuple[int, int], str]) -> bytes:
+    """A text with others in the place of these spans, which do not overlap."""
+    pieces: list[bytes] = []
+    at = 0
+    for (start, end), text in sorted(edits.items()):
+        pieces += (data[at:start], text.encode())
+        at = end
+    return b"".join([*pieces, data[at:]])
 
 
 def _flaw(
     before: bytes,
+    found_before: Sequence[ImageReference],
     after: bytes,
     found_after: Sequence[ImageReference],
-    found_before: Sequence[ImageReference],
-    replaced: Collection[ImageReference],
-    new: str,
+    expected: Sequence[ImageReference],
 ) -> str:
-    """Why an edit is wrong, '' if it changed only the digests that it had to change."""
-    changed = set(replaced)
-    if list(found_after) != [replace(one, digest=new) if one in changed else one for one in found_before]:
+    """Why an edit is wrong, '' if it changed only the digests and tags that it had to change."""
+    if list(map(_identity, found_after)) != list(map(_identity, expected)):
         return "after the edit the references are not those expected"
-    if _without_digests(before, found_before) != _without_digests(after, found_before):
-        return "the edit changed more than digests"
+    if _without_images(before, found_before) != _without_images(after, found_after):
+        return "the edit changed more than digests and tags"
     return ""
 
 
-def _without_digests(data: bytes, found: Sequence[ImageReference]) -> list[bytes]:
-    """The text between the hex characters of these references."""
-    pieces: list[bytes] = []
-    at = 0
-    for one in sorted(found, key=_place):
-        pieces.append(data[at : one.hex_start])
-        at = one.hex_start + HEX_LENGTH
-    return [*pieces, data[at:]]
+def _identity(reference: ImageReference) -> tuple[int, str, str, str]:
+    return reference.line, reference.repository, reference.tag, reference.digest
+
+
+def _without_images(data: bytes, found: Sequence[ImageReference]) -> bytes:
+    """The text without the hex characters and tags of these references."""
+    spans = {(one.hex_start, one.hex_start + HEX_LENGTH) for one in found}
+    spans |= {(one.tag_start - one.is_word, one.tag_start + len(one.tag)) for one in found if one.tag and one.tag_start}
+    return _spliced(data, dict.fromkeys(spans, ""))
 
 
 def _elsewhere(data: bytes, found: Sequence[ImageReference], stale: Collection[str], path: str) -> list[Result]:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 DIGEST_PATTERN: Final = r"sha256:[0-9a-f]{64}(?![0-9A-Za-z_])"
+TAG_PATTERN: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"
 _HUB: Final = ("docker.io", "index.docker.io")
 
 
@@ -19,6 +20,11 @@ def image_name(reference: str) -> str:
 def tag_of(reference: str) -> str:
     """The tag of an image reference, '' where it has none."""
     return reference.partition("@")[0][len(image_name(reference)) + 1 :]
+
+
+def is_tag(text: str) -> bool:
+    """Whether the whole text is a tag."""
+    return re.fullmatch(TAG_PATTERN, text) is not None
 
 
 def digest_of(reference: str) -> str:

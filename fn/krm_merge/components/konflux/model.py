@@ -94,7 +94,8 @@ class Build:
 
     `source_branch` is the branch of the pull request, `pull_request` its number, 0 for none; of a push it is the pull
     request whose merge was pushed. `manifests` are the digests of single architectures that `digest` is the index of.
-    `branch_label` is how a label writes the target branch or its ref, if no other field has it.
+    `branch_label` is how a label writes the target branch or its ref, if no other field has it. `tag` is the tag of the
+    image.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Build:
     completed: str = ""
     manifests: tuple[str, ...] = ()
     branch_label: str = ""
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from krm_merge.components.konflux.fields import Fields, Place, at
-from krm_merge.components.konflux.images import digest_of, image_name, is_digest, tag_of
+from krm_merge.components.konflux.images import digest_of, image_name, is_digest, is_tag, tag_of
 from krm_merge.components.konflux.model import (
     Build,
     BuildEvent,
@@ -201,6 +201,7 @@ def read_build(value: Value) -> Build | None:
         fields.time("status", "completionTime"),
         tuple(found for found in _DIGEST.findall(result("IMAGES")) if found != digest),
         "" if target or label.startswith(_TAG_IN_LABEL) else label,
+        tag if is_tag(tag := tag_of(result("IMAGE_URL"))) else "",
     )
     fields.check()
     return build

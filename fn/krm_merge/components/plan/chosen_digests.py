@@ -81,6 +81,7 @@ def digest_edit(
         tuple(sorted(tags - other_tags)) if sharing else (),
         tuple(sorted(others)),
         tuple(sorted(other_tags - tags)),
+        next((one.tag for one in reversed(planning.history.by_component.get(key, ())) if one.digest == digest), ""),
     )
 
 

@@ -88,7 +88,7 @@ class DigestEdit:
 
     Where other Components have images of the same name, `other_digests` are theirs; `tags` belong only to the
     Component, `other_tags` only to these. `manifests` are digests of its images for single architectures: files that
-    name one are reported.
+    name one are reported. `tag` is the tag of the image with the new digest, '' where it is unknown.
     """
 
     component: ComponentKey
@@ -99,6 +99,7 @@ class DigestEdit:
     tags: tuple[str, ...] = ()
     other_digests: tuple[str, ...] = ()
     other_tags: tuple[str, ...] = ()
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class Group:
 
     @property
     def key(self) -> str:
-        """What tells it from other groups."""
+        """What distinguishes it from other groups."""
         return f"{self.conflict.fingerprint} {self.api_group} {self.name}".rstrip()
 
     @property

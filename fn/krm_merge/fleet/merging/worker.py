@@ -9,11 +9,13 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from krm_merge import interrupts
+from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.merging.directory import WorkingTreeMerger
 from krm_merge.fleet.merging.failures import failure_of
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
@@ -37,6 +39,7 @@ class _Worker:
 
 
 _settings: list[Settings] = []
+_refusals: list[str] = []
 _of_thread = threading.local()
 
 
@@ -71,6 +74,29 @@ def _end_after(program: BaseProcess) -> None:
 def prepare(settings: Settings) -> None:
     """Hands a worker what all jobs have in common."""
     _settings[:] = [settings]
+    _refusals.clear()
+
+
+def refuse(reason: str) -> None:
+    """Makes a worker refuse all jobs."""
+    _settings[:] = []
+    _refusals[:] = [reason]
+
+
+def run_each(work: Callable[[Job], Outcome], jobs: Sequence[Job]) -> list[Outcome]:
+    """Runs jobs one after another. A worker that others use, too, collects garbage again afterwards.
+
+    Raises KrmMergeError in a worker that refuses jobs.
+    """
+    if _refusals:
+        raise KrmMergeError(_refusals[0])
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return [work(job) for job in jobs]
+    finally:
+        if collects:
+            gc.enable()
 
 
 def run_target(job: Job) -> Outcome:

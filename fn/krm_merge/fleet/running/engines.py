@@ -21,6 +21,11 @@ class Engine(Protocol):
         """How many jobs run at once."""
         ...
 
+    @property
+    def batch(self) -> int:
+        """How many jobs a worker gets at most with one call: more where a call costs much."""
+        ...
+
     def executor(self, settings: Settings) -> Executor:
         """Workers that are prepared for the jobs of a run. Raises KrmMergeError."""
         ...
@@ -36,6 +41,7 @@ class Processes:
 
     workers: int
     prepare: Callable[[Settings], None] = prepare_process
+    batch: int = 1
 
     def executor(self, settings: Settings) -> Executor:
         """A pool; its workers start with the first jobs."""

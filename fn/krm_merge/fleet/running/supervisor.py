@@ -14,8 +14,9 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field, replace
 from time import monotonic, sleep
 
+from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.merging.job import Job, Outcome, Settings
-from krm_merge.fleet.merging.worker import run_target
+from krm_merge.fleet.merging.worker import run_each, run_target
 from krm_merge.fleet.running.engines import Engine
 from krm_merge.packages.files.directory import UnavailableError
 
@@ -68,7 +69,7 @@ class Supervisor:
         """The outcomes of jobs as they end. `crashes` counts the workers that each has killed before."""
         self._crashes.update(crashes or {})
         waiting = deque(jobs)
-        running: dict[Future[Outcome], Job] = {}
+        running: dict[Future[list[Outcome]], list[Job]] = {}
         pool = self.engine.executor(self.settings)
         try:
             while waiting or running or self._later or self._suspects:
@@ -87,7 +88,7 @@ class Supervisor:
                     # The others of this pool have ended, too: well, or with it.
                     for future in [one for one in running if one.done() and one.exception() is None]:
                         yield from self._ended(running.pop(future), future)
-                    yield from self._blamed(list(running.values()))
+                    yield from self._blamed([job for jobs in running.values() for job in jobs])
                     running.clear()
                     pool = self.engine.executor(self.settings)
         finally:
@@ -95,19 +96,30 @@ class Supervisor:
 
     # ---- what runs next ------------------------------------------------------------------------------------------
 
-    def _submit(self, pool: Executor, waiting: deque[Job], running: dict[Future[Outcome], Job]) -> Iterator[Outcome]:
+    def _submit(
+        self, pool: Executor, waiting: deque[Job], running: dict[Future[list[Outcome]], list[Job]]
+    ) -> Iterator[Outcome]:
         if self._suspects:
             # One by one: the next break has one cause.
             if not running:
                 job = self._suspects.popleft()
-                running[pool.submit(self.work, job)] = job
+                running[pool.submit(run_each, self.work, [job])] = [job]
             return
-        now = monotonic()
-        while self._later and self._later[0][0] <= now:
+        while self._later and self._later[0][0] <= monotonic():
             waiting.appendleft(heapq.heappop(self._later)[2])
-        for _ in range(len(waiting)):
-            if len(running) >= self.engine.workers * _IN_FLIGHT_FOR_EACH_WORKER:
-                return
+        most = self.engine.workers * _IN_FLIGHT_FOR_EACH_WORKER
+        while waiting and len(running) < most:
+            # The last jobs are divided among all workers.
+            size = max(1, min(self.engine.batch, len(waiting) // most))
+            batch: list[Job] = []
+            yield from self._next_batch(waiting, size, batch)
+            if batch:
+                running[pool.submit(run_each, self.work, batch)] = batch
+
+    def _next_batch(self, waiting: deque[Job], size: int, batch: list[Job]) -> Iterator[Outcome]:
+        """Moves jobs whose hosts answer to a batch; the outcomes are those of hosts that do not."""
+        now = monotonic()
+        while waiting and len(batch) < size:
             job = waiting.popleft()
             host = self._hosts.get(self.host_of(job.target))
             if host is not None and host.pauses > 1:
@@ -116,7 +128,7 @@ class Supervisor:
             elif host is not None and host.until > now:
                 self._postpone(job, host.until)
             else:
-                running[pool.submit(self.work, job)] = job
+                batch.append(job)
 
     def _patience(self) -> float | None:
         return max(0.0, self._later[0][0] - monotonic()) if self._later else None
@@ -131,13 +143,18 @@ class Supervisor:
 
     # ---- what ended ----------------------------------------------------------------------------------------------
 
-    def _ended(self, job: Job, future: Future[Outcome]) -> Iterator[Outcome]:
+    def _ended(self, jobs: list[Job], future: Future[list[Outcome]]) -> Iterator[Outcome]:
         error = future.exception()
+        if isinstance(error, KrmMergeError):
+            raise error
         if error is not None:
             # Not the target's: the engine could not run it.
-            yield from self._blamed([job], str(error))
+            yield from self._blamed(jobs, str(error))
             return
-        outcome = future.result()
+        for job, outcome in zip(jobs, future.result(), strict=True):
+            yield from self._taken(job, outcome)
+
+    def _taken(self, job: Job, outcome: Outcome) -> Iterator[Outcome]:
         host = self._hosts.setdefault(self.host_of(job.target), _Host())
         if outcome.failure != "transient":
             host.failures, host.pauses = 0, 0

@@ -38,4 +38,4 @@ def choices_of(config: PlanComponentUpdates) -> PlanChoices:
 def digest_policy(config: PlanComponentUpdates) -> DigestPolicy:
     """The policy for digests in the functionConfig."""
     digest = config.digest
-    return DigestPolicy(digest.match, digest.multiDigestFile, tuple(digest.files), tuple(digest.exclude))
+    return DigestPolicy(digest.match, digest.multiDigestFile, digest.tag, tuple(digest.files), tuple(digest.exclude))

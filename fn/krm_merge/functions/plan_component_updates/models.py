@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from krm_merge.components.digests.replacement import TagPolicy
 from krm_merge.functions.models import StrictModel
 
 
@@ -15,7 +16,10 @@ class DigestModel(StrictModel):
     match: Literal["known", "any"] = Field(
         "known", description="Only digests that are known to be of the component, or any of its image."
     )
-    tag: Literal["keep"] = Field("keep", description="What becomes of a tag before the digest.")
+    tag: TagPolicy = Field(
+        "keep",
+        description="What happens to a tag before a replaced digest: kept, dropped, or replaced by the new image's.",
+    )
     files: list[str] = Field(
         default_factory=list, description="Globs of files to look at, from the root of the repository."
     )

@@ -163,13 +163,14 @@ class TreeMerge:
     def _by_lines(self, path: FieldPath, sides: Sides) -> Verdict | None:
         # V6: strings of more than one line on all three sides.
         texts = _texts(sides)
-        if texts is None or not all("\n" in text.rstrip("\n") for text in texts):
+        if texts is None or not all(map(_has_lines, texts)):
             return None
         if (by_fields := self._by_fields(path, sides, texts)) is not None:
             return by_fields
         winner: Winner = "local" if self.policy.conflict(path) == "local" else "upstream"
         merged = merge_text(*texts, winner, marks=self.policy.leaves_marks(path))
-        if merged is None:
+        if merged is None or not (_has_lines(merged.text) or merged.text in texts):
+            # Merging again would not go by lines (law D).
             return self.conflict(path, sides, "V6")
         node = _text_node(merged.text, sides)
         if not merged.conflicts:
@@ -549,6 +550,11 @@ def _texts(sides: Sides) -> tuple[str, str, str] | None:
     """The text of each side, None unless all three are strings."""
     texts = [node.text for node in sides.present if isinstance(node, Scalar) and type(node.canonical) is str]
     return (texts[0], texts[1], texts[2]) if len(texts) == 3 else None
+
+
+def _has_lines(text: str) -> bool:
+    """Whether a text has more than one line."""
+    return "\n" in text.rstrip("\n")
 
 
 def _is_null(node: Node | None) -> bool:

@@ -179,12 +179,15 @@ def _above(original: Sequence[str], upstream: Sequence[str], local: Sequence[str
         return tuple(local)
     indents = [len(line) - len(line.lstrip()) + shift for line in upstream]
     theirs = [line and " " * indent + line for line, indent in zip(bare[1], indents, strict=True)]
-    # What both added is there once, in local's place.
+    # Comments that both added are there once, in local's place.
     added = {line for line in bare[1] if line and line in bare[2] and line not in bare[0]}
     merged: list[str] = []
     for run in merge_sequences(bare[0], bare[1], bare[2], Settling("local", loose=True)):
         lines = (theirs if run.side == "upstream" else local)[run.start : run.stop]
-        merged += (line for line in lines if run.side != "upstream" or line.strip() not in added)
+        if run.side == "upstream" and any(line.strip() in added for line in lines):
+            # Blank lines between them would be added at every merge.
+            lines = [line for line in lines if line.strip() and line.strip() not in added]
+        merged += lines
     return tuple(merged)
 
 

@@ -10,7 +10,7 @@ from contextlib import _GeneratorContextManager, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, shared_memory_of, usage_of
+from krm_merge.transform.plugins.usage import MEMORY_LIMIT, PROCESS_LIMIT, memory_of, usage_of
 from krm_merge.transform.plugins.watch import children, sessions
 from krm_merge.transform.protocol.plugin import PluginError
 
@@ -49,7 +49,8 @@ def limited(
         if usage.memory > memory_limit:
             raise _Exceeded(f"started processes that used more than {memory_limit >> 20:,} MiB of memory")
         # The limit of data is not for shared memory.
-        if max(shared_memory_of([os.getpid()])) > memory_limit:
+        own = memory_of([os.getpid()])
+        if max(own.mapped, own.in_files) > memory_limit:
             raise _Exceeded(f"used more than {memory_limit >> 20:,} MiB of memory")
 
     try:

@@ -28,42 +28,53 @@ class Usage:
     memory: int
 
 
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The bytes that processes hold alone, those of shared memory that they have mapped, and those of files in memory.
+
+    These files are memfd and POSIX shared memory. What is written into them counts for no process until it is mapped.
+    """
+
+    private: int
+    mapped: int
+    in_files: int
+
+
 def usage_of(process: int, others: Set[int]) -> Usage:
     """The usage of a child and its descendants; our other children, except `others`, are its orphans."""
+    parents = dict(_all())
     below: dict[int, list[int]] = {}
-    memory: dict[int, int] = {}
-    for number, parent, held in _all():
+    for number, parent in parents.items():
         below.setdefault(parent, []).append(number)
-        memory[number] = held
     pending = [process, *(child for child in below.get(os.getpid(), ()) if child not in others)]
     found: set[int] = set()
     while pending:
         number = pending.pop()
-        if number not in found and number in memory:
+        if number not in found and number in parents:
             found.add(number)
             pending += below.get(number, ())
-    mapped, in_files = shared_memory_of(found)
-    return Usage(len(found), sum(memory[number] for number in found) + max(0, in_files - mapped))
+    memory = memory_of(found)
+    return Usage(len(found), memory.private + max(memory.mapped, memory.in_files))
 
 
-def shared_memory_of(processes: Iterable[int]) -> tuple[int, int]:
-    """Bytes of shared memory that processes have mapped, and bytes of the files in memory that they have open.
-
-    These are memfd and POSIX shared memory. What is written into them counts for no process until it is mapped.
-    """
-    mapped = 0
+def memory_of(processes: Iterable[int]) -> Memory:
+    """The memory of processes, without those that end."""
+    private = mapped = 0
     files: dict[tuple[int, int], int] = {}
     for number in processes:
         place = _PROCESSES / str(number)
         with suppress(OSError, IndexError):
             # Source: proc_pid_status(5), in kibibytes. Before the files: of a process that ends now, neither counts.
-            mapped += int((place / "status").read_text(errors="replace").partition("RssShmem:")[2].split()[0]) << 10
+            # All from one reading: what is unmapped between two would count twice.
+            status = (place / "status").read_text(errors="replace")
+            resident, shared = (int(status.partition(name)[2].split()[0]) << 10 for name in ("VmRSS:", "RssShmem:"))
+            private, mapped = private + resident - shared, mapped + shared
             for name in os.listdir(place / "fd"):
                 with suppress(OSError):  # closed meanwhile
                     if os.readlink(place / "fd" / name).startswith(_FILES_IN_MEMORY):
-                        status = os.stat(place / "fd" / name)
-                        files[status.st_dev, status.st_ino] = status.st_blocks * _BLOCK
-    return mapped, sum(files.values())
+                        file = os.stat(place / "fd" / name)
+                        files[file.st_dev, file.st_ino] = file.st_blocks * _BLOCK
+    return Memory(private, mapped, sum(files.values()))
 
 
 def limit_memory(process: int, limit: int) -> None:
@@ -76,9 +87,8 @@ def limit_memory(process: int, limit: int) -> None:
             resource.prlimit(process, resource.RLIMIT_DATA, (limit, limit))
 
 
-def _all() -> Iterator[tuple[int, int, int]]:
-    """All processes: number, parent, bytes of memory."""
-    page = os.sysconf("SC_PAGE_SIZE")
+def _all() -> Iterator[tuple[int, int]]:
+    """All processes: number, parent."""
     try:
         names = os.listdir(_PROCESSES)
     except OSError:
@@ -88,4 +98,4 @@ def _all() -> Iterator[tuple[int, int, int]]:
             with suppress(OSError, ValueError, IndexError):
                 # The name of the program is in brackets and may hold any character.
                 fields = (_PROCESSES / name / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                yield int(name), int(fields[1]), int(fields[21]) * page
+                yield int(name), int(fields[1])

@@ -4,11 +4,27 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const COLOURS = { dependency: ["#dbeafe", "#1d4ed8"], both: ["#ede9fe", "#6d28d9"], dependant: ["#dcfce7", "#15803d"],
     independent: ["#f3f4f6", "#4b5563"] };
-  const GAP = { column: 90, row: 14, part: 50, application: 90 };
+  const GAP = { column: 90, fold: 30, row: 14, part: 50, application: 90 };
+  const FONT = { size: 12, line: 15, family: "system-ui, sans-serif" };
+  const LISTED = 50; // entries of a list in the panel
+  const SHOWN = 2; // pull requests in a box; the panel has all
   const QUICK = 60; // components that dagre lays out at once
   const BUDGET = 300; // milliseconds for dagre at the start; what is left is in columns
   const byId = new Map(data.components.map((one) => [one.id, one]));
-  const size = (one) => ({ width: Math.max(80, one.name.length * 7.5 + 24), height: one.waiting.length ? 44 : 30 });
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${FONT.size}px ${FONT.family}`;
+  const sizes = new Map(data.components.map((one) => {
+    const width = Math.max(...linesOf(one).map((line) => pen.measureText(line).width));
+    return [one.id, { width: Math.max(80, Math.ceil(width) + 24), height: linesOf(one).length * FONT.line + 15 }];
+  }));
+  const size = (one) => sizes.get(one.id);
+
+  // The name, and pull requests without what they wait for.
+  function linesOf(one) {
+    const shown = one.waiting.slice(0, SHOWN).map((label) => label.split(" (")[0]);
+    const more = one.waiting.length - shown.length;
+    return [one.name, ...shown, ...(more ? [`and ${more} more`] : [])];
+  }
 
   // ---- places ----------------------------------------------------------------------------------------------------
 
@@ -26,9 +42,16 @@
     const columns = new Map();
     ids.forEach((id) => columns.set(byId.get(id).rank, [...(columns.get(byId.get(id).rank) || []), id]));
     const places = new Map();
-    let x = 0;
-    for (const rank of [...columns.keys()].sort((a, b) => a - b)) {
+    // Long columns are folded, so that the whole is about as wide as high.
+    const most = Math.max(12, Math.ceil(Math.sqrt(ids.length * 3)));
+    const folded = [...columns.keys()].sort((a, b) => a - b).flatMap((rank) => {
       const column = columns.get(rank);
+      const length = Math.ceil(column.length / Math.ceil(column.length / most));
+      return column.flatMap((_, at) => (at % length ? [] : [{ column: column.slice(at, at + length), gap: at ? GAP.fold : GAP.column }]));
+    });
+    let x = 0;
+    for (const { column, gap } of folded) {
+      if (x) x += gap;
       const width = Math.max(...column.map((id) => size(byId.get(id)).width));
       let y = -column.reduce((sum, id) => sum + size(byId.get(id)).height + GAP.row, 0) / 2;
       for (const id of column) {
@@ -36,7 +59,7 @@
         places.set(id, { x: x + width / 2, y: y + height / 2 });
         y += height + GAP.row;
       }
-      x += width + GAP.column;
+      x += width;
     }
     return places;
   }
@@ -110,18 +133,17 @@
   const elements = [
     ...data.applications.map((one) => ({ data: { id: one.id, label: one.title }, classes: "application", selectable: false })),
     ...data.components.map((one) => ({
-      data: { id: one.id, parent: one.application, label: one.waiting.length ? `${one.name}\n${waits(one)}` : one.name, ...size(one) },
+      data: { id: one.id, parent: one.application, label: linesOf(one).join("\n"), ...size(one) },
       classes: `component ${one.role}${one.tested ? " tested" : ""}`, position: places.get(one.id), grabbable: true,
     })),
     ...data.edges.map(([from, to, circle]) => ({ data: { id: `${from} ${to}`, source: from, target: to }, classes: circle ? "circle" : "" })),
   ];
-  function waits(one) { return one.waiting.length === 1 ? "1 pull request" : `${one.waiting.length} pull requests`; }
   const cy = cytoscape({
     container: document.getElementById("graph"), elements, layout: { name: "preset", fit: true, padding: 30 },
     minZoom: 0.02, maxZoom: 3, textureOnViewport: data.components.length > 500, hideEdgesOnViewport: data.edges.length > 2000,
     style: [
       { selector: ".component", style: { label: "data(label)", width: "data(width)", height: "data(height)", shape: "rectangle", color: "#111827",
-        "text-wrap": "wrap", "text-valign": "center", "font-size": 12, "border-width": 1, "min-zoomed-font-size": 6 } },
+        "text-wrap": "wrap", "text-valign": "center", "font-size": FONT.size, "font-family": FONT.family, "line-height": FONT.line / FONT.size, "border-width": 1, "min-zoomed-font-size": 6 } },
       ...Object.entries(COLOURS).map(([role, [fill, line]]) => ({ selector: `.${role}`, style: { "background-color": fill, "border-color": line } })),
       { selector: ".dependency", style: { "border-width": 4, "border-style": "double" } },
       { selector: ".dependant, .independent", style: { shape: "round-rectangle" } },
@@ -237,7 +259,7 @@
     const names = new Set(found.map((one) => one.id));
     highlight(words.length ? (one) => names.has(one.id) : null);
     find("found").replaceChildren(...(words.length
-      ? [element("p", `${found.length} of ${data.components.length}`, { class: "quiet", role: "status" }), ...listOf("Found", found.slice(0, 50).map((one) => one.id))]
+      ? [element("p", `${found.length} of ${data.components.length}`, { class: "quiet", role: "status" }), ...listOf("Found", found.slice(0, LISTED).map((one) => one.id))]
       : []));
   });
   find("search").addEventListener("keydown", (event) => {
@@ -248,5 +270,15 @@
   data.groups.forEach((name) => groups.append(element("option", name, { value: name })));
   groups.addEventListener("change", () => highlight(groups.value ? (one) => one.groups.includes(groups.value) : null));
   groups.parentElement.hidden = !data.groups.length;
+  const planned = data.components.flatMap((one) => one.waiting.map((label) => [one.id, label]));
+  planned.slice(0, LISTED).forEach(([id, label]) => {
+    const item = element("li");
+    const button = element("button", byId.get(id).name, { type: "button" });
+    button.addEventListener("click", () => choose(id));
+    item.append(button, ` ${label}`);
+    find("planned").append(item);
+  });
+  if (planned.length > LISTED) find("planned").append(element("li", `and ${planned.length - LISTED} more: search for them`, { class: "quiet" }));
+  find("planned").parentElement.hidden = !planned.length;
   data.problems.forEach((text) => find("problems").append(element("li", text, { class: "error" })));
 })();

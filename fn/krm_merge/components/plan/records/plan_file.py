@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast, get_args
 
 from krm_merge.components.digests.image_identity import ImageIdentity
+from krm_merge.components.digests.replacement import TagPolicy
 from krm_merge.components.konflux.fields import Fields, Place
+from krm_merge.components.konflux.images import is_tag
 from krm_merge.components.plan.description import parse_description
 from krm_merge.components.plan.records.resources import DigestPolicy
 from krm_merge.text.reading.values import Value
@@ -35,6 +38,7 @@ class PlannedEdit:
     known: ImageIdentity
     digest: str
     manifests: frozenset[str] = frozenset()
+    tag: str = ""
 
     @property
     def image(self) -> str:
@@ -133,7 +137,9 @@ def _copy(fields: Fields, at: Place) -> Copy:
 
 def _edit(fields: Fields, at: Place) -> PlannedEdit:
     fields.needed(*at, "to")
-    new = fields.digest(*at, "to")
+    new, tag = fields.digest(*at, "to"), fields.text(*at, "tag")
+    if tag and not is_tag(tag):
+        fields.wrong("the tag of an image is expected", *at, "tag")
     return PlannedEdit(
         fields.needed(*at, "component"),
         fields.texts(*at, "repositories") or (),
@@ -145,6 +151,7 @@ def _edit(fields: Fields, at: Place) -> PlannedEdit:
         ),
         new,
         _digests(fields, *at, "manifests"),
+        tag,
     )
 
 
@@ -162,6 +169,7 @@ def _policy(fields: Fields) -> DigestPolicy:
     return DigestPolicy(
         "any" if _one_of(fields, ("known", "any"), *at, "match") == "any" else "known",
         "replace" if _one_of(fields, ("refuse", "replace"), *at, "multiDigestFile") == "replace" else "refuse",
+        cast(TagPolicy, _one_of(fields, get_args(TagPolicy), *at, "tag")),
         fields.texts(*at, "files") or (),
         fields.texts(*at, "exclude") or (),
     )

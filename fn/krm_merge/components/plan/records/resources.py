@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
+from krm_merge.components.digests.replacement import ReplacementPolicy
 from krm_merge.components.graph.groups import group_label, resource_name
 from krm_merge.components.konflux.model import PullRequest
 from krm_merge.components.konflux.reading import OWN_VERSION
@@ -23,11 +24,9 @@ _LABEL = "test.appstudio.openshift.io/pr-group-sha"
 
 
 @dataclass(frozen=True, slots=True)
-class DigestPolicy:
-    """Which files are searched for digests, and which digests may be replaced (C5)."""
+class DigestPolicy(ReplacementPolicy):
+    """How digests are replaced (C5), and the files that are searched for them."""
 
-    match: Literal["known", "any"] = "known"
-    multiple: Literal["refuse", "replace"] = "refuse"
     files: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
@@ -59,12 +58,13 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
             _filled(component=one.component.name, pullRequest=_reference(one.pull_request), until=one.until)
             for one in plan.waiting
         ],
-        "commits": _commits(plan),
+        "commits": _commits(plan, policy),
         "digest": _filled(
             match=policy.match,
             multiDigestFile=policy.multiple,
             files=list(policy.files),
             exclude=list(policy.exclude),
+            tag=policy.tag if policy.tag != "keep" else "",
         ),
         "actions": list(plan.actions),
         "title": plan.title,
@@ -85,7 +85,7 @@ def plan_resource(plan: Plan, policy: DigestPolicy) -> Object:
     }
 
 
-def _commits(plan: Plan) -> list[Value]:
+def _commits(plan: Plan, policy: DigestPolicy) -> list[Value]:
     commits: list[Value] = [
         _filled(
             kind="synthetic",
@@ -103,6 +103,7 @@ def _commits(plan: Plan) -> list[Value]:
             tags=list(edit.tags),
             otherDigests=list(edit.other_digests),
             otherTags=list(edit.other_tags),
+            tag=edit.tag if policy.tag == "replace" else "",
         )
         commits.append({**named, "from": list(edit.known), "to": edit.digest, **more})
     return commits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias, get_args
 
+from krm_merge.components.digests.replacement import TagPolicy
 from krm_merge.components.konflux.reading import OWN_VERSION
 from krm_merge.components.plan.model import Action, TriggerState
 from krm_merge.components.plan.records.resources import KIND, PULL_REQUEST
@@ -127,6 +128,7 @@ PLAN_FIELDS: FieldSchema = {
             tags=_texts("Of a digest: tags that only this dependency has, of several whose images have one name."),
             otherDigests=_texts("Of a digest: those of other Components whose images have that name; they stay."),
             otherTags=_texts("Of a digest: tags that only these other Components have."),
+            tag=_text("Of a digest: the tag of its image, which replaces others."),
         ),
         digest=_fields(
             "Which digests are replaced, and where.",
@@ -134,6 +136,7 @@ PLAN_FIELDS: FieldSchema = {
             multiDigestFile=_text("What becomes of a file with several of one image.", enum=["refuse", "replace"]),
             files=_texts("Globs of files to look at."),
             exclude=_texts("Globs of files that are left alone."),
+            tag=_text("What happens to a tag before a replaced digest.", enum=list(get_args(TagPolicy))),
         ),
         actions=_texts("What is to be done to it as observed.", enum=list(get_args(Action))),
         title=_text("Its title."),
