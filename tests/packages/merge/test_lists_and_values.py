@@ -1,4 +1,4 @@
-"""Merges of lists, values, layouts and images that must come out as said, by rule.
+"""Merges of lists, values and layouts that must come out as said, by rule.
 
 A row is three versions of a package, the text that must come out, and the rules of the conflicts that must be
 reported. A version is a mapping of paths to texts, or one text, which then is `a.yaml`. L1, V8, ... are the rules of
@@ -11,11 +11,12 @@ import pytest
 
 from packages.merge.cases import (
     Case,
-    Row,
     assert_merges,
     config_map,
+    container,
     kptfile,
     kustomization,
+    pod,
     row,
     service,
 )
@@ -27,14 +28,6 @@ def widget(*elements: str) -> str:
     """An object of which no schema is known, with a list."""
     lines = "".join(f"  - {element}\n" for element in elements)
     return f"apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  name: w\nspec:\n  list:\n{lines}"
-
-
-def pod(*containers: str, more: str = "") -> str:
-    return f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n{more}  containers:\n{''.join(containers)}"
-
-
-def container(image: str = "web:v1", name: str = "c", more: str = "") -> str:
-    return f"  - name: {name}\n    image: {image}\n{more}"
 
 
 # ---- lists without keys ----------------------------------------------------------------------------------------------
@@ -551,90 +544,6 @@ LAYOUT = [
 ]
 
 
-# ---- images ----------------------------------------------------------------------------------------------------------
-
-DIGEST = "@sha256:" + "0" * 64
-
-
-def images(name: str, original: str, upstream: str, local: str, expected: str, *conflicts: str) -> Row:
-    return row(f"V10 {name}", *[pod(container(image)) for image in (original, upstream, local, expected)], *conflicts)
-
-
-IMAGES = [
-    images(
-        "local's registry, upstream's tag", "quay.io/a/web:v1", "quay.io/a/web:v2", "own.io/a/web:v1", "own.io/a/web:v2"
-    ),
-    images(
-        "local's tag, upstream's registry", "quay.io/a/web:v1", "new.io/a/web:v1", "quay.io/a/web:v3", "new.io/a/web:v3"
-    ),
-    images("a digest is part of the version", "web:v1", f"web:v2{DIGEST}", "own.io/web:v1", f"own.io/web:v2{DIGEST}"),
-    images("a digest instead of a tag", "web:v1", f"web{DIGEST}", "own.io/web:v1", f"own.io/web{DIGEST}"),
-    images("a port is part of the registry", "a:5000/web:v1", "a:5000/web:v2", "b:6000/web:v1", "b:6000/web:v2"),
-    images("a port and no tag", "a:5000/web", "a:5000/web:v2", "b:6000/web", "b:6000/web:v2"),
-    images("both raised the tag", "web:v1", "web:v2", "web:v3", "web:v2", "V4"),
-    images("both moved the registry", "web:v1", "a.io/web:v1", "b.io/web:v1", "a.io/web:v1", "V4"),
-    images("both moved it, one raised the tag", "web:v1", "a.io/web:v2", "b.io/web:v1", "a.io/web:v2", "V4"),
-    images("a tag and a digest of one tag", "web:v1", f"web:v1{DIGEST}", "web:v2", f"web:v1{DIGEST}", "V4"),
-    row(
-        "V10 images of init containers",
-        *[
-            pod(container(), more=f"  initContainers:\n  - name: i\n    image: {i}\n")
-            for i in ("a/i:1", "a/i:2", "b/i:1", "b/i:2")
-        ],
-    ),
-    row(
-        "V10 images of functions",
-        {"Kptfile": kptfile("  - name: f\n    image: gcr.io/f:v1\n")},
-        {"Kptfile": kptfile("  - name: f\n    image: gcr.io/f:v2\n")},
-        {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v1\n")},
-        {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v2\n")},
-    ),
-    images(
-        "a fork in the same registry is another image",
-        *["quay.io/acme/web:v1", "quay.io/acme/web:v2", "quay.io/fork/web:v1", "quay.io/acme/web:v2", "V4"],
-    ),
-    row(
-        "V10 a mirror and a tag in two fields",
-        *[
-            config_map(f"  image: {{repository: {name}, tag: {tag}, pull: x}}\n")
-            for name in ("quay.io/acme/web", "own.io/acme/web")
-            for tag in ("v1", "v2")
-        ],
-    ),
-    row(
-        "V10 a tag of another image in another field",
-        *[
-            config_map(f"  image: {{repository: {name}, tag: {tag}}}\n")
-            for name, tag in (("web", "v1"), ("web", "v2"), ("caddy", "v1"), ("web", "v2"))
-        ],
-        *["V4", "V4"],
-        says="one side changed the image, the other its version: upstream changed it, local kept it",
-    ),
-    row(
-        "V10 a fork in a Kustomization",
-        *[
-            kustomization(f"images:\n- name: quay.io/acme/web\n  newName: quay.io/{org}/web\n  newTag: {tag}\n")
-            for org, tag in (("acme", "v1"), ("acme", "v2"), ("fork", "v1"), ("acme", "v2"))
-        ],
-        *["V4", "V4"],
-    ),
-    row(
-        "V10 an image in any kind",
-        *[config_map(f"  image: {i}\n") for i in ("a/i:1", "a/i:2", "b/i:1", "b/i:2")],
-    ),
-    row(
-        "V10 a digest never comes to another repository's name",
-        *[config_map(f"  image: {i}\n") for i in ("a/i:1", "a/other:1", "a/i:1@sha256:00", "a/other:1")],
-        "V4",
-    ),
-    row(
-        "V10 text with blanks is no image",
-        *[config_map(f"  image: {i}\n") for i in ("a b/i:1", "a b/i:2", "b c/i:1", "a b/i:2")],
-        "V4",
-    ),
-]
-
-
-@pytest.mark.parametrize("case", [*LISTS, *VALUES, *LAYOUT, *IMAGES])
+@pytest.mark.parametrize("case", [*LISTS, *VALUES, *LAYOUT])
 def test_lists_and_values(case: Case) -> None:
     assert_merges(case)
