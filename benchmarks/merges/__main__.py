@@ -53,7 +53,7 @@ def main() -> int:
     command.add_argument("--sample", type=int, default=0, help="only so many of git's conflicts, and no clean merges")
     command.add_argument("--swap", action="store_true", help="exchange upstream and local")
     command.add_argument("--failures", action="store_true", help="list what krm-merge made otherwise than people")
-    command = commands.add_parser("page", help="merge all with all programs, and write docs/real-merges.md")
+    command = commands.add_parser("page", help="merge all, and write docs/real-merges.md")
     _add_choices(command)
     command = commands.add_parser("show", help="print both sides' changes of a merge, and how the answers differ")
     command.add_argument("mirror", type=Path)
@@ -136,8 +136,8 @@ def _judge(options: argparse.Namespace) -> int:
 
 def _page(options: argparse.Namespace) -> int:
     parts = {}
+    names = options.entrant or [GIT, ZDIFF3, PACKAGE, DRIVER, KPT]
     for kind in (SEEN, UNSEEN):
-        names = [GIT, ZDIFF3, PACKAGE, DRIVER, KPT, *options.entrant]
         judged = _judged(recipes_of(options.recipes / kind), options.mirror, names)
         parts[f"repositories: {kind}"] = page.repositories_table(judged)
         parts[f"conflicts: {kind}"] = page.conflicts_table(judged)

@@ -68,9 +68,9 @@ def both(edit: Edit) -> tuple[str, Editor]:
 def test_aliases_in_a_document_for_ruamel(text: str) -> None:
     text, _, fallback = rendered(Edit(text).set("c", "b", to=2).editor)
     assert fallback
-    assert to_value(tree(text)) == {"a": {"b": 1}, "c": {"b": 2}, "['d']": 1}
+    assert to_value(tree(text)) == {"a": {"b": 1}, "c": {"b": 2}, "[d]": 1}
     text, _, fallback = rendered(Edit("a: &x {b: 1}\nc: *x\n? [d]\n: 1\n").set("a", "b", to=2).editor)
-    assert to_value(tree(text)) == {"a": {"b": 2}, "c": {"b": 1}, "['d']": 1}
+    assert to_value(tree(text)) == {"a": {"b": 2}, "c": {"b": 1}, "[d]": 1}
 
 
 def test_line_ends_and_column_are_kept() -> None:

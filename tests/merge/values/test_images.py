@@ -1,4 +1,4 @@
-"""Rules V10, F2 and F4: an image is its repository and its version."""
+"""Rules V10, F2 and F4: an image is its repository and its version. Rows are those of `packages.merge.cases`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.merge.values.images import image_repository, is_image, merge_images
+from packages.merge.cases import Case, Row, assert_merges, config_map, container, kptfile, kustomization, pod, row
 
 DIGEST = "@sha256:" + "0" * 64
 REPOSITORIES = [
@@ -83,3 +84,90 @@ CONTAINER = (("name", "c"),)
 )
 def test_which_fields_are_images(path: FieldPath, expected: bool) -> None:
     assert is_image(path) is expected
+
+
+# ---- merges of packages ----------------------------------------------------------------------------------------------
+
+
+def images(name: str, original: str, upstream: str, local: str, expected: str, *conflicts: str) -> Row:
+    return row(f"V10 {name}", *[pod(container(image)) for image in (original, upstream, local, expected)], *conflicts)
+
+
+MERGES = [
+    images(
+        "local's registry, upstream's tag", "quay.io/a/web:v1", "quay.io/a/web:v2", "own.io/a/web:v1", "own.io/a/web:v2"
+    ),
+    images(
+        "local's tag, upstream's registry", "quay.io/a/web:v1", "new.io/a/web:v1", "quay.io/a/web:v3", "new.io/a/web:v3"
+    ),
+    images("a digest is part of the version", "web:v1", f"web:v2{DIGEST}", "own.io/web:v1", f"own.io/web:v2{DIGEST}"),
+    images("a digest instead of a tag", "web:v1", f"web{DIGEST}", "own.io/web:v1", f"own.io/web{DIGEST}"),
+    images("a port is part of the registry", "a:5000/web:v1", "a:5000/web:v2", "b:6000/web:v1", "b:6000/web:v2"),
+    images("a port and no tag", "a:5000/web", "a:5000/web:v2", "b:6000/web", "b:6000/web:v2"),
+    images("both raised the tag", "web:v1", "web:v2", "web:v3", "web:v2", "V4"),
+    images("both moved the registry", "web:v1", "a.io/web:v1", "b.io/web:v1", "a.io/web:v1", "V4"),
+    images("both moved it, one raised the tag", "web:v1", "a.io/web:v2", "b.io/web:v1", "a.io/web:v2", "V4"),
+    images("a tag and a digest of one tag", "web:v1", f"web:v1{DIGEST}", "web:v2", f"web:v1{DIGEST}", "V4"),
+    row(
+        "V10 images of init containers",
+        *[
+            pod(container(), more=f"  initContainers:\n  - name: i\n    image: {i}\n")
+            for i in ("a/i:1", "a/i:2", "b/i:1", "b/i:2")
+        ],
+    ),
+    row(
+        "V10 images of functions",
+        {"Kptfile": kptfile("  - name: f\n    image: gcr.io/f:v1\n")},
+        {"Kptfile": kptfile("  - name: f\n    image: gcr.io/f:v2\n")},
+        {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v1\n")},
+        {"Kptfile": kptfile("  - name: f\n    image: own.io/f:v2\n")},
+    ),
+    images(
+        "a fork in the same registry is another image",
+        *["quay.io/acme/web:v1", "quay.io/acme/web:v2", "quay.io/fork/web:v1", "quay.io/acme/web:v2", "V4"],
+    ),
+    row(
+        "V10 a mirror and a tag in two fields",
+        *[
+            config_map(f"  image: {{repository: {name}, tag: {tag}, pull: x}}\n")
+            for name in ("quay.io/acme/web", "own.io/acme/web")
+            for tag in ("v1", "v2")
+        ],
+    ),
+    row(
+        "V10 a tag of another image in another field",
+        *[
+            config_map(f"  image: {{repository: {name}, tag: {tag}}}\n")
+            for name, tag in (("web", "v1"), ("web", "v2"), ("caddy", "v1"), ("web", "v2"))
+        ],
+        *["V4", "V4"],
+        says="one side changed the image, the other its version: upstream changed it, local kept it",
+    ),
+    row(
+        "V10 a fork in a Kustomization",
+        *[
+            kustomization(f"images:\n- name: quay.io/acme/web\n  newName: quay.io/{org}/web\n  newTag: {tag}\n")
+            for org, tag in (("acme", "v1"), ("acme", "v2"), ("fork", "v1"), ("acme", "v2"))
+        ],
+        *["V4", "V4"],
+    ),
+    row(
+        "V10 an image in any kind",
+        *[config_map(f"  image: {i}\n") for i in ("a/i:1", "a/i:2", "b/i:1", "b/i:2")],
+    ),
+    row(
+        "V10 a digest never comes to another repository's name",
+        *[config_map(f"  image: {i}\n") for i in ("a/i:1", "a/other:1", "a/i:1@sha256:00", "a/other:1")],
+        "V4",
+    ),
+    row(
+        "V10 text with blanks is no image",
+        *[config_map(f"  image: {i}\n") for i in ("a b/i:1", "a b/i:2", "b c/i:1", "a b/i:2")],
+        "V4",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", MERGES)
+def test_merges(case: Case) -> None:
+    assert_merges(case)

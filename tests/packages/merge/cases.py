@@ -107,6 +107,14 @@ def other(
     return row(f"R4 {name}", before, theirs, ours, wanted, *conflicts, **options)
 
 
+def pod(*containers: str, more: str = "") -> str:
+    return f"apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n{more}  containers:\n{''.join(containers)}"
+
+
+def container(image: str = "web:v1", name: str = "c", more: str = "") -> str:
+    return f"  - name: {name}\n    image: {image}\n{more}"
+
+
 A, B = config_map("  x: y\n"), config_map("  x: y\n", "b")
 
 

@@ -164,7 +164,7 @@ def test_keys_that_are_no_texts_are_small(text: str, problem: str) -> None:
 
 
 def test_small_keys_that_are_no_texts_are_read() -> None:
-    assert to_value(read("? [a, {b: c}]\n: 1\na: &x b\n*x : 2\n")) == {"['a', {'b': 'c'}]": 1, "a": "b", "b": 2}
+    assert to_value(read("? [a, {b: c}]\n: 1\na: &x b\n*x : 2\n")) == {"[a, {b: c}]": 1, "a": "b", "b": 2}
 
 
 def test_the_limit_of_aliases_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,11 @@ class LineEdit(NamedTuple):
     other_stop: int
 
     @property
+    def inserts(self) -> bool:
+        """Whether more lines took the place of fewer, or of none."""
+        return self.other_stop - self.other_start > self.stop - self.start
+
+    @property
     def is_exchange(self) -> bool:
         """Whether one line took the place of one."""
         return self.stop - self.start == 1 == self.other_stop - self.other_start
@@ -76,7 +81,7 @@ def _same_lines(first: LineEdit, second: LineEdit, loose: bool) -> bool:
     if first.start == first.stop == second.start == second.stop:
         return True
     start, stop = max(first.start, second.start), min(first.stop, second.stop)
-    inserts = not loose and (first.start == first.stop or second.start == second.stop)
+    inserts = not loose and (first.inserts or second.inserts)
     return start < stop or (start == stop and inserts and not (first.is_exchange or second.is_exchange))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from krm_merge.merge.lines.diff import matching_blocks
@@ -92,8 +93,12 @@ def merge_lines_stably(original: str, upstream: str, local: str, winner: Winner,
     return None
 
 
+@lru_cache(maxsize=2)
 def merge_lines_without_conflict(original: str, upstream: str, local: str) -> str | None:
-    """Merges by lines as git does; None where there is a conflict, which ends the work, or where it is not stable."""
+    """Merges by lines as git does; None where there is a conflict, which ends the work, or where it is not stable.
+
+    A merge asks for the same texts when it decides, and when it writes.
+    """
     change = _Change(original, upstream, OF_VALUE)
     text = change.made_without_clash(local)
     if text is None or (text != local and change.made_once(text, AS_GIT).text != text):

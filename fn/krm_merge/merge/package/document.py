@@ -37,11 +37,13 @@ def merge_document(original: Member | None, upstream: Member, local: Member, dec
 def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, list[Decision]] | None:
     """Merges the texts of original, upstream and local as documents, with the comments of both (V6).
 
-    Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping.
+    Gives the merged text, and what was decided on its fields; None where a text is not one YAML or JSON mapping, or a
+    comment would be lost, which lines report.
     """
     # Hardly any merge comes here.
     from krm_merge.krm.resource import Resource
     from krm_merge.merge.writing.carry_out import merged_text
+    from krm_merge.merge.writing.lost_comments import lost_comments
     from krm_merge.text.reading.reader import read
 
     try:
@@ -57,6 +59,7 @@ def merge_embedded(texts: Sequence[str], decide: DecideOnRoots) -> tuple[str, li
         # Nothing is written.
         return texts[2], outcome.decisions
     try:
-        return merged_text(Resource.from_tree(ours.root), outcome)[0], outcome.decisions
+        text = merged_text(Resource.from_tree(ours.root), outcome)[0]
     except TextError:
         return None
+    return None if lost_comments(outcome, text, ()) else (text, outcome.decisions)

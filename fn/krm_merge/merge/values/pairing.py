@@ -12,8 +12,9 @@ from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.images import blind_to_versions, without_version
 from krm_merge.merge.values.likeness import Leaf, Traits, leaves_of
 from krm_merge.merge.values.matching import Match
+from krm_merge.startup import pattern
 from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.likeness import MOST_COMPARED, best_pairs
+from krm_merge.text.likeness import MOST_COMPARED, best_pairs, text_likeness
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar
 from krm_merge.text.reading.scalars import Canonical
 
@@ -23,6 +24,7 @@ WEAK_KEYS = (
 )
 """Fields that identify elements where no schema says what does, where no two elements of a list share a value of it."""
 
+_EXTENSION = pattern(r"\.[A-Za-z]+\Z")
 _WITH_VERSION = ("uses", "image")
 
 MOST_COMPARED_IN_LIST = 50_000
@@ -348,14 +350,16 @@ def _added_by_both(
     same: Pairs = {added[0][one]: added[1][other] for one, other in found.items()}
     certain = set(same)
     left = MOST_COMPARED_IN_LIST
-    # What other elements of the list have as well does not say that two additions are one.
-    measure = _Additions(frozenset(leaf for one in before.elements for leaf in leaves_of(one)), is_set)
+    measure: _Additions | None = None
     for neighbour in (-1, 1):
         runs = [_runs(new, held, neighbour) for new, held in zip(added, pairs, strict=True)]
         held = set(same.values())
         for place, run in runs[0].items():
             theirs = [at for at in run if at not in same]
             ours = [at for at in runs[1].get(place, []) if at not in held]
+            if theirs and ours and measure is None:
+                # What other elements of the list have as well does not say that two additions are one.
+                measure = _Additions(frozenset(leaf for one in before.elements for leaf in leaves_of(one)), is_set)
             left = _pair_alike(same, changed[0].elements, changed[1].elements, (theirs, ours), left, measure)
     return same, set(same) - certain
 
@@ -374,7 +378,9 @@ class _Additions(NamedTuple):
         if one.canonical == other.canonical:
             return 1.0
         if isinstance(one, Scalar) and isinstance(other, Scalar):
-            are_options = not self.is_set and "=" in one.text and "=" in other.text
+            if self.is_set:
+                return text_likeness(*(_EXTENSION.sub("", without_version(node.text)) for node in (one, other)))
+            are_options = "=" in one.text and "=" in other.text
             what = (node.text.partition("=")[0] if are_options else without_version(node.text) for node in (one, other))
             return float(next(what) == next(what))
         keys = ((_scalar(one, name), _scalar(other, name)) for name in _WITH_VERSION)

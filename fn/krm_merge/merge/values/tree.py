@@ -23,7 +23,17 @@ from krm_merge.schema.pods import with_pods
 from krm_merge.schema.secrecy import Secrecy
 from krm_merge.startup import replace
 from krm_merge.text.reading.layout import NO_COMMENTS
-from krm_merge.text.reading.nodes import Child, Entry, MappingNode, Node, Scalar, SequenceNode, resolved, value_of
+from krm_merge.text.reading.nodes import (
+    Child,
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    canonical_text,
+    resolved,
+    value_of,
+)
 from krm_merge.text.reading.scalars import Canonical
 from krm_merge.text.reading.wrapped import read_wrapped, wrapped_lines
 
@@ -201,6 +211,7 @@ class TreeMerge:
         if original is not None and None in (upstream, local) and not self._merges_inside(path, sides):
             return self.existence(path, sides)
         fields = [_fields_of(node) for node in (original, upstream, local)]
+        fields[0] = _renamed_by_both(*fields)
         if not any(fields) and (settled := sides.settled()):
             return settled
         mark = len(self.decisions)
@@ -214,7 +225,7 @@ class TreeMerge:
         ):
             # V3: what had content and has none now disappears, unless a side holds it empty itself.
             for key, (field_sides, verdict) in verdicts.items():
-                self.record(verdict, (*path, _text(key)), field_sides, ())
+                self.record(verdict, (*path, canonical_text(key)), field_sides, ())
             self.forget_since(mark)
             return Verdict(None, side="upstream" if upstream is None else "local")
         self._record_fields(path, sides, base, verdicts, survivors)
@@ -253,7 +264,7 @@ class TreeMerge:
     def _keeps_local(self, path: FieldPath, node: Node | None) -> bool:
         """Whether a node has fields that are never merged, or holds a mapping that does."""
         return isinstance(node, MappingNode) and any(
-            self.schema.stays_local(step := (*path, _text(key)))
+            self.schema.stays_local(step := (*path, canonical_text(key)))
             or (self._holds_local(step) and self._keeps_local(step, resolved(entry.value)))
             for key, entry in node.fields.items()
         )
@@ -273,7 +284,7 @@ class TreeMerge:
             if key in verdicts:
                 continue
             sides = _sides(fields, key)
-            step = (*path, _text(key))
+            step = (*path, canonical_text(key))
             if key in contested and not sides.are_same():
                 why = "one side changed the image, the other its version"
                 verdicts[key] = sides, self._chosen(step, sides) or self.conflict(step, sides, "V4", why)
@@ -333,7 +344,7 @@ class TreeMerge:
             winner = 1 if choices[1] is None else 2
         else:
             winner = 2 if self.policy.conflict(path) == "local" else 1
-            has = [" and ".join(_text(key) for key in holding) or "none of them" for holding in held]
+            has = [" and ".join(canonical_text(key) for key in holding) or "none of them" for holding in held]
             what = f"upstream has {has[1]}, local has {has[2]}, and only one of them is allowed"
             message = self.policy.explanation(path, what, f"{'upstream' if winner == 1 else 'local'}'s choice is kept")
             self.record(Verdict(choices[winner], "V7", "both", self.policy.severity(path), message), path, sides, ())
@@ -358,7 +369,7 @@ class TreeMerge:
             if key not in survivors:
                 edits: tuple[Edit, ...] = (Remove(base, own[key]),) if key in own else ()
                 discarded = self.discarded_comments(verdict, sides, self._entries(sides, key))
-                self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
+                self.record(verdict, (*path, canonical_text(key)), field_sides, edits, discarded)
         upstream_fields = _fields_of(sides.upstream)
         order = merge_order(
             list(_fields_of(sides.original)), list(upstream_fields), list(own), survivors, reorder=False
@@ -374,13 +385,13 @@ class TreeMerge:
                 if edits or verdict.is_reported:
                     children = (original_fields.get(key), upstream_fields.get(key), entry)
                     discarded = self.discarded_comments(verdict, sides, children)
-                    self.record(verdict, (*path, _text(key)), field_sides, edits, discarded)
+                    self.record(verdict, (*path, canonical_text(key)), field_sides, edits, discarded)
             else:
                 theirs = upstream_fields[key]
                 entry = Entry(theirs.key, verdict.node)
                 comments = self.comments.of(sides.upstream, theirs)
                 edits = (Insert(base, entry, previous, comments),)
-                self.record(verdict, (*path, _text(key)), field_sides, edits)
+                self.record(verdict, (*path, canonical_text(key)), field_sides, edits)
             if not entry.inherited:
                 previous = entry
 
@@ -494,6 +505,24 @@ def _scalars(side: dict[Canonical, Entry]) -> dict[Canonical, str]:
     return {key: value.text for key, value in values.items() if isinstance(value, Scalar)}
 
 
+def _renamed_by_both(
+    original: dict[Canonical, Entry], upstream: dict[Canonical, Entry], local: dict[Canonical, Entry]
+) -> dict[Canonical, Entry]:
+    """R1: the original's fields, one that both sides renamed alike under its new name."""
+    new = [key for key in local if key in upstream and key not in original]
+    gone = [key for key in original if key not in upstream and key not in local] if len(new) == 1 else []
+    if len(gone) != 1:
+        return original
+    from krm_merge.merge.values.likeness import likeness
+
+    before, *after = (
+        resolved(side[key].value) for side, key in ((original, gone[0]), (upstream, new[0]), (local, new[0]))
+    )
+    if isinstance(before, Scalar) or not all(likeness(before, node) for node in after):
+        return original
+    return {new[0] if key == gone[0] else key: entry for key, entry in original.items()}
+
+
 def _held(side: dict[Canonical, Entry], key: Canonical) -> Node | None:
     entry = side.get(key)
     return None if entry is None else resolved(entry.value)
@@ -515,13 +544,6 @@ def _only_removes(original: MappingNode | None, side: MappingNode | None) -> boo
         if any(not same(_held(had.fields, name), field.value) for name, field in has.fields.items()):
             return False
     return True
-
-
-def _text(key: Canonical) -> str:
-    """A key as a step of a path."""
-    if type(key) is str:
-        return key
-    return str(key[1]) if len(key) > 1 else "null"
 
 
 def _texts(sides: Sides) -> tuple[str, str, str] | None:

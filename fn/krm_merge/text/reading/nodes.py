@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from krm_merge.errors import KrmMergeError
 from krm_merge.text.reading.scalars import FIRST_OF_TYPED, Canonical, resolve
@@ -255,6 +255,21 @@ def mapping_canonical(fields: dict[Canonical, Canonical]) -> Canonical:
 def sequence_canonical(items: Iterator[Canonical]) -> Canonical:
     """The canonical form of a sequence with these canonical items."""
     return ("seq", tuple(items))
+
+
+def canonical_text(value: Canonical) -> str:
+    """A value in one line of YAML, with the keys of mappings in order."""
+    if isinstance(value, str):
+        return value
+    kind, *held = value
+    if not held:
+        return str(kind)
+    inside: Any = held[0]
+    if kind == "map":
+        return "{" + ", ".join(sorted(f"{canonical_text(key)}: {canonical_text(of)}" for key, of in inside)) + "}"
+    if kind == "seq":
+        return "[" + ", ".join(map(canonical_text, inside)) + "]"
+    return str(inside).lower() if kind == "bool" else str(inside)
 
 
 def value_of(child: Child) -> Node:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from krm_merge.text.reading.nodes import MERGE_KEY, Alias, Entry, MappingNode, Node, Scalar, SequenceNode
+from krm_merge.text.reading.nodes import (
+    MERGE_KEY,
+    Alias,
+    Entry,
+    MappingNode,
+    Node,
+    Scalar,
+    SequenceNode,
+    canonical_text,
+)
 from krm_merge.text.reading.scalars import python_value, resolve, scalar_text
 
 Value: TypeAlias = "dict[str, Value] | list[Value] | str | int | float | bool | None"
@@ -50,7 +59,7 @@ def copied(value: Value) -> Value:
 
 def key_text(key: Node) -> str:
     """A key as text."""
-    return key.text if isinstance(key, Scalar) else str(to_value(key))
+    return key.text if isinstance(key, Scalar) else canonical_text(key.canonical)
 
 
 def from_value(value: Value) -> Node:
