@@ -250,13 +250,13 @@ def _leaves(path: str, sides: Triple, read: Sides, merged: Merged) -> Iterator[F
     everywhere = set.intersection(*(set(side.identities) for side in four))
     paths = {place for side in four for place in side.leaves if place[0] in everywhere}
     inside = {(identity, at[:end]) for identity, at in paths for end in range(len(at))}
-    # V3: what one side removed and the other changed comes back whole or not at all.
-    whole = {told.message.partition(": ")[0] for told in merged.warnings(path) if told.rule == "F5"}
+    # V3: what one side removed and the other changed is whole or not there at all. V10: an image has its version.
+    whole = {told.message.partition(": ")[0] for told in merged.warnings(path) if told.rule in ("F5", "V10")}
     for place in sorted(paths - inside):
         if any((place[0], place[1][:end]) in paths for end in range(len(place[1]))):
             # A mapping on one side, something else on another.
             continue
-        if any(".".join(place[1][:end]) in whole for end in range(1, len(place[1]))):
+        if any(".".join(place[1][:end]) in whole for end in range(1, len(place[1]) + 1)):
             continue
         before, theirs, ours, now = (side.leaves.get(place) for side in four)
         wanted = ours if before == theirs or theirs == ours else theirs if before == ours else now
