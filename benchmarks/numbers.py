@@ -33,7 +33,7 @@ class Section:
 
 SECTIONS = (
     Section("Numbers: functions", (("run", "--runs", "5"),)),
-    Section("Numbers: whole packages", (("whole", "--runs", "3"), ("whole", "--runs", "3", "--one-resource"))),
+    Section("Numbers: whole packages", (("whole", "--runs", "2"), ("whole", "--runs", "1", "--one-resource"))),
     Section("Numbers: patches", (("patch", "--runs", "3", "--kustomize-runs", "3"),)),
     Section("Numbers: plugins", (("transform", "--runs", "3"),)),
     Section("Numbers: components", (("components", "--runs", "3"),)),
