@@ -29,13 +29,13 @@ page asks for its context.
 """
 
 # A test that wants another number takes `effort.scaled`. CI always tries the same examples, so that its verdict is of
-# the commit and not of luck; `fuzz` looks for new ones every night, five times as many: CI has twenty minutes.
+# the commit and not of luck; `fuzz` looks for new ones every night, ten times as many: CI has twenty minutes.
 # How fast the machine is has no say in it.
 settings.register_profile(
     "dev", deadline=None, print_blob=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("fuzz", settings.get_profile("dev"), max_examples=500)
-settings.register_profile("ci", settings.get_profile("dev"), max_examples=100, derandomize=True)
+settings.register_profile("ci", settings.get_profile("dev"), max_examples=50, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if IN_CI else "dev"))
 
 # Repositories of tests need no examples of hooks: fifteen files each, which cost more than all else in them.

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from effort import THOROUGH
+from effort import scaled
 from kills.scenes import SCENES, Scene
 from kills.trials import Stage, Trial
 
-SEEDS = range(1, 3 if THOROUGH else 2)
+SEEDS = range(1, 1 + scaled(20) // 10)
 
 
 @pytest.mark.parametrize("make", SCENES, ids=lambda make: make.__name__)
