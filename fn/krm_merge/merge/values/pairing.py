@@ -12,9 +12,8 @@ from krm_merge.merge.lines.diff import matching_blocks
 from krm_merge.merge.values.images import blind_to_versions, without_version
 from krm_merge.merge.values.likeness import Leaf, Traits, leaves_of
 from krm_merge.merge.values.matching import Match
-from krm_merge.startup import pattern
 from krm_merge.text.editing.order import longest_rising
-from krm_merge.text.likeness import MOST_COMPARED, best_pairs, text_likeness
+from krm_merge.text.likeness import MOST_COMPARED, best_pairs
 from krm_merge.text.reading.nodes import MappingNode, Node, Scalar
 from krm_merge.text.reading.scalars import Canonical
 
@@ -24,7 +23,6 @@ WEAK_KEYS = (
 )
 """Fields that identify elements where no schema says what does, where no two elements of a list share a value of it."""
 
-_EXTENSION = pattern(r"\.[A-Za-z]+\Z")
 _WITH_VERSION = ("uses", "image")
 
 MOST_COMPARED_IN_LIST = 50_000
@@ -378,9 +376,7 @@ class _Additions(NamedTuple):
         if one.canonical == other.canonical:
             return 1.0
         if isinstance(one, Scalar) and isinstance(other, Scalar):
-            if self.is_set:
-                return text_likeness(*(_EXTENSION.sub("", without_version(node.text)) for node in (one, other)))
-            are_options = "=" in one.text and "=" in other.text
+            are_options = not self.is_set and "=" in one.text and "=" in other.text
             what = (node.text.partition("=")[0] if are_options else without_version(node.text) for node in (one, other))
             return float(next(what) == next(what))
         keys = ((_scalar(one, name), _scalar(other, name)) for name in _WITH_VERSION)
