@@ -25,7 +25,7 @@ import krm_merge
 from krm_merge import merge_packages
 from krm_merge.components.configure.nudged_files import regular_expression
 from krm_merge.components.digests.references import _words
-from krm_merge.components.konflux.images import is_digest
+from krm_merge.components.konflux.images import is_digest, is_tag
 from krm_merge.fleet.merging.failures import grouped_by
 from krm_merge.krm.resource import _KIND_LINE
 from krm_merge.merge.package.narrow import _metadata, _name_at
@@ -50,6 +50,7 @@ MADE: Final[dict[str, Callable[[str], object]]] = {
     "components.configure.nudged_files.regular_expression": regular_expression,
     "components.digests.references._words": lambda text: list(_words(text.encode(), {"a": "a"}, [])),
     "components.konflux.images.is_digest": is_digest,
+    "components.konflux.images.is_tag": is_tag,
     "fleet.merging.failures.grouped_by": lambda text: grouped_by(text, "/a/target"),
     "krm.resource.kind": lambda text: re.search(_KIND_LINE % (0, 0), text.encode(), re.MULTILINE),
     "merge.package.narrow._metadata": lambda text: list(_metadata(0).finditer(text.encode())),
