@@ -309,15 +309,6 @@ LISTS = [
         says="upstream and local put others in the same place",
     ),
     row(
-        "L2 both added nearly the same file at one place: one, and a conflict",
-        kustomization("resources:\n- sa.yaml\n"),
-        kustomization("resources:\n- sa.yaml\n- admin-workload-bindings.yaml\n"),
-        kustomization("resources:\n- sa.yaml\n- admin-wi-bindings.yaml\n"),
-        kustomization("resources:\n- sa.yaml\n- admin-workload-bindings.yaml\n"),
-        "L3",
-        says="upstream added it, local added it; upstream's value is kept",
-    ),
-    row(
         "L2 an ending alone does not make files alike",
         kustomization("resources:\n- sa.yaml\n"),
         kustomization("resources:\n- sa.yaml\n- up.yaml\n"),
