@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from posixpath import dirname, join, normpath
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Result, Results
@@ -23,7 +23,7 @@ from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
 from krm_merge.packages.merge.side import PackageVersion, config_paths
 from krm_merge.packages.merge.values import MergedFile
-from krm_merge.packages.references.breach import Breach
+from krm_merge.packages.references.breach import Breach, SideName
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import Intact, keep_intact
 from krm_merge.packages.references.lost import MergedVersions
@@ -191,7 +191,7 @@ def _merged_versions(
         return PackageGraph(tree, cache(lambda: PackageVersion("merged", tree).resources(Folders((), Policy()))))
 
     theirs, ours = followed.relocated
-    renamed: dict[Literal["upstream", "local"], Moves] = {"upstream": followed.renamed[0], "local": followed.renamed[1]}
+    renamed: dict[SideName, Moves] = {"upstream": followed.renamed[0], "local": followed.renamed[1]}
     return MergedVersions(side(0, {}), side(1, theirs), side(2, ours), renamed, outcomes, graph)
 
 
