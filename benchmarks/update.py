@@ -52,7 +52,8 @@ GIT = {
 
 def git(*arguments: str, directory: Path) -> str:
     """What a command of git prints."""
-    command = ["git", "-C", str(directory), *arguments]
+    # No collection in the background: a clone would copy files that it is writing.
+    command = ["git", "-C", str(directory), "-c", "gc.auto=0", "-c", "maintenance.auto=false", *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | GIT).stdout.strip()
 
 
