@@ -166,6 +166,16 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
     "forges.hosted.transport._clean": LETTERS,
     "forges.tokens.variable_of": LETTERS,
     "functions.merge_package.merged_items._SEPARATORS": (Worst("---\n"), Worst(" "), Worst("-"), Worst(" \n---\n")),
+    "functions.merge_package.files._MARK": (
+        Worst(" "),
+        Worst(" internal.config.kubernetes.io/a"),
+        Worst(" config.kubernetes.io/path:"),
+    ),
+    "functions.merge_package.files._METADATA": (
+        Worst("metadata:"),
+        Worst("metadata:\n"),
+        Worst("\n"),
+    ),
     "functions.merge_package.sides._API_VERSION": (
         Worst("apiVersion: a"),
         Worst(" ", "apiVersion:"),
@@ -187,6 +197,11 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst(" "),
         Worst("internal.config.kubernetes.io/index: "),
         Worst(" ", "internal.config.kubernetes.io/index:"),
+    ),
+    "functions.places._PLAIN_PACKAGE": (
+        Worst(" "),
+        Worst("internal.config.kubernetes.io/package-path: "),
+        Worst("internal.config.kubernetes.io/package-path: 'a"),
     ),
     "functions.places._PLAIN_PATH": (
         Worst(" "),

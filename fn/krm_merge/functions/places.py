@@ -13,6 +13,9 @@ from krm_merge.startup import pattern, replace
 from krm_merge.text.reading.nodes import MappingNode, resolved
 from krm_merge.text.reading.values import key_text
 
+_PLAIN_PACKAGE = pattern(
+    rb"""^ *internal\.config\.kubernetes\.io/package-path: *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE
+)
 _PLAIN_PATH = pattern(rb"""^ *internal\.config\.kubernetes\.io/path: *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
 _PLAIN_INDEX = pattern(rb"""^ *internal\.config\.kubernetes\.io/index: *(['"]?)(\d+)\1 *$""", re.MULTILINE)
 
@@ -80,7 +83,7 @@ class FreeIndexes:
         """Scans the items once; items in plain block style are not parsed."""
         self._next: dict[str, int] = {}
         for item in resource_list.items:
-            path, index = _plain_place(item) or (place_of(item.annotations, root), item.index)
+            path, index = place_of_item(item, root)
             if path is not None:
                 self._next[path] = max(self._next.get(path, 0), index + 1)
 
@@ -95,12 +98,31 @@ class FreeIndexes:
         return index
 
 
-def _plain_place(item: Resource) -> tuple[str, int] | None:
-    data = item.slice.data
-    if not item.slice.proved or item.is_changed or PACKAGE_PATH.encode() in data:
+def place_of_item(item: Resource, root: str | None) -> tuple[str | None, int]:
+    """The file of an item from the root of the package, None if the host gave none, and which document it is there."""
+    plain = plain_place(item.slice.data, root) if item.slice.proved and not item.is_changed else None
+    return plain or (place_of(item.annotations, root), item.index)
+
+
+def plain_place(data: bytes, root: str | None = None) -> tuple[str, int] | None:
+    """The same of the text of a resource, None where only reading it shows that."""
+    path, index, package = (found.findall(data) for found in (_PLAIN_PATH, _PLAIN_INDEX, _PLAIN_PACKAGE))
+    if not len(path) == len(index) == 1 or len(package) > 1 or data.count(PACKAGE_PATH.encode()) != len(package):
         return None
-    path, index = _PLAIN_PATH.findall(data), _PLAIN_INDEX.findall(data)
-    return (path[0][1].decode(), int(index[0][1])) if len(path) == len(index) == 1 else None
+    annotations = {PATH: path[0][1].decode(), PACKAGE_PATH: package[0][1].decode() if package else ""}
+    return place_of(annotations, root) or "", int(index[0][1])
+
+
+def set_place(item: Resource, path: str, index: int, root: str | None) -> None:
+    """Puts an item into another file, where the host gave it one."""
+    annotations = item.annotations
+    package = annotations.get(PACKAGE_PATH)
+    if package and root and (path := relpath(path, relpath(package, root))).startswith("../"):
+        # What leaves its package stays: a path cannot say so.
+        return
+    for name, value in ((PATH, path), (INDEX, str(index)), (LEGACY_PATH, path), (LEGACY_INDEX, str(index))):
+        if name in annotations:
+            item.set(f'metadata.annotations["{name}"]', value)
 
 
 def new_resource(member: Member, path: str, index: int) -> Resource:

@@ -11,6 +11,7 @@ from krm_merge.functions.merge_package.notices import report_notices
 from krm_merge.functions.merge_package.package_policy import read_policy_of_package
 from krm_merge.functions.merge_package.sides import FORMS, has_tagged_items, read_sides
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.package.merger import PackageMerger
 
 
@@ -31,12 +32,19 @@ def merge_package(resource_list: ResourceList) -> None:
         resource_list.results.info("functionConfig: the items are only Kptfiles, so nothing else is merged")
         for side in sides:
             side.is_whole = False
+    files = None
+    if sides.local.is_whole and sides.original.others and sides.upstream.others:
+        # A Kptfile alone does not pay for these imports.
+        from krm_merge.functions.merge_package.files import PackageFiles
+
+        files = PackageFiles(resource_list, sides, policy)
     merged = merger.run(*sides)
     if resource_list.results.errors:
         return
     outcomes = merged.outcomes(sides.inhabited(merged.resources))
     write_outcomes(resource_list, sides, outcomes, policy.redactions)
-    report_notices(resource_list, sides, settings.policy, package, outcomes)
+    of_files = files.complete(outcomes) if files is not None and not resource_list.results.errors else []
+    report_notices(resource_list, sides, settings.policy, package, PackageDecisions(outcomes, of_files))
 
 
 def _has_nothing_to_do(resource_list: ResourceList) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from krm_merge.functions.merge_package.sides import PackageSides
 from krm_merge.krm.resource import PACKAGE_PATH
 from krm_merge.krm.resource_list import ResourceList
-from krm_merge.merge.decisions.member import PackageDecisions, ResourceOutcome
+from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.reach import reaches
 
@@ -20,7 +20,7 @@ def report_notices(
     sides: PackageSides,
     policy: Policy,
     package: PackagePolicy | None,
-    outcomes: list[ResourceOutcome],
+    decided: PackageDecisions,
 ) -> None:
     """Reports rules of the functionConfig (`policy`) that match nothing, and stale choices of the package's policy."""
     members = sides.members if policy.rules else []
@@ -33,7 +33,7 @@ def report_notices(
     if package is not None:
         from krm_merge.functions.policy.merge_policy import stale, stale_message
 
-        for resolution in stale(package, [PackageDecisions(outcomes)]):
+        for resolution in stale(package, [decided]):
             resource_list.results.info(stale_message(resolution), file=package.file)
     # Only `kpt fn render` gives package paths: the function is declared in a pipeline.
     if any(PACKAGE_PATH.encode() in item.slice.data for item in resource_list.items):

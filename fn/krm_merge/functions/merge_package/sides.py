@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from posixpath import basename, relpath
 
@@ -54,6 +54,12 @@ class ItemsOfSide:
     @property
     def paths(self) -> None:
         """None: the list of files is unknown."""
+
+    def relocate(self, moves: Mapping[str, str]) -> None:
+        """Puts what is in some files into others, by old paths (R13)."""
+        if moves:
+            self.found = [_relocated(member, moves) for member in self.found]
+            self.others = [_relocated_document(document, moves) for document in self.others]
 
     def kptfiles(self) -> list[Member]:
         """The Kptfiles of packages."""
@@ -340,6 +346,20 @@ def _in_folder(member: Member, folder: str) -> Member:
     if not folder or not member.place.startswith(f"{folder}/"):
         return member
     return replace(member, place=relpath(member.place, folder))
+
+
+def _relocated(member: Member, moves: Mapping[str, str]) -> Member:
+    place = moves.get(member.place)
+    return member if place is None else replace(member, place=place)
+
+
+def _relocated_document(document: Document, moves: Mapping[str, str]) -> Document:
+    def read() -> Member | None:
+        member = document.member()
+        return None if member is None else _relocated(member, moves)
+
+    is_known = any(path.encode() in document.data for path in moves)
+    return Document(document.file, document.data, read, document.column) if is_known else document
 
 
 def _flaw(root: Node) -> str:

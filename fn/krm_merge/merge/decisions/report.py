@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from krm_merge.harmless import REDACTED
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import ResourceRef, Result, Results
-from krm_merge.merge.decisions.decision import Decision
+from krm_merge.merge.decisions.decision import Decision, FileDecision
 from krm_merge.merge.decisions.losses import losses, shortened
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.schema.secrecy import Redaction, Secrecy
@@ -41,6 +41,13 @@ def report(
     if fate and not refused and not outcome.decisions:
         file, tags = outcome.member.file, {"side": "upstream"}
         results.info(f"{resource.ref}: {fate}", resource=resource.ref, file=file, rule="R2", tags=tags)
+
+
+def report_files(decisions: Iterable[FileDecision], results: Results) -> None:
+    """Reports decisions on files."""
+    for decision in decisions:
+        message, path = f"{decision.path}: {decision.message}", decision.path
+        results.add(Result(decision.severity, message, file=path, rule=decision.rule, tags={"side": decision.side}))
 
 
 def _decision_on_text(outcome: ResourceOutcome, resource: Resource) -> Decision | None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from krm_merge.krm.fieldpath import FieldPath
 from krm_merge.krm.identity import KPTFILE
+from krm_merge.krm.resource import Resource
+from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import Decision
 from krm_merge.merge.decisions.member import MERGE_POLICY, Fate, Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
@@ -263,8 +265,6 @@ class PackageMerger:
 
 def _without_choices(policy: Member) -> Member:
     """A MergePolicy of upstream as it is added: its rules come in, its choices do not (M1)."""
-    from krm_merge.krm.resource import Resource
-
     resource = Resource.from_tree(policy.root)
     if policy.root.get("resolutions") is None:
         return policy
@@ -311,10 +311,19 @@ def _likely_rename(new: Member) -> Decision:
     return Decision("R1", (), message, "both", "warning", is_reported=True)
 
 
-def is_unchanged(outcome: ResourceOutcome) -> bool:
-    """Whether local left the resource as the original has it, comments aside."""
-    original, local = outcome.original, outcome.local
-    return original is not None and local is not None and _same(any_object_schema(), original, local)
+def follows_upstream_move(outcome: ResourceOutcome, results: Results) -> bool:
+    """Whether local's resource goes to the file that upstream moved it to, as local left it alone (R2); reports it."""
+    original, upstream, local = outcome.original, outcome.upstream, outcome.local
+    if outcome.fate != "merged" or original is None or upstream is None or local is None:
+        return False
+    if not upstream.place != original.place == local.place:
+        return False
+    follows = _same(any_object_schema(), original, local)
+    where = "moved" if follows else f"kept in {local.place}, as local changed it; upstream moved it"
+    ref = Resource.from_tree(local.root).ref
+    message, tags = f"{ref}: {where} to {upstream.place}", {"side": "upstream"}
+    results.info(message, resource=ref, file=local.place, rule="R2", tags=tags)
+    return follows
 
 
 def _same(schema: Schema, first: Member | None, second: Member) -> bool:

@@ -61,7 +61,7 @@ class Followed:
     """Three versions of a package, in which what is one file has one path.
 
     `moves` are those of local's files. `decisions` report them, and files that both sides moved differently. `renamed`
-    are the moves that upstream and local made since the original, `relocated` those that are made of their files.
+    are the moves that upstream and local made since the original, `relocated` those that are made of each side's files.
     """
 
     original: Tree
@@ -70,7 +70,7 @@ class Followed:
     moves: Moves
     decisions: Callable[[Policy], list[FileDecision]]
     renamed: tuple[Moves, Moves] = ({}, {})
-    relocated: tuple[Moves, Moves] = ({}, {})
+    relocated: tuple[Moves, Moves, Moves] = ({}, {}, {})
 
     def changes(self, local: Tree, changes: Changes) -> dict[str, File | None]:
         """What changes in the package as it was, of changes to its files where they are now."""
@@ -79,6 +79,9 @@ class Followed:
         made: dict[str, File | None] = dict.fromkeys(self.moves)
         made |= {new: local[old] for old, new in self.moves.items()}
         return {path: file for path, file in (made | dict(changes)).items() if file != local.get(path)}
+
+
+NOTHING_MOVED: Final = Followed({}, {}, {}, {}, lambda _: [])
 
 
 def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Followed:
@@ -129,7 +132,7 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
         return [*reported, *(_moved_twice(both, now) for both in twice)]
 
     trees = [Relocated(side, made) if made else side for side, made in zip(sides, moves, strict=True)]
-    return Followed(trees[0], trees[1], trees[2], moves[2], decisions, (theirs, ours), (moves[1], moves[2]))
+    return Followed(trees[0], trees[1], trees[2], moves[2], decisions, (theirs, ours), moves)
 
 
 # ---- places ----------------------------------------------------------------------------------------------------------

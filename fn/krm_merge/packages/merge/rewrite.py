@@ -10,7 +10,7 @@ from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.member import MERGE_POLICY, Member, ResourceOutcome
 from krm_merge.merge.decisions.report import report
-from krm_merge.merge.package.merger import is_unchanged
+from krm_merge.merge.package.merger import follows_upstream_move
 from krm_merge.merge.values.order import merge_order
 from krm_merge.merge.writing.carry_out import carry_out
 from krm_merge.merge.writing.presentation import merged_by_lines, notes_in
@@ -84,13 +84,7 @@ class Rewrite:
         plan.rows.append((_place(original), _place(upstream), _place(local)))
         if outcome.fate == "merged" and local is not None and upstream is not None:
             carry_out(resource, outcome, results, self.redactions)
-            moved = original is not None and upstream.place != original.place == local.place
-            follows = moved and is_unchanged(outcome)
-            if moved:
-                where = "moved" if follows else f"kept in {local.place}, as local changed it; upstream moved it"
-                message = f"{resource.ref}: {where} to {upstream.place}"
-                results.info(message, resource=resource.ref, file=local.place, rule="R2", tags={"side": "upstream"})
-            if follows:
+            if follows_upstream_move(outcome, results):
                 # W1: what local left alone moves as upstream moved it.
                 plan.edited[local.place, local.index] = None
                 plan.added.setdefault(upstream.place, []).append((upstream, self.notes.on_moved(local, resource)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, flaw_of, identity_of
 from krm_merge.merge.decisions.member import Member
@@ -13,6 +13,7 @@ from krm_merge.merge.package.folders import Folders
 from krm_merge.merge.package.narrow import Document
 from krm_merge.packages.files.tree import File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.packages.merge.line_ends import plain
+from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.text.reading.nodes import MappingNode, TextError
 from krm_merge.text.reading.reader import read, read_all
 from krm_merge.text.reading.stream import cut, is_empty
@@ -131,6 +132,11 @@ class PackageVersion:
             # JSON that YAML does not read may be fine for others.
             self.unreadable[path] = Unreadable(found.problem, broken=not is_json(path))
         return found.member
+
+
+def read_graph(tree: Tree) -> PackageGraph:
+    """What the files of a version name, read when it is needed (law I)."""
+    return PackageGraph(tree, cache(lambda: PackageVersion("merged", tree).resources(Folders((), Policy()))))
 
 
 def _parsed(path: str, index: int, data: bytes) -> ReadDocument:

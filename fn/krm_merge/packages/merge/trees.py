@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from posixpath import dirname, join, normpath
 from typing import TypeAlias
 
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.krm.result import Result, Results
+from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.member import NOTHING_DECIDED, PackageDecisions, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
-from krm_merge.merge.package.folders import Folders
+from krm_merge.merge.decisions.report import report_files
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree, clash, is_kptfile
 from krm_merge.packages.merge.line_ends import FileVersions, plain, plain_versions, with_line_ends
@@ -21,11 +20,12 @@ from krm_merge.packages.merge.moved import Followed, Moves, follow
 from krm_merge.packages.merge.origin import notes_for
 from krm_merge.packages.merge.other_files import merge_other_file
 from krm_merge.packages.merge.rewrite import Rewrite
-from krm_merge.packages.merge.side import PackageVersion, config_paths
+from krm_merge.packages.merge.side import PackageVersion, config_paths, read_graph
 from krm_merge.packages.merge.values import MergedFile
 from krm_merge.packages.references.breach import Breach, SideName
 from krm_merge.packages.references.graph import PackageGraph
 from krm_merge.packages.references.intact import Intact, keep_intact
+from krm_merge.packages.references.listing import list_new_files
 from krm_merge.packages.references.lost import MergedVersions
 from krm_merge.text.reading.stream import is_empty
 
@@ -112,17 +112,14 @@ def merge_trees(
         changes = dict(changes if mend is None else mend(notes.local, changes, results))
         versions = _merged_versions((*there, notes.local), sides, followed, outcomes)
         intact = keep_intact(versions, Changed(notes.local, changes), merge.policy, results)
-        changes = {
-            path: file for path, file in (changes | dict(intact.changes)).items() if file != notes.local.get(path)
-        }
+        changes = dict(list_new_files(upstream, notes.local, changes | dict(intact.changes), results))
+        changes = {path: file for path, file in changes.items() if file != notes.local.get(path)}
 
     def judged(policy: Policy) -> list[FileDecision]:
         return [*followed.decisions(policy), *intact.followed, *(one.decided(policy) for one in intact.breaches)]
 
-    for one in judged(merge.policy):
-        files.append(one)
-        message = f"{one.path}: {one.message}"
-        results.add(Result(one.severity, message, file=one.path, rule=one.rule, tags={"side": one.side}))
+    files += (of_files := judged(merge.policy))
+    report_files(of_files, results)
     _report_dangling(notes.local, changes, intact.breaches, results)
 
     def again(decided: ResourceOutcome | FileDecision, policy: Policy) -> PackageDecisions:
@@ -187,12 +184,9 @@ def _merged_versions(
             sides[at].tree, lambda: sides[at].found, {new: old for old, new in moves.items()}, there[at]
         )
 
-    def graph(tree: Tree) -> PackageGraph:
-        return PackageGraph(tree, cache(lambda: PackageVersion("merged", tree).resources(Folders((), Policy()))))
-
-    theirs, ours = followed.relocated
+    _, theirs, ours = followed.relocated
     renamed: dict[SideName, Moves] = {"upstream": followed.renamed[0], "local": followed.renamed[1]}
-    return MergedVersions(side(0, {}), side(1, theirs), side(2, ours), renamed, outcomes, graph)
+    return MergedVersions(side(0, {}), side(1, theirs), side(2, ours), renamed, outcomes, read_graph)
 
 
 def _report_dangling(local: Tree, changes: Changes, breaches: Sequence[Breach], results: Results) -> None:

@@ -6,7 +6,7 @@ from posixpath import basename, dirname, join, normpath, relpath
 
 from krm_merge.krm.resource import Resource
 from krm_merge.krm.result import Results
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, holds_resources, is_json, is_kptfile
 from krm_merge.schema.kustomization import FILES as KUSTOMIZATION_FILES
 from krm_merge.text.reading.nodes import Entry, MappingNode, Node, Scalar, SequenceNode, TextError, resolved
 from krm_merge.text.reading.reader import read
@@ -18,8 +18,20 @@ MOST_NAMES = 3
 
 def list_files(local: Tree, changes: Changes, results: Results) -> Changes:
     """The changes, with those of the Kustomizations that list deleted files, or the neighbours of new ones."""
-    added = [path for path, file in changes.items() if file is not None and path not in local and _is_listed(path)]
     deleted = {path for path, file in changes.items() if file is None}
+    return _with_lists(local, changes, deleted, {}, results)
+
+
+def list_new_files(upstream: Tree, local: Tree, changes: Changes, results: Results) -> Changes:
+    """The changes, with those of the Kustomizations of local alone that list all other files that upstream has there.
+
+    Deleted files that they list are conflicts, or follow (law I).
+    """
+    return _with_lists(local, changes, set(), upstream, results)
+
+
+def _with_lists(local: Tree, changes: Changes, deleted: set[str], upstream: Tree, results: Results) -> Changes:
+    added = [path for path, file in changes.items() if file is not None and path not in local and _is_listed(path)]
     if not added and not deleted:
         return changes
     after = Changed(local, changes)
@@ -28,8 +40,14 @@ def list_files(local: Tree, changes: Changes, results: Results) -> Changes:
     }
     by_list: dict[str, list[str]] = {}
     for path in added:
-        if (around := _around(path, lists)) is not None:
+        if (around := _around(path, lists)) is not None and around not in upstream:
             by_list.setdefault(around, []).append(path)
+    for path in upstream if by_list else ():
+        if path in local and _is_listed(path) and (around := _around(path, lists)) in by_list:
+            listed = {_target(dirname(around), entry) for entry in lists[around][1].items}
+            if path not in listed:
+                # It lists what somebody chose.
+                del by_list[around]
     more = dict(changes)
     for path, (root, entries) in lists.items():
         edited = _edited(path, root, entries, by_list.get(path, []), deleted, results)
@@ -39,7 +57,8 @@ def list_files(local: Tree, changes: Changes, results: Results) -> Changes:
 
 
 def _is_listed(path: str) -> bool:
-    return basename(path) not in KUSTOMIZATION_FILES and (holds_resources(path) or is_json(path))
+    is_resource = (holds_resources(path) or is_json(path)) and not is_kptfile(path)
+    return is_resource and basename(path) not in KUSTOMIZATION_FILES
 
 
 def _list_in(file: File) -> tuple[MappingNode, SequenceNode] | None:
