@@ -121,6 +121,14 @@ _FILES_OF_KUSTOMIZATION = (
     "helmCharts.*.additionalValuesFiles.*",
 )
 _FILES_OF_KPTFILE = ("pipeline.mutators.*.configPath", "pipeline.validators.*.configPath")
+_SELECTED = (
+    "vars.*.objref",
+    *(
+        f"pipeline.{functions}.*.{field}.*"
+        for functions in ("mutators", "validators")
+        for field in ("selectors", "exclude")
+    ),
+)
 _PODS, _SERVICES = "pods", "services"
 _SELECTORS = {
     "Service": (("spec.selector", _PODS),),
@@ -174,7 +182,7 @@ def files_in(value: Object, *, of_kptfile: bool) -> Iterator[FileReference]:
 
 
 def targets_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
-    """The targets of patches and replacements in a Kustomization or a PatchResources."""
+    """The objects that patches, replacements and variables of a Kustomization, a PatchResources or functions select."""
     for name in ("patches", "patchesJson6902", "replacements"):
         listed = value.get(name)
         for at, entry in enumerate(listed if isinstance(listed, list) else ()):
@@ -187,6 +195,8 @@ def targets_in(value: Object) -> Iterator[tuple[FieldPath, Object]]:
             for number, one in enumerate(targets if isinstance(targets, list) else ()):
                 if isinstance(one, dict) and isinstance(select := one.get("select"), dict):
                     yield (name, at, "targets", number, "select"), select
+    for field in _SELECTED:
+        yield from _holders(value, field.split("."), (), by_name=False)
 
 
 def selectors_in(value: Object) -> Iterator[LabelSelector]:

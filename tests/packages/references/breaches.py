@@ -1,4 +1,4 @@
-"""Twelve ways in which a clean merge breaks what a package names, generated: each with a judge of the merged files."""
+"""Ways in which a clean merge breaks what a package names, generated: each with a judge of the merged files."""
 
 from __future__ import annotations
 
@@ -143,6 +143,16 @@ def moved_config(rng: random.Random) -> Case:
         return all(function["configPath"] in merged for function in functions) and len(functions) == 2
 
     return Case(texts, upstream, local, works)
+
+
+def renamed_selected(rng: random.Random) -> Case:
+    """A function that local added selects an object that upstream renamed."""
+    name, field = rng.choice(NAMES), rng.choice(["selectors", "exclude"])
+    texts, new = base(name) | {"Kptfile": kptfile()}, f"{name}-server"
+    function = {"image": "example.com/fn:v1", field: [{"kind": "Deployment", "name": name}]}
+    own = text_of({**made("Kptfile", "p", "kpt.dev/v1"), "pipeline": {"mutators": [function]}})
+    upstream = renamed(texts, "Deployment", name, new)
+    return Case(texts, upstream, texts | {"Kptfile": own}, lambda m: f"name: {new}" in m["Kptfile"])
 
 
 def renamed_target(rng: random.Random) -> Case:
@@ -300,6 +310,7 @@ CLASSES: dict[str, Callable[[random.Random], Case]] = {
     "a file that was renamed": renamed_file,
     "a configPath that moved": moved_config,
     "the target of a patch, renamed": renamed_target,
+    "the selector of a function": renamed_selected,
     "the object of a strategic merge patch, renamed": renamed_patched,
     "the position of a container": inserted_container,
     "an object that upstream deleted": deleted_config,
