@@ -63,7 +63,8 @@ def printed(command: tuple[str, ...]) -> str:
 
 def said(tables: str) -> str:
     """In sentences, the missed bars of tables and what takes longer than another program."""
-    missed, slower = [], []
+    missed: list[str] = []
+    slower: dict[str, list[str]] = {}
     head: list[str] = []
     for cells in (match[1].split(" | ") for match in ROW.finditer(tables)):
         if set(cells[0]) == {"-"}:
@@ -74,13 +75,13 @@ def said(tables: str) -> str:
             missed.append(f"{cells[0]} ({cells[1]}, at most {cells[2]})")
         elif head and len(cells) == len(head) and _is_more_than_one(cells[-1]):
             # Either the row or the head of its last column names the other program.
-            case, other = head[0].partition(" (")[0], cells[0].partition("` (")[0].strip("`")
+            case, program = head[0].partition(" (")[0], cells[0].partition("` (")[0].strip("`")
             if "`krm-merge` to it" not in head[-1]:
-                case, other = cells[0], head[-1].partition("`")[2].strip("`")
-            if other not in FOR_SCALE:
-                slower.append(f"{case}: {cells[-1]} times `{other}`")
+                case, program = cells[0], head[-1].partition("`")[2].strip("`")
+            if program not in FOR_SCALE:
+                slower.setdefault(program, []).append(f"{case} {cells[-1]} times")
     lines = [f"Missed: {'; '.join(missed)}.\n"] if missed else []
-    lines += [f"Slower than the program beside it: {'; '.join(slower)}.\n"] if slower else []
+    lines += [f"Slower than `{program}`: {', '.join(cases)}.\n" for program, cases in slower.items()]
     return "\n".join(lines)
 
 
