@@ -148,6 +148,16 @@ def test_what_one_side_renamed_in_a_folder_that_the_other_moved_has_both() -> No
         assert merged(BASE, upstream, files, Policy("fail"))[0] == files
 
 
+def test_a_resource_renamed_in_a_folder_that_moved_is_in_the_same_file() -> None:
+    original = {**BASE, "base/b.yaml": deployment(1, "api")}
+    local = in_folder(
+        {**BASE, "base/b.yaml": deployment(1, "api").replace("name: api", "name: api-v2", 1)}, "base", "app"
+    )
+    files, results = merged(original, {**original, "base/b.yaml": deployment(7, "api")}, local)
+    assert files == {**local, "app/b.yaml": local["app/b.yaml"].replace("replicas: 1", "replicas: 7")}
+    assert not [result for result in results if result.severity != "info"]
+
+
 def test_what_local_deleted_and_upstream_moved_stays_deleted() -> None:
     files, results = merged({"run.sh": SCRIPT, "a": "x\n"}, {"bin/run.sh": SCRIPT, "a": "y\n"}, {"a": "x\n"})
     assert files == {"a": "y\n"}

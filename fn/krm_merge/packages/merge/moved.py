@@ -225,6 +225,17 @@ def _moved(before: Tree, after: Tree) -> Moves:
         likeness = _Likeness(before, after)
         scores = ((likeness.of(old, path), old, path) for old in gone for path in new)
         found |= _best(score for score in scores if score[0] >= THRESHOLD)
+        folders = _moved_folders(before, after, found)
+        for old in gone:
+            # In a folder that moved, another name of the resource does not make another file.
+            path = join(folders.get(dirname(old), dirname(old)), basename(old))
+            if (
+                old not in found
+                and path in new
+                and path not in found.values()
+                and likeness.of_lines(old, path) >= THRESHOLD
+            ):
+                found[old] = path
     return found
 
 
@@ -259,7 +270,12 @@ class _Likeness:
         self._names: tuple[dict[str, frozenset[tuple[str, str]]], dict[str, frozenset[tuple[str, str]]]] = ({}, {})
 
     def of(self, old: str, new: str) -> float:
-        """From 0 to 1: the share of equal lines, by their lengths; 0 for files of other resources."""
+        """From 0 to 1: how alike their lines are; 0 for files of other resources."""
+        score = self.of_lines(old, new)
+        return score if score < THRESHOLD or self._hold_the_same(old, new) else 0.0
+
+    def of_lines(self, old: str, new: str) -> float:
+        """From 0 to 1: the share of equal lines, by their lengths."""
         first, second = self._trees[0][old], self._trees[1][new]
         if first.mode == "link" or second.mode == "link" or b"\0" in first.data + second.data:
             return 0.0
@@ -267,8 +283,7 @@ class _Likeness:
             return 0.0
         lines = self._lines_of(0, old), self._lines_of(1, new)
         common = sum(len(line) * count for line, count in (lines[0] & lines[1]).items())
-        score = 2 * common / max(1, sum(len(line) * count for side in lines for line, count in side.items()))
-        return score if score < THRESHOLD or self._hold_the_same(old, new) else 0.0
+        return 2 * common / max(1, sum(len(line) * count for side in lines for line, count in side.items()))
 
     def _lines_of(self, side: int, path: str) -> Counter[bytes]:
         if path not in self._lines[side]:
