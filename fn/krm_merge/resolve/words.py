@@ -32,7 +32,6 @@ _THINGS: Final[dict[Nature, str]] = {
     "element": "element",
     "resource": "resource",
     "file": "file",
-    "reference": "thing that is named here",
     "sequence": "part of the list",
 }
 
@@ -47,7 +46,6 @@ _BOTH: Final[dict[Nature, str]] = {
     "alternative": "{u} and {l} have alternatives of which only one is allowed",
     "functions": "{u} and {l} changed these functions, which cannot be told apart, so the list is one value",
     "file": "{u} and {l} changed the same lines of this file",
-    "reference": "{u} and {l} differ in what is named here",
     "added-twice": "{u} and {l} added this with different values",
     "comment": "{u} and {l} changed the same comment",
 }
@@ -58,6 +56,10 @@ def happened(record: DecisionRecord, labels: SideLabels) -> str:
     has = _sides(record)
     thing = _THINGS.get(record.nature, "value")
     u, l = labels.upstream_who, labels.local_who  # noqa: E741
+    if record.nature == "reference" and record.status != "automatic":
+        # A side that has the reference has what it names (law I). The sentence begins with the name of a field.
+        who = u if "upstream" not in has else l if "local" not in has else "a side"
+        return f"{record.values.get('original', 'a reference')}, which {who} removed or changed."
     if record.status == "automatic":
         text = _automatic(record, u, l)
     elif "upstream" not in has and "local" in has and "original" in has:
@@ -83,6 +85,8 @@ def _automatic(record: DecisionRecord, upstream: str, local: str) -> str:
 def choice_words(record: DecisionRecord, choice: Choice, labels: SideLabels) -> str:
     """A choice, as a button names it."""
     has = _sides(record)
+    if record.nature == "reference":
+        return "Put it back" if choice in has else "Accept that it is gone"
     upstream, local = labels.upstream.lower(), labels.local.lower()
     said: dict[Choice, str] = {
         "upstream": f"Take {upstream}" if "upstream" in has else "Delete it",

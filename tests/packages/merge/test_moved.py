@@ -215,3 +215,32 @@ def test_a_path_that_local_uses_otherwise_is_left_to_it() -> None:
     files, results = merged({"run.sh": SCRIPT}, {"bin/run.sh": SCRIPT}, local)
     assert files["run.sh"] == local["run.sh"]
     assert any(result.severity == "warning" for result in results)
+
+
+def test_folder_and_name_of_a_file_merge_apart() -> None:
+    upstream, local = {"bin/run.sh": SCRIPT.replace("one", "1")}, {"start.sh": SCRIPT.replace("three", "3")}
+    files, results = merged({"run.sh": SCRIPT}, upstream, local)
+    assert files == {"bin/start.sh": SCRIPT.replace("one", "1").replace("three", "3")}
+    assert not [result for result in results if result.severity != "info"]
+    assert merged({"run.sh": SCRIPT}, upstream, files)[0] == files
+
+
+def test_a_deployment_renamed_with_its_file_takes_changes() -> None:
+    original, renamed = {"web.yaml": deployment(1)}, deployment(1).replace("  name: web\n", "  name: shop\n", 1)
+    files, _ = merged(original, {"web.yaml": deployment(5)}, {"shop.yaml": renamed})
+    assert files == {"shop.yaml": renamed.replace("replicas: 1", "replicas: 5")}
+
+
+def test_what_upstream_deleted_and_local_only_moved_is_deleted() -> None:
+    """A patch of the same name elsewhere does not keep it."""
+    patch = {"overlays/lab/patch.yaml": deployment(2)}
+    files, _ = merged({"base/a.yaml": deployment(1), **patch}, patch, {"app/a.yaml": deployment(1), **patch})
+    assert files == patch
+
+
+def test_a_file_that_both_have_at_a_new_place_is_that_file() -> None:
+    """However alike another new one is: a second merge changes nothing (law D)."""
+    lab = kustomization("../../base", patch="patch.yaml")
+    upstream = {"overlays/env-lab/kustomization.yaml": lab.replace("patch.yaml", "p.yaml")}
+    local = {**upstream, "overlays/mine/kustomization.yaml": lab}
+    assert merged({"overlays/lab/kustomization.yaml": lab}, upstream, local) == (local, [])

@@ -205,3 +205,29 @@ def many(kind: str, count: int) -> tuple[Texts, Texts, Texts]:
     }
     over = {"o/kustomization.yaml": kustomization([f"../c{at}.yaml" for at in range(count)])}
     return original, upstream, original | services | over | ({} if kind == "relabelled" else mine)
+
+
+def test_a_patch_that_followed_is_found_again() -> None:
+    """Upstream's new patch has local's name of the object after the merge; a second merge adds it no second time."""
+    original = base("web")
+    listing = kustomization(["../base"], patches=[{"path": "patch.yaml"}])
+    patch = text_of(made("Deployment", "web", "apps/v1", spec={"replicas": 6}))
+    upstream = original | {"lab/kustomization.yaml": listing, "lab/patch.yaml": patch}
+    local = renamed(original, "Deployment", "web", "shop")
+    first = texts_of(merge(original, upstream, local))
+    assert "name: shop\n" in first["lab/patch.yaml"]
+    assert texts_of(merge(original, upstream, first)) == first
+
+
+def test_nothing_is_said_of_what_local_broke_and_upstream_renamed() -> None:
+    original = base("web")
+    upstream = renamed(original, "Service", "web", "front")
+    local = {path: text for path, text in original.items() if path != "base/deployment.yaml"}
+    assert not is_reported(merge(original, upstream, local))
+
+
+def test_a_file_that_one_side_renamed_and_the_other_deleted_is_missing() -> None:
+    listing, gone = {"a/kustomization.yaml": "resources: [cm.yaml]\n"}, text_of(made("ConfigMap", "c"))
+    local = {"a/kustomization.yaml": "resources: [own.yaml] # ours\n", "a/own.yaml": gone}
+    merged = merge(listing | {"a/cm.yaml": gone}, {"b.yaml": text_of(made("Secret", "b"))}, local)
+    assert is_reported(merged) or "own.yaml" not in texts_of(merged).get("a/kustomization.yaml", "")

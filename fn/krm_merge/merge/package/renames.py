@@ -85,7 +85,37 @@ def follow_renames(
             assert row is not None
             assert other is not None
             rows[old], rows[new] = [a if a is not None else b for a, b in zip(row, other, strict=True)], None
-    return [(row[0], row[1], row[2]) for row in rows if row is not None], likely
+    return _with_new_references([(row[0], row[1], row[2]) for row in rows if row is not None]), likely
+
+
+def _with_new_references(triples: list[Triple]) -> list[Triple]:
+    """Joins what both sides added to one file under the two names of a resource that one side renamed.
+
+    A patch that one side added has the new name once its reference has followed (law I); so a second merge finds it
+    (law D).
+    """
+    renamed = {
+        (_label(original), _label(member))
+        for original, *sides in triples
+        for member in sides
+        if original is not None and member is not None and _label(member) != _label(original)
+    }
+    if not renamed:
+        return triples
+    own = {
+        (local.place, _label(local)): at
+        for at, (*given, local) in enumerate(triples)
+        if given == [None, None] and local
+    }
+    joined = list(triples)
+    for at, (original, upstream, local) in enumerate(triples):
+        if original is None and upstream is not None and local is None:
+            names = (name for pair in renamed if (label := _label(upstream)) in pair for name in pair if name != label)
+            other = next((own.pop(key) for name in names if (key := (upstream.place, name)) in own), None)
+            if other is not None:
+                joined[at] = (None, upstream, triples[other][2])
+                joined[other] = (None, None, None)
+    return [triple for triple in joined if any(triple)]
 
 
 def _scores(

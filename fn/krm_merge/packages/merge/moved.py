@@ -7,16 +7,18 @@ files moved to one other folder has moved.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from posixpath import basename, dirname, join
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from krm_merge.krm.identity import NO_RESOURCE, flaw_of, identity_of
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.decisions.resolution import file_content
+from krm_merge.merge.values.images import image_repository
+from krm_merge.merge.values.likeness import leaves_of
 from krm_merge.packages.files.tree import Changes, File, Tree, holds_resources
 from krm_merge.text.likeness import MOST_COMPARED, THRESHOLD
 from krm_merge.text.reading.nodes import MappingNode, TextError
@@ -92,11 +94,9 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
     """
     theirs = _moved(original, upstream)
     # After a merge, a file of local's may look like one that upstream deleted, and be another of upstream's (law D).
-    ours = {
-        old: new
-        for old, new in _moved(original, local).items()
-        if (old in upstream or old in theirs) and (new not in upstream or theirs.get(old) == new)
-    }
+    ours = {old: new for old, new in _moved(original, local).items() if new not in upstream or theirs.get(old) == new}
+    # What local has where upstream moved it to is that file, whatever else is like it (law D).
+    ours |= {old: new for old, new in theirs.items() if new in local and old not in local}
     if not theirs and not ours:
         return Followed(original, upstream, local, {}, lambda _: [])
     sides = (original, upstream, local)
@@ -110,12 +110,14 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
             continue
         place = places[2] if old in ours else places[1]
         if old in theirs and old in ours and theirs[old] != ours[old]:
-            renamed = _renamed_inside(old, theirs[old], ours[old], folders)
-            place = renamed or place
-            if not renamed:
+            merged = _merged_place(old, theirs[old], ours[old])
+            place = merged or place
+            if not merged:
                 twice.append((old, theirs[old], ours[old]))
                 place = _chosen_place(twice[-1], policy)
-        elif _is_as_before(original[old], *((upstream, at[1]) if old in ours else (local, at[2]))):
+        elif not (old in theirs and old in ours) and _is_as_before(
+            original[old], *((upstream, at[1]) if old in ours else (local, at[2]))
+        ):
             # Nothing is to be merged: resources find each other, other files are where they are (R1, R4).
             continue
         wanted = [(side, now) for side, now in zip(sides, at, strict=True) if now is not None]
@@ -138,13 +140,15 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
 # ---- places ----------------------------------------------------------------------------------------------------------
 
 
-def _renamed_inside(old: str, theirs: str, ours: str, folders: tuple[Moves, Moves]) -> str:
-    """The place of a file that one side renamed in a folder that the other moved, '' for another file."""
-    folder = dirname(old)
-    for new, renamed, moved in ((theirs, ours, folders[0]), (ours, theirs, folders[1])):
-        if folder in moved and dirname(renamed) == folder and new == join(moved[folder], basename(old)):
-            return join(moved[folder], basename(renamed))
-    return ""
+def _merged_place(old: str, theirs: str, ours: str) -> str:
+    """The path of a file that both sides moved, folder and name merged apart; '' where both changed one of them."""
+    parts = []
+    for part in (dirname, basename):
+        before, upstream, local = part(old), part(theirs), part(ours)
+        if len({before, upstream, local}) == 3:
+            return ""
+        parts.append(upstream if local == before else local)
+    return join(*parts)
 
 
 def _is_as_before(before: File, side: Tree, place: str | None) -> bool:
@@ -200,8 +204,7 @@ def _moved_folders(original: Tree, side: Tree, moves: Moves) -> Moves:
     held, left = Counter(map(dirname, original)), set(map(dirname, side))
     moved: dict[str, Counter[str]] = defaultdict(Counter)
     for old, new in moves.items():
-        if basename(old) == basename(new):
-            moved[dirname(old)][dirname(new)] += 1
+        moved[dirname(old)][dirname(new)] += 1
     folders = {folder: found.most_common(1)[0] for folder, found in moved.items() if folder and folder not in left}
     return {folder: new for folder, (new, count) in folders.items() if 2 * count > held[folder]}
 
@@ -224,19 +227,22 @@ def _moved(before: Tree, after: Tree) -> Moves:
     if len(gone) * len(new) <= MOST_COMPARED:
         likeness = _Likeness(before, after)
         scores = ((likeness.of(old, path), old, path) for old in gone for path in new)
-        found |= _best(score for score in scores if score[0] >= THRESHOLD)
-        folders = _moved_folders(before, after, found)
-        for old in gone:
-            # In a folder that moved, another name of the resource does not make another file.
-            path = join(folders.get(dirname(old), dirname(old)), basename(old))
-            if (
-                old not in found
-                and path in new
-                and path not in found.values()
-                and likeness.of_lines(old, path) >= THRESHOLD
-            ):
-                found[old] = path
+        alike = _best(score for score in scores if score[0] >= THRESHOLD)
+        # In a folder that moved, a file of the same name is the same, whatever its resource is called now.
+        folders = _moved_folders(before, after, found | alike | _of_one_name(gone, new))
+        in_folder = ((old, join(folders[dirname(old)], basename(old))) for old in gone if dirname(old) in folders)
+        same = {old: path for old, path in in_folder if path in new and likeness.of_lines(old, path) >= THRESHOLD}
+        taken = set(same.values())
+        found |= {old: path for old, path in alike.items() if path not in taken} | same
     return found
+
+
+def _of_one_name(gone: Iterable[str], new: Sequence[str]) -> Moves:
+    """The only new path with the file name of an old one."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path in new:
+        by_name[basename(path)].append(path)
+    return {old: by_name[basename(old)][0] for old in gone if len(by_name[basename(old)]) == 1}
 
 
 def _best(scores: Iterable[tuple[float, str, str]]) -> Moves:
@@ -267,7 +273,7 @@ class _Likeness:
     def __init__(self, before: Tree, after: Tree) -> None:
         self._trees = (before, after)
         self._lines: tuple[dict[str, Counter[bytes]], dict[str, Counter[bytes]]] = ({}, {})
-        self._names: tuple[dict[str, frozenset[tuple[str, str]]], dict[str, frozenset[tuple[str, str]]]] = ({}, {})
+        self._held: tuple[dict[str, _Held], dict[str, _Held]] = ({}, {})
 
     def of(self, old: str, new: str) -> float:
         """From 0 to 1: how alike their lines are; 0 for files of other resources."""
@@ -291,21 +297,41 @@ class _Likeness:
         return self._lines[side][path]
 
     def _hold_the_same(self, old: str, new: str) -> bool:
-        """Whether half of the resources with a name are in both."""
-        names = self._names_of(0, old), self._names_of(1, new)
-        return 2 * len(names[0] & names[1]) >= max(map(len, names))
+        """Whether half of the named resources are in both, or resources of the same kinds run the same containers."""
+        before, after = self._held_in(0, old), self._held_in(1, new)
+        if 2 * len(before.names & after.names) >= max(len(before.names), len(after.names)):
+            return True
+        return bool(before.containers) and before[1:] == after[1:]
 
-    def _names_of(self, side: int, path: str) -> frozenset[tuple[str, str]]:
-        if path not in self._names[side]:
-            file = self._trees[side][path]
-            self._names[side][path] = frozenset(_names(file.data) if holds_resources(path) else ())
-        return self._names[side][path]
+    def _held_in(self, side: int, path: str) -> _Held:
+        if path not in self._held[side]:
+            data = self._trees[side][path].data
+            self._held[side][path] = _held(data) if holds_resources(path) else _Held(frozenset(), [], frozenset())
+        return self._held[side][path]
 
 
-def _names(data: bytes) -> Iterator[tuple[str, str]]:
+class _Held(NamedTuple):
+    """Kinds and names of the resources in a file, and the names and images of the containers that they run."""
+
+    names: frozenset[tuple[str, str]]
+    kinds: list[str]
+    containers: frozenset[str]
+
+
+def _held(data: bytes) -> _Held:
     try:
-        roots = list(read_all(data.decode()))
+        roots = [root for root in read_all(data.decode()) if isinstance(root, MappingNode) and not flaw_of(root)]
     except (UnicodeDecodeError, TextError):
-        return
-    identities = [identity_of(r) for r in roots if isinstance(r, MappingNode) and not flaw_of(r)]
-    yield from ((identity.kind, identity.name) for identity in identities if identity.name)
+        roots = []
+    identities = [identity_of(root) for root in roots]
+    names = frozenset((identity.kind, identity.name) for identity in identities if identity.name)
+    kinds = sorted(identity.kind for identity in identities)
+    return _Held(names, kinds, frozenset(text for root in roots for text in _containers_in(root)))
+
+
+def _containers_in(root: MappingNode) -> Iterator[str]:
+    for path, value in leaves_of(root):
+        if path[-3:] == ("containers", (), "name"):
+            yield f"name {value}"
+        elif path[-3:] == ("containers", (), "image"):
+            yield image_repository(str(value))

@@ -7,7 +7,7 @@ is broken where it leads somewhere on every side that has it, and nowhere in the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from posixpath import basename, dirname, join, relpath
 
@@ -98,11 +98,17 @@ class _Judge:
         held: list[SideName] = []
         for name in SIDES:
             side = self._versions.side(name)
-            if (same := side.same(found)) is not None and has(side, same):
+            if (same := side.same(found) or self._before_renaming(side, found)) is not None and has(side, same):
                 if not leads(side):
                     return []
                 held.append(name)
         return held
+
+    def _before_renaming(self, side: PackageGraph, found: Found) -> Found | None:
+        """This document of a side that calls it as the original does."""
+        pairs = (pair for pairs in self._renamed.values() for pair in pairs)
+        old = next((old for old, new in pairs if new == found.identity), None)
+        return None if old is None else side.same(replace(found, identity=old))
 
     def _report(
         self,
@@ -162,7 +168,7 @@ class _Judge:
         before = self._before[name].get(file, file)
         other = SIDES[1 - SIDES.index(name)]
         for place in (self._versions.moves[other].get(before), self._now[name].get(file), file):
-            if place in self._merged.tree and place is not None and (not below or basename(place) == below):
+            if place is not None and place in self._merged.tree and (not below or basename(place) == below):
                 return dirname(place) if below else place
         return None
 

@@ -47,7 +47,10 @@ class Lost:
 def lost_by(name: SideName, versions: MergedVersions, merged: Tree) -> Lost:
     """What this side has not, of what the original has; files that the merged package has are not lost."""
     original, side = (graph.there or graph.tree for graph in (versions.original, versions.side(name)))
-    files = [path for path in original if path not in side and path not in merged]
+    gone = [path for path in original if path not in side and path not in merged]
+    # What the other side calls a lost file is lost with it.
+    renamed = versions.moves["local" if name == "upstream" else "upstream"]
+    files = [*gone, *(renamed[path] for path in gone if path in renamed and renamed[path] not in merged)]
     changed = (o.member.identity.kind for o in versions.outcomes if o.fate == "merged" and _changed_by(o, name))
     labels = frozenset(_lost_labels(versions.outcomes, name))
     return Lost(files, frozenset(_lost_names(name, versions)), labels, frozenset(changed))
@@ -78,7 +81,7 @@ def renamed_in(outcomes: Iterable[ResourceOutcome]) -> dict[str, list[tuple[Iden
     """What objects were called, and are in the merged package, by their names before."""
     found: dict[str, list[tuple[Identity, Identity]]] = {}
     for outcome in outcomes:
-        if outcome.fate == "merged" and outcome.original and outcome.upstream and outcome.local:
+        if outcome.fate in ("merged", "kept") and outcome.original and outcome.upstream and outcome.local:
             before, theirs, ours = (one.identity for one in (outcome.original, outcome.upstream, outcome.local))
             if (now := theirs if ours == before else ours) != before:
                 found.setdefault(before.name, []).append((before, now))

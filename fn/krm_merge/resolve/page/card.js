@@ -98,7 +98,7 @@ export class Card {
     this.isFilled = true;
     const one = this.record;
     while (this.element.childElementCount > 1) this.element.lastElementChild?.remove();
-    this.sides = make("div", { class: "sides" }, ...SIDES.map((side) => this.side(side)));
+    this.sides = make("div", { class: "sides" }, ...this.shownSides().map((side) => this.side(side)));
     this.result = make("div", { class: "result", hidden: true });
     this.verdict = make("p", { class: "verdict", role: "alert", hidden: true });
     this.element.append(make("p", { class: "why" }, state.words.get(this.id)?.said ?? one.message));
@@ -106,6 +106,11 @@ export class Card {
     if (this.folded) this.element.append(this.folded);
     this.element.append(this.sides, this.result, this.actions(), this.verdict);
     this.enrich();
+  }
+
+  /** The sentence of a broken reference names it: its original is no value. */
+  shownSides() {
+    return this.record.nature === "reference" ? SIDES.slice(1) : SIDES;
   }
 
   /**
@@ -140,7 +145,8 @@ export class Card {
       return make("p", { class: "gone" }, letter ? `hidden value, ${said}` : "nothing");
     }
     const text = textOf(one, side);
-    if (text === null) return make("p", { class: "gone" }, "original" in one && side !== "original" ? "deleted" : "nothing");
+    const gone = one.nature === "reference" || !("original" in one) || side === "original" ? "nothing" : "deleted";
+    if (text === null) return make("p", { class: "gone" }, gone);
     if (text === "") return make("p", { class: "gone" }, "empty text");
     const long = text.length > LONGEST;
     const pieces = long || !marks ? [text.slice(0, LONGEST)] : marks.flatMap(([piece, isNew]) => (isNew ? marked(piece) : [piece]));
@@ -247,7 +253,7 @@ export class Card {
     } catch (error) {
       return this.say(String(/** @type {Error} */ (error).message));
     }
-    this.sides?.replaceChildren(...SIDES.map((side) => this.side(side)));
+    this.sides?.replaceChildren(...this.shownSides().map((side) => this.side(side)));
     made.textContent = isShown ? "Show values" : "Hide values";
     made.setAttribute("aria-pressed", String(!isShown));
   }
@@ -302,7 +308,7 @@ export class Card {
     const asked = state.revision;
     const found = await ask(`/api/context?id=${encodeURIComponent(this.id)}`).catch(() => null);
     if (!found || !this.sides || asked !== state.revision || !state.records.has(this.id)) return;
-    this.sides.replaceChildren(...SIDES.map((side) => this.side(side, found.marks[side])));
+    this.sides.replaceChildren(...this.shownSides().map((side) => this.side(side, found.marks[side])));
     const isShown = this.record.status === "settled" || this.showsContext;
     const context = this.record.status === "open" ? (found.local ?? found.upstream) : found.result;
     if (this.result && isShown) this.drawResult(this.result, context);
