@@ -94,7 +94,9 @@ def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Follo
     """
     theirs = _moved(original, upstream)
     # After a merge, a file of local's may look like one that upstream deleted, and be another of upstream's (law D).
-    ours = {old: new for old, new in _moved(original, local).items() if new not in upstream or theirs.get(old) == new}
+    changed = {old: upstream[path] for old in original if (path := theirs.get(old, old)) in upstream}
+    of_local = _moved(original, local, changed)
+    ours = {old: new for old, new in of_local.items() if new not in upstream or theirs.get(old) == new}
     # What local has where upstream moved it to is that file, whatever else is like it (law D).
     ours |= {old: new for old, new in theirs.items() if new in local and old not in local}
     if not theirs and not ours:
@@ -212,21 +214,34 @@ def _moved_folders(original: Tree, side: Tree, moves: Moves) -> Moves:
 # ---- likeness --------------------------------------------------------------------------------------------------------
 
 
-def _moved(before: Tree, after: Tree) -> Moves:
-    """The files that a side has at another path."""
+def _moved(before: Tree, after: Tree, elsewhere: Tree | None = None) -> Moves:
+    """The files that a side has at another path; `elsewhere` are those that the other side has, by their old paths.
+
+    A side that has the other one's changes already resembles that more than the original (law D).
+    """
+    versions = [before] if elsewhere is None else [elsewhere, before]
     gone, new = [path for path in before if path not in after], [path for path in after if path not in before]
     if not gone or not new:
         return {}
-    by_content: dict[File, list[str]] = defaultdict(list)
+    by_content: dict[File, list[str]] = {}
     for path in new:
         if (file := after[path]).data:
-            by_content[file].append(path)
-    found = _best((1.0, old, path) for old in gone for path in by_content.get(before[old], ()))
-    taken = set(found.values())
-    gone, new = [path for path in gone if path not in found], [path for path in new if path not in taken]
+            by_content.setdefault(file, []).append(path)
+    found: Moves = {}
+    for version in versions:
+        known = [old for old in gone if old in version]
+        found |= _best((1.0, old, path) for old in known for path in by_content.get(version[old], ()))
+        taken = set(found.values())
+        gone, new = [path for path in gone if path not in found], [path for path in new if path not in taken]
+        by_content = {file: [path for path in paths if path not in taken] for file, paths in by_content.items()}
     if len(gone) * len(new) <= MOST_COMPARED:
         likeness = _Likeness(before, after)
-        scores = ((likeness.of(old, path), old, path) for old in gone for path in new)
+        of_versions = [_Likeness(version, after) for version in versions[:-1]] + [likeness]
+        scores = (
+            (max(version.of(old, path) for version in of_versions if old in version), old, path)
+            for old in gone
+            for path in new
+        )
         alike = _best(score for score in scores if score[0] >= THRESHOLD)
         # In a folder that moved, a file of the same name is the same, whatever its resource is called now.
         folders = _moved_folders(before, after, found | alike | _of_one_name(gone, new))
@@ -274,6 +289,10 @@ class _Likeness:
         self._trees = (before, after)
         self._lines: tuple[dict[str, Counter[bytes]], dict[str, Counter[bytes]]] = ({}, {})
         self._held: tuple[dict[str, _Held], dict[str, _Held]] = ({}, {})
+
+    def __contains__(self, old: str) -> bool:
+        """Whether the first tree has such a file."""
+        return old in self._trees[0]
 
     def of(self, old: str, new: str) -> float:
         """From 0 to 1: how alike their lines are; 0 for files of other resources."""
