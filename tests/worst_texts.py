@@ -176,6 +176,11 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("metadata:\n"),
         Worst("\n"),
     ),
+    "functions.places._PLAIN_VALUE": (
+        Worst(": "),
+        Worst(" ", ":"),
+        Worst("a", ": 'b"),
+    ),
     "functions.merge_package.sides._API_VERSION": (
         Worst("apiVersion: a"),
         Worst(" ", "apiVersion:"),
@@ -192,21 +197,6 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("'", "member '"),
         Worst("member '"),
         Worst("' not", "index '"),
-    ),
-    "functions.places._PLAIN_INDEX": (
-        Worst(" "),
-        Worst("internal.config.kubernetes.io/index: "),
-        Worst(" ", "internal.config.kubernetes.io/index:"),
-    ),
-    "functions.places._PLAIN_PACKAGE": (
-        Worst(" "),
-        Worst("internal.config.kubernetes.io/package-path: "),
-        Worst("internal.config.kubernetes.io/package-path: 'a"),
-    ),
-    "functions.places._PLAIN_PATH": (
-        Worst(" "),
-        Worst("internal.config.kubernetes.io/path: "),
-        Worst("a", "internal.config.kubernetes.io/path: '"),
     ),
     "functions.plan_component_updates.text_styles._laid_out": (Worst(" "), Worst(" &&")),
     "functions.policy.merge_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),

@@ -13,11 +13,7 @@ from krm_merge.startup import pattern, replace
 from krm_merge.text.reading.nodes import MappingNode, resolved
 from krm_merge.text.reading.values import key_text
 
-_PLAIN_PACKAGE = pattern(
-    rb"""^ *internal\.config\.kubernetes\.io/package-path: *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE
-)
-_PLAIN_PATH = pattern(rb"""^ *internal\.config\.kubernetes\.io/path: *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
-_PLAIN_INDEX = pattern(rb"""^ *internal\.config\.kubernetes\.io/index: *(['"]?)(\d+)\1 *$""", re.MULTILINE)
+_PLAIN_VALUE = pattern(rb""": *(['"]?)([^'"#\s]+)\1 *$""", re.MULTILINE)
 
 
 def annotations_of(root: MappingNode) -> dict[str, str]:
@@ -106,11 +102,23 @@ def place_of_item(item: Resource, root: str | None) -> tuple[str | None, int]:
 
 def plain_place(data: bytes, root: str | None = None) -> tuple[str, int] | None:
     """The same of the text of a resource, None where only reading it shows that."""
-    path, index, package = (found.findall(data) for found in (_PLAIN_PATH, _PLAIN_INDEX, _PLAIN_PACKAGE))
-    if not len(path) == len(index) == 1 or len(package) > 1 or data.count(PACKAGE_PATH.encode()) != len(package):
+    path, index, package = (_plain_value(data, name) for name in (PATH, INDEX, PACKAGE_PATH))
+    if not path or index is None or package is None or not (index or "0").isdecimal():
         return None
-    annotations = {PATH: path[0][1].decode(), PACKAGE_PATH: package[0][1].decode() if package else ""}
-    return place_of(annotations, root) or "", int(index[0][1])
+    if not index and LEGACY_INDEX.encode() in data:
+        return None
+    return place_of({PATH: path, PACKAGE_PATH: package}, root) or "", int(index or "0")
+
+
+def _plain_value(data: bytes, annotation: str) -> str | None:
+    """The value of an annotation in plain block style, '' where there is none; None where only reading shows it."""
+    key = annotation.encode()
+    at = data.find(key)
+    if at < 0:
+        return ""
+    value = _PLAIN_VALUE.match(data, at + len(key))
+    is_plain = value is not None and data[data.rfind(b"\n", 0, at) + 1 : at].isspace()
+    return value[2].decode() if value is not None and is_plain and data.find(key, at + 1) < 0 else None
 
 
 def set_place(item: Resource, path: str, index: int, root: str | None) -> None:

@@ -10,7 +10,7 @@ from krm_merge.functions.merge_package.sides import MERGE_SOURCE, ItemsOfSide, P
 from krm_merge.functions.places import FreeIndexes, default_place, new_resource, place_of_item, plain_place, set_place
 from krm_merge.krm.identity import identity_of
 from krm_merge.krm.resource import ID_ANNOTATIONS, Resource
-from krm_merge.krm.resource_list import ResourceList, indented
+from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decisions.decision import FileDecision
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.decisions.policy import Policy
@@ -18,7 +18,7 @@ from krm_merge.merge.decisions.report import report_files
 from krm_merge.merge.package.merger import follows_upstream_move
 from krm_merge.merge.package.narrow import Document
 from krm_merge.packages.files.tree import File
-from krm_merge.packages.merge.moved import NOTHING_MOVED, Moves, Relocated, follow
+from krm_merge.packages.merge.moved import Moves, Relocated, follow
 from krm_merge.packages.merge.side import read_graph
 from krm_merge.packages.references.breach import SIDES, SideName
 from krm_merge.packages.references.graph import PackageGraph
@@ -55,7 +55,9 @@ class DocumentOfFile:
     def text(self) -> bytes:
         """The document at column 0, without the annotations that kpt makes for a list of resources."""
         data = self.data if self.item is None else self.data.replace(b"-", b" ", 1)
-        return _METADATA.sub(lambda metadata: _MARK.sub(b"", metadata[0]), indented(data, -self.column), count=1)
+        # Every line begins so, but for blank ones.
+        data = data[self.column :].replace(b"\n" + b" " * self.column, b"\n")
+        return _METADATA.sub(lambda metadata: _MARK.sub(b"", metadata[0]), data, count=1)
 
 
 class DocumentFiles(Mapping[str, File]):
@@ -98,13 +100,12 @@ class PackageFiles:
     """The sides of a merge as files. Made before the merge, which then finds what either side moved at its new path."""
 
     def __init__(self, resource_list: ResourceList, sides: PackageSides, policy: Policy) -> None:
-        """Follows moved files (R13), where all documents of original and upstream say which file they are in."""
+        """Follows moved files (R13)."""
         self._list = resource_list
         self._sides = sides
         self._policy = policy
         self._there = (_files_of(sides.original), _files_of(sides.upstream), self._files_of_items())
-        is_placed = all(map(_says_where, [*sides.original.others, *sides.upstream.others]))
-        self._followed = follow(*self._there, policy) if is_placed else NOTHING_MOVED
+        self._followed = follow(*self._there, policy)
         for side, moves in zip(sides, self._followed.relocated, strict=True):
             side.relocate(moves)
 
@@ -198,13 +199,6 @@ def _place_of(document: Document) -> tuple[str, int]:
         return place
     member = document.member()
     return (member.place, member.index) if member is not None else ("", 0)
-
-
-def _says_where(document: Document) -> bool:
-    if plain_place(document.data) is not None:
-        return True
-    member = document.member()
-    return member is not None and member.is_placed
 
 
 def _rewritten(item: Resource, text: bytes) -> Resource:

@@ -33,7 +33,7 @@ def merge_package(resource_list: ResourceList) -> None:
         for side in sides:
             side.is_whole = False
     files = None
-    if sides.local.is_whole and sides.original.others and sides.upstream.others:
+    if sides.has_files:
         # A Kptfile alone does not pay for these imports.
         from krm_merge.functions.merge_package.files import PackageFiles
 

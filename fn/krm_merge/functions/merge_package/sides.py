@@ -18,7 +18,7 @@ from krm_merge.functions.places import (
 )
 from krm_merge.harmless import quoted
 from krm_merge.krm.identity import KPTFILE, KPTFILE_GROUP, flaw_of, identity_of
-from krm_merge.krm.resource import Resource, ResourceError
+from krm_merge.krm.resource import PATH, Resource, ResourceError
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.merge.decisions.member import Member, ResourceOutcome
 from krm_merge.merge.package.folders import Folders
@@ -97,6 +97,16 @@ class PackageSides:
     def has_whole_packages(self) -> bool:
         """Whether more than Kptfiles is given."""
         return bool(self.original.others or self.upstream.others)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether original and upstream are whole packages that say in which file each resource is."""
+        given = self.original.others, self.upstream.others
+        return (
+            all(given)
+            and self.local.is_whole
+            and all(PATH.encode() in document.data for side in given for document in side)
+        )
 
     @property
     def members(self) -> list[Member]:

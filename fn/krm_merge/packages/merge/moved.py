@@ -83,9 +83,6 @@ class Followed:
         return {path: file for path, file in (made | dict(changes)).items() if file != local.get(path)}
 
 
-NOTHING_MOVED: Final = Followed({}, {}, {}, {}, lambda _: [])
-
-
 def follow(original: Tree, upstream: Tree, local: Tree, policy: Policy) -> Followed:
     """The versions of a package with every file where the result has it (R13).
 
