@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.functions.policy.merge_policy import combined, policy_of, policy_of_package
-from krm_merge.functions.policy.models import MergeRules
-from krm_merge.functions.validation import check, list_keys_of, rules_of
+from krm_merge.krm.validation import check
 from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, File, Tree, leads_out
 from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.policy import combine, find_policy, parse_policy
+from krm_merge.policy.models import MergeRules, list_keys_of, rules_of
 from krm_merge.report.reading import records_of
 from krm_merge.report.record import DecisionRecord
 
@@ -63,8 +63,8 @@ def merge_packages(
     checked, problems = check(MergeRules, {"rules": [dict(r) for r in rules], "listKeys": [dict(k) for k in list_keys]})
     if checked is None:
         raise KrmMergeError("; ".join(f"{path}{problem}" for path, problem in problems))
-    package = policy_of_package(trees[2]) if policy is None else policy_of(dict(policy), "policy")
-    obeyed = combined(None if on_conflict == "upstream" else on_conflict, rules_of(checked.rules), package)
+    package = find_policy(trees[2]) if policy is None else parse_policy(dict(policy), "policy")
+    obeyed = combine(None if on_conflict == "upstream" else on_conflict, rules_of(checked.rules), package)
     merger = PackageMerger(obeyed, function_identity == "smart", list_keys=list_keys_of(checked.listKeys))
     merged = merge_trees(trees[0], trees[1], trees[2], merger)
     records = records_of([merged.decided], obeyed)

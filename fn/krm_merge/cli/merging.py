@@ -8,15 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from krm_merge.functions.policy.merge_policy import (
-    NO_POLICY,
-    PackagePolicy,
-    combined,
-    policy_of_package,
-    stale,
-    stale_message,
-)
-from krm_merge.functions.policy.rules_file import RulesError, RulesFile, read_rules
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.decisions.policy import OnDelete, Policy, Rule
@@ -25,6 +16,16 @@ from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.packages.merge.conflict_markers import MARKER_SIZE, marked_changes
+from krm_merge.policy import (
+    NO_POLICY,
+    PackagePolicy,
+    RulesError,
+    RulesFile,
+    combine,
+    read_rules,
+    stale_message,
+    stale_resolutions,
+)
 from krm_merge.startup import replace
 
 OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
@@ -82,9 +83,9 @@ class MergeChoices:
         rules = RulesFile() if rules_file is None else _read_rules(rules_file)
         return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches, otherwise)
 
-    def obeying(self, local: Tree) -> MergeChoices:
-        """The choices with the MergePolicy that local has in its own folder (M1). Raises KrmMergeError."""
-        return replace(self, package=policy_of_package(local))
+    def obeying(self, package: PackagePolicy) -> MergeChoices:
+        """The choices with the MergePolicy of the package (M1)."""
+        return replace(self, package=package)
 
     def remembering(self, earlier: Resolutions) -> MergeChoices:
         """The choices with those made elsewhere on the same conflicts: the package's own ones have precedence."""
@@ -128,11 +129,11 @@ class MergeChoices:
         if self.on_conflict == "markers":
             return self._won_by(None)
         asked = None if self.asked == "markers" else self.asked
-        return combined(asked, self.rules.rules, self.package, self.rules.redactions, stops=self.otherwise == "fail")
+        return combine(asked, self.rules.rules, self.package, self.rules.redactions, stops=self.otherwise == "fail")
 
     def _won_by(self, side: OnDelete | None) -> Policy:
         """Between markers: this side has its way wherever neither a rule nor a choice says otherwise."""
-        policy = combined(None, self.rules.rules, self.package, self.rules.redactions)
+        policy = combine(None, self.rules.rules, self.package, self.rules.redactions)
         rules = policy.rules if side is None else (*policy.rules, Rule(on_delete=side))
         return replace(policy, on_conflict=side or "upstream", rules=rules, marks=side is not None)
 
@@ -149,7 +150,7 @@ class MergeChoices:
         """Adds an info result for each resolution of the package that fitted nowhere (M5)."""
         parts = list(decided)
         if any(part.outcomes or part.files for part in parts):
-            for resolution in stale(self.package, parts):
+            for resolution in stale_resolutions(self.package, parts):
                 merged.results.info(stale_message(resolution), file=self.package.file)
 
     def merger_under(self, policy: Policy) -> PackageMerger:

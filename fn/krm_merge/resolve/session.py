@@ -11,13 +11,13 @@ from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.merge.decisions.resolution import Choice, Resolutions
 from krm_merge.packages.files.tree import Changed
+from krm_merge.policy import RecordedChoice, edit_policy, rule_value
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
 from krm_merge.resolve.asked_about import asked_about, named
-from krm_merge.resolve.choices import Choices, ChoiceStep, Made, made, rule_for
+from krm_merge.resolve.choices import Choices, ChoiceStep, made, rule_for
 from krm_merge.resolve.interface import NO_VALUE, NOT_ALWAYS, ConflictSession
 from krm_merge.resolve.own_value import RefusedChoiceError, own_value
 from krm_merge.resolve.parts import Part, parts_of
-from krm_merge.resolve.policy_text import with_choices
 from krm_merge.resolve.task import Answer, NotSettledError, Saved, Task
 from krm_merge.text.reading.values import Value
 
@@ -157,7 +157,7 @@ class Session(ConflictSession[ChoiceStep]):
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
         firsts = {record.fingerprint: record.id for record in records}
         alike = {one for one, n in counts.items() if n > 1 and n == len(self.alike(firsts[one]))}
-        new: dict[object, Made] = {}
+        new: dict[object, RecordedChoice] = {}
         for record in records:
             anywhere = record.fingerprint in alike
             meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
@@ -213,7 +213,7 @@ class Session(ConflictSession[ChoiceStep]):
         after = self.records
         return Answer(after, sorted(before - {record.id for record in after}))
 
-    def _policy(self, choices: Choices, made: Iterable[Made]) -> Policy:
+    def _policy(self, choices: Choices, made: Iterable[RecordedChoice]) -> Policy:
         """M3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
         package = self.task.package
         resolutions = [one.resolution for one in made]
@@ -238,16 +238,18 @@ class Session(ConflictSession[ChoiceStep]):
         errors = self._merge.results.errors
         if errors:
             raise NotSettledError("; ".join(error.message for error in errors))
-        used = {Made(resolution).key for part in self._parts for resolution in part.resolutions()}
+        used = {RecordedChoice(resolution).key for part in self._parts for resolution in part.resolutions()}
         chosen = self._in_order(one for one in self._choices.made if one.key in used)
         changes: dict[str, File | None] = dict(self._merge.changes)
         if self.task.writes_policy and (chosen or self._choices.rules):
             file = self.task.policy_file
             now = Changed(self.task.local, changes).get(file)
-            changes[file] = with_choices(now, file, chosen, self._choices.rules)
+            changes[file] = edit_policy(
+                now, file, [choice.to_value() for choice in chosen], [*map(rule_value, self._choices.rules)]
+            )
         return Saved(changes, tuple(chosen), self._merge.results)
 
-    def _in_order(self, made: Iterable[Made]) -> list[Made]:
+    def _in_order(self, made: Iterable[RecordedChoice]) -> list[RecordedChoice]:
         """Choices in the order of the merge, in whatever order they were made."""
         order: dict[tuple[str, str], int] = {}
         for record in self.records:

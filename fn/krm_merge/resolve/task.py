@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.functions.policy.merge_policy import FILE, NO_POLICY, PackagePolicy
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolutions
 from krm_merge.packages.files.tree import Changes, Tree
+from krm_merge.policy import FILE, NO_POLICY, PackagePolicy, RecordedChoice
 from krm_merge.report.record import DecisionRecord, Files, RecordedSide
-from krm_merge.resolve.choices import Made
 from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading.values import Value
 
@@ -72,7 +71,7 @@ class Saved:
     """What saving writes: local's files, and all that was chosen; `results` is what there is to say of it."""
 
     changes: Changes
-    made: tuple[Made, ...]
+    made: tuple[RecordedChoice, ...]
     results: Results
 
 

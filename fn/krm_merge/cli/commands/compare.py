@@ -26,6 +26,7 @@ from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.merge.differences import differences
 from krm_merge.packages.merge.side import PackageVersion
 from krm_merge.packages.update import RememberedRepositories, Update, update
+from krm_merge.policy import find_policy
 from krm_merge.report.comparison.comparing import Compared, changed_lines, compared
 from krm_merge.report.comparison.difference import Comparison, VersionName
 from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
@@ -78,7 +79,7 @@ def command(
 
 def _compared(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
     local = dict(Directory(place))
-    policy = _without_refusals(choices.obeying(local).policy)
+    policy = _without_refusals(choices.obeying(find_policy(local)).policy)
     with stages(f"reading {counted_files(len(local))} of {place}", form) as stage:
         repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
         merger = choices.merger_under(policy)

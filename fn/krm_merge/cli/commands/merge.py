@@ -17,6 +17,7 @@ from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
 from krm_merge.cli.terminal.recap import recap
 from krm_merge.cli.terminal.stages import counted_files, stages
 from krm_merge.packages.merge.trees import MergedTree
+from krm_merge.policy import find_policy
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
@@ -66,7 +67,7 @@ def command(
     with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
         sides = read_sides(places)
         kept = sides.records(ManifestSource(source, version), asked=record)
-        choices = choices.obeying(sides.local)
+        choices = choices.obeying(find_policy(sides.local))
         with stages(f"merging {counted_files(len(sides.local))} of {local}", options.form):
             outcome = choices.merge(sides.merge, sides.local)
         merged, changes = outcome.merged, outcome.changes

@@ -11,16 +11,14 @@ import click
 from krm_merge.cli import options
 from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.show import say, show_results
-from krm_merge.functions.policy.merge_policy import may_be_policy
-from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
 from krm_merge.packages.files.directory import read_file
-from krm_merge.packages.files.tree import File, Tree, holds_resources
+from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.merge.conflict_markers import MARKER_SIZE
 from krm_merge.packages.merge.side import path_of
 from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.resolve.remembered import remembered, remembered_at
+from krm_merge.policy import NO_POLICY, find_policy_around, memory_path, recall
 from krm_merge.startup import replace
 
 _HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
@@ -63,8 +61,8 @@ def command(
     path = path_of(Path(name or ours).name, files[1])
     original, local, upstream = ({path: file} if file.data else {} for file in files)
     choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
-    choices = choices.obeying(policy_around(Path(name)) if name else {})
-    choices = choices.remembering(remembered(remembered_at(Path())))
+    choices = choices.obeying(find_policy_around(Path(name)) if name else NO_POLICY)
+    choices = choices.remembering(recall(memory_path(Path())))
     done = choices.merge(lambda merger: merge_trees(original, upstream, local, merger), local, marker_size)
     results = done.merged.results
     if choices.on_conflict != "markers":
@@ -82,18 +80,6 @@ def command(
     write_file(ours, file if file is not None else File(b"", files[1].mode))
     if done.are_left:
         sys.exit(1)
-
-
-def policy_around(file: Path) -> Tree:
-    """The files with the MergePolicy of the package that a file is in; git calls the driver at the tree's top."""
-    if file.is_absolute() or ".." in file.parts:
-        return {}
-    for folder in file.parents:
-        paths = [path for path in folder.glob("*") if path.is_file() and holds_resources(path.name)]
-        policies = {path.name: content for path in paths if may_be_policy((content := read_file(path)).data)}
-        if policies or (folder / KPTFILE).is_file():
-            return policies
-    return {}
 
 
 def _under_name(results: Results, name: str) -> Results:

@@ -23,9 +23,9 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.update import RememberedRepositories, update
+from krm_merge.policy import find_policy, memory_path, recall
 from krm_merge.resolve.choices import ChoiceStep
 from krm_merge.resolve.kept import Kept, PolicySteps, kept_beside
-from krm_merge.resolve.remembered import remembered, remembered_at
 from krm_merge.resolve.session import Session
 from krm_merge.resolve.task import Merge, Saved, Task
 from krm_merge.resolve.web.host import Host
@@ -87,7 +87,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
         if not allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)
         local = Directory(place)
-        choices = choices.obeying(local)
+        choices = choices.obeying(find_policy(local))
 
         def merge(policy: Policy) -> Merge:
             merger = choices.merger_under(policy)
@@ -95,7 +95,7 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
             packages = [version_of(updated) for updated in done.packages]
             return Merge(done.changes, done.results, done.decided, sides_of(done, place), packages)
 
-        rules, earlier = choices.rules, remembered(remembered_at(place))
+        rules, earlier = choices.rules, recall(memory_path(place))
         task = Task(str(place), local, merge, rules.rules, choices.package, earlier, redactions=rules.redactions)
         kept = Kept(kept_beside(place), PolicySteps(task.policy_file))
 
@@ -118,14 +118,14 @@ def _merge_of(
     with destination(local, None, in_place=True) as write_changes:
         sides = read_sides(places)
         kept_record = sides.records(source, asked=record)
-        choices = choices.obeying(sides.local)
+        choices = choices.obeying(find_policy(sides.local))
 
         def merge(policy: Policy) -> Merge:
             merged = sides.merge(choices.merger_under(policy))
             return Merge(merged.changes, merged.results, [merged.decided], sides.recorded)
 
         is_package = local.is_dir()
-        earlier = remembered(remembered_at(local if is_package else local.parent))
+        earlier = recall(memory_path(local if is_package else local.parent))
         rules = choices.rules
         task = Task(str(local), sides.local, merge, rules.rules, choices.package, earlier, is_package, rules.redactions)
         kept = Kept(kept_beside(local), PolicySteps(task.policy_file))

@@ -24,6 +24,7 @@ from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText
 from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
 from krm_merge.packages.versions import is_version, newer_versions, same_major
+from krm_merge.policy import find_policy
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import SIDES, MergeReport, RecordedSide
 from krm_merge.startup import replace
@@ -72,7 +73,7 @@ def command(
         if not allow_dirty and not dry_run and journal.recovered != "completed":
             refuse_uncommitted(place)
         local = Directory(place)
-        choices = choices.obeying(local)
+        choices = choices.obeying(find_policy(local))
         with stages(f"reading {counted_files(len(local))} of {place}", options.form) as stage:
             remote = GitRepositories()
             if latest or to_latest_minor:

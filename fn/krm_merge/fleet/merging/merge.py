@@ -9,10 +9,10 @@ from krm_merge.fleet.merging.job import LEFT_ALONE, Outcome, Settings
 from krm_merge.fleet.merging.policy import policy_for
 from krm_merge.fleet.merging.reading import TargetPackage, conflicts_in, message_of, state_of
 from krm_merge.fleet.merging.upstream import CampaignRepositories
-from krm_merge.functions.policy.merge_policy import policy_of_package
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import Changed, Changes, Subtree, Tree
 from krm_merge.packages.update import update
+from krm_merge.policy import find_policy
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.forms.markdown import render as as_markdown
 
@@ -38,7 +38,7 @@ class Merging:
 
     def _merged(self, local: Tree, package: str, name: str) -> TargetPackage:
         campaign = self.settings.campaign
-        policy = policy_for(campaign, policy_of_package(local), name)
+        policy = policy_for(campaign, find_policy(local), name)
         merger = PackageMerger(policy, campaign.smart, list_keys=campaign.list_keys)
         done = update(local, self._repositories, merger, name=name, ref=campaign.upstream.ref)
         return TargetPackage(package, local, done, policy)
