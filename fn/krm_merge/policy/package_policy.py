@@ -48,6 +48,11 @@ class PackagePolicy:
     file: str = ""
     root: nodes.MappingNode | None = None
 
+    @property
+    def target_file(self) -> str:
+        """Where the package has its MergePolicy, or gets it."""
+        return self.file or FILE
+
 
 NO_POLICY = PackagePolicy()
 

@@ -9,7 +9,7 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.reports import errors_as_json, write_reports
-from krm_merge.cli.show import COLORS, counted
+from krm_merge.cli.show import COLORS
 from krm_merge.packages.files.directory import Directory, PackageError, read_file
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.merge.differences import ALL_TAKEN, differences
@@ -69,7 +69,7 @@ def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> M
     records = sorted(records_of([found.decided], policy), key=lambda record: record.file)
     sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
     results = [result.to_value() for result in found.results]
-    return MergeReport(name or str(places[1]), sides, records, Files(*counted(before, found.changes)), results)
+    return MergeReport(name or str(places[1]), sides, records, Files.of(before, found.changes), results)
 
 
 def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:

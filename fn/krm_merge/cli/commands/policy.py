@@ -11,7 +11,6 @@ import click
 
 from krm_merge.checks.policy import place_of, policy_problems
 from krm_merge.cli import options
-from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.reports import errors_as_json
 from krm_merge.cli.show import opened_journal
 from krm_merge.krm.fieldpath import format_path
@@ -19,10 +18,10 @@ from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
 from krm_merge.packages.files.tree import Tree
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.packages.update import RememberedRepositories, update
+from krm_merge.packages.update import RememberedRepositories
 from krm_merge.policy import KIND, PackagePolicy, PolicyError, find_policy, prune_policy, stale_resolutions
 from krm_merge.text.reading.values import Value, to_value
+from krm_merge.usecases import Mergeable, MergeChoices, MergeSides, PackageUpdate, merge_sides
 
 _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
 
@@ -112,13 +111,12 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
         choices = MergeChoices.of(None, "smart", None).obeying(policy)
         dropped: list[Resolution] = []
         if policy.resolutions.all:
+            sides: Mergeable
             if original is not None and upstream is not None:
-                merged = merge_trees(Directory(original), Directory(upstream), tree, choices.merger())
-                decided = [merged.decided]
+                sides = MergeSides(Directory(original), Directory(upstream), tree)
             else:
-                repositories = RememberedRepositories(GitRepositories())
-                decided = update(tree, repositories, choices.merger(), name=str(place), ref=ref or None).decided
-            dropped = stale_resolutions(policy, decided)
+                sides = PackageUpdate(tree, RememberedRepositories(GitRepositories()), str(place), ref or None)
+            dropped = stale_resolutions(policy, merge_sides(sides, choices).decided)
         if dropped and not dry_run:
             journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
     if form == "json":
