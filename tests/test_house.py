@@ -93,9 +93,7 @@ def test_every_public_error_has_the_base() -> None:
     assert {name for name in errors if "KrmMergeError" not in ancestors(name)} == set()
 
 
-@pytest.mark.parametrize(
-    "face", ["krm_merge", "krm_merge.krm", "krm_merge.text", "krm_merge.patch", "krm_merge.transform"]
-)
+@pytest.mark.parametrize("face", [*FACES, "krm_merge.policy"])
 def test_what_a_face_names_can_be_imported_from_it(face: str) -> None:
     from importlib import import_module
 

@@ -13,7 +13,7 @@ import pytest
 from krm_merge import KrmMergeError
 from krm_merge.functions import process
 from krm_merge.krm import parallel
-from krm_merge.resolve.policy_text import with_values
+from krm_merge.policy import edit_policy
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n"
 THING = "- {apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, a: {x: 1}}\n"
@@ -256,10 +256,10 @@ def test_resolutions(resolution: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_choices_that_nobody_could_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KRM_MERGE_MAX_RESOLUTIONS", "1")
-    first = with_values(None, "policy.yaml", [{"path": "a"}], [])
-    assert b"path: a" in with_values(first, "policy.yaml", [{"path": "a"}], []).data
+    first = edit_policy(None, "policy.yaml", [{"path": "a"}], [])
+    assert b"path: a" in edit_policy(first, "policy.yaml", [{"path": "a"}], []).data
     with pytest.raises(KrmMergeError, match=r"^policy.yaml: resolutions: 2 resolutions, more than 1; drop those"):
-        with_values(first, "policy.yaml", [{"path": "b"}], [])
+        edit_policy(first, "policy.yaml", [{"path": "b"}], [])
 
 
 def test_rules_of_a_policy() -> None:

@@ -199,7 +199,7 @@ WORST: Final[dict[str, tuple[Worst, ...]]] = {
         Worst("' not", "index '"),
     ),
     "functions.plan_component_updates.text_styles._laid_out": (Worst(" "), Worst(" &&")),
-    "functions.policy.merge_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
+    "policy.package_policy._MAY_BE_POLICY": (Worst("kind"), Worst(" ", "kind"), Worst("kind: ")),
     "git.remote._REFUSED": (
         Worst("("),
         Worst("(", "! [rejected]"),

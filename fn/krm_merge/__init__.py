@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from krm_merge.errors import KrmMergeError
-    from krm_merge.merging import MergedPackage, merge_packages
     from krm_merge.report.record import DecisionRecord
+    from krm_merge.usecases import MergedPackage, merge_packages
 
 __version__ = "0.1.0"
 
@@ -28,8 +28,8 @@ __all__ = ["DecisionRecord", "KrmMergeError", "MergedPackage", "merge_packages"]
 _MODULES = {
     "DecisionRecord": "krm_merge.report.record",
     "KrmMergeError": "krm_merge.errors",
-    "MergedPackage": "krm_merge.merging",
-    "merge_packages": "krm_merge.merging",
+    "MergedPackage": "krm_merge.usecases",
+    "merge_packages": "krm_merge.usecases",
 }
 
 

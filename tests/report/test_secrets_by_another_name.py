@@ -182,7 +182,7 @@ def test_each_can_be_settled_and_seen(made: str, choice: Choice) -> None:
     policy = saved.changes["merge-policy.yaml"]
     assert policy is not None
     assert leaked(policy.data.decode()) == []
-    merged = Changed(session.task.local, saved.changes)
+    merged = Changed(session.task.sides.local, saved.changes)
     for name, data in sides["local"].items():
         if name not in ("merge-policy.yaml", "keep.txt"):
             wanted = data if choice == "local" else sides["upstream"].get(name)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from krm_merge.functions.policy.merge_policy import policy_in
 from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import File, Tree
-from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.report.record import RecordedSide
-from krm_merge.resolve.session import Session
-from krm_merge.resolve.task import Merge, Task
+from krm_merge.policy import RulesFile, find_policy
+from krm_merge.resolve.session import Session, Task
+from krm_merge.usecases import MergeChoices, MergeSides
 from report.conflicts import CASES
 
 Files = Mapping[str, bytes]
@@ -57,15 +54,9 @@ def tree(files: Files) -> Tree:
 def task_of(
     original: Files, upstream: Files, local: Files, *, rules: tuple[Rule, ...] = (), smart: bool = False
 ) -> Task:
-    trees = tree(original), tree(upstream), tree(local)
-
-    def merge(policy: Policy) -> Merge:
-        merged = merge_trees(*trees, PackageMerger(policy, smart))
-        sides = {name: RecordedSide(name) for name in ("original", "upstream", "local")}
-        return Merge(merged.changes, merged.results, [merged.decided], sides)
-
-    package = policy_in((path, data) for path, data in local.items() if path.endswith(".yaml") and "/" not in path)
-    return Task("p", trees[2], merge, rules, package)
+    sides = MergeSides(tree(original), tree(upstream), tree(local))
+    choices = MergeChoices(None, smart, RulesFile(rules), package=find_policy(sides.local))
+    return Task("p", sides, choices)
 
 
 def session_of(original: Files, upstream: Files, local: Files, **options: object) -> Session:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -12,14 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import scaled
-from krm_merge.merge.decisions.policy import Policy, Rule
+from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.packages.files.tree import Changed
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.tree import Changed, Tree
 from krm_merge.report.record import DecisionRecord
-from krm_merge.resolve.own_value import RefusedChoiceError
+from krm_merge.resolve.interface import NotSettledError
+from krm_merge.resolve.selectable import RefusedChoiceError
 from krm_merge.resolve.session import Session
-from krm_merge.resolve.task import Merge, NotSettledError
 from krm_merge.resolve.words import OF_PACKAGES, choice_words
+from krm_merge.usecases import Mergeable, Outcome
 from report.conflicts import SECRETS
 from resolve.packages import OWN_VALUE, PER_NATURE, Files, all_natures, config_maps, session_of, task_of
 
@@ -50,7 +52,7 @@ def choose_first(session: Session) -> None:
 
 
 def written(session: Session) -> Files:
-    return {path: file.data for path, file in Changed(session.task.local, session.save().changes).items()}
+    return {path: file.data for path, file in Changed(session.task.sides.local, session.save().changes).items()}
 
 
 def said(session: Session) -> list[dict[str, Any]]:
@@ -217,17 +219,28 @@ def test_the_order_of_choices_does_not_show() -> None:
     assert results[0] == results[1]
 
 
+@dataclass
+class CountedSides:
+    """Sides that count how often they are merged."""
+
+    sides: Mergeable
+    merges: int = 0
+
+    @property
+    def local(self) -> Tree:
+        return self.sides.local
+
+    def merge(self, merger: PackageMerger) -> Outcome:
+        self.merges += 1
+        return self.sides.merge(merger)
+
+
 def test_a_choice_merges_only_its_resource() -> None:
     task = task_of(*config_maps(3))
-    merges = []
-
-    def merge(policy: Policy) -> Merge:
-        merges.append(policy)
-        return task.merge(policy)
-
-    session = Session(replace(task, merge=merge))
+    sides = CountedSides(task.sides)
+    session = Session(replace(task, sides=sides))
     answer = session.choose([session.open[0].id], "local")
-    assert (len(answer.records), len(merges)) == (1, 1)
+    assert (len(answer.records), sides.merges) == (1, 1)
 
 
 def test_one_choice_for_all_alike_is_written_once() -> None:

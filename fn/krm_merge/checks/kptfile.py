@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from posixpath import normpath
 
 from krm_merge.checks.problem import PackageProblem, line_of
-from krm_merge.functions.validation import check
 from krm_merge.krm.fieldpath import FieldPath, format_path
 from krm_merge.krm.identity import KPTFILE, flaw_of, identity_of
+from krm_merge.krm.validation import check
 from krm_merge.merge.values.identity import PipelineFunction, read_functions
 from krm_merge.merge.values.kptfile import functions_at
 from krm_merge.packages.files.tree import Tree, holds_resources

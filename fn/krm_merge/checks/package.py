@@ -8,10 +8,10 @@ from posixpath import dirname
 from krm_merge.checks.kptfile import kptfile_problems
 from krm_merge.checks.policy import policy_problems
 from krm_merge.checks.problem import PackageProblem
-from krm_merge.functions.policy.merge_policy import PolicyError, policy_of_package
 from krm_merge.packages.files.tree import Tree, holds_resources, is_kptfile
 from krm_merge.packages.merge.conflict_markers import lines_of_conflicts
 from krm_merge.packages.references.graph import PackageGraph, is_naming
+from krm_merge.policy import PolicyError, find_policy
 
 
 def package_problems(tree: Tree) -> list[PackageProblem]:
@@ -49,7 +49,7 @@ def _missing_files(tree: Tree, own: Tree) -> Iterator[PackageProblem]:
 
 def _policy_problems(own: Tree) -> Iterator[PackageProblem]:
     try:
-        policy = policy_of_package(own)
+        policy = find_policy(own)
     except PolicyError as error:
         file, _, message = str(error).partition(": ")
         yield PackageProblem(file, message)

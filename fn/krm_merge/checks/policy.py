@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from krm_merge.checks.problem import PackageProblem, line_of
-from krm_merge.functions.policy.merge_policy import PackagePolicy
 from krm_merge.krm.fieldpath import format_path
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.package.reach import reaches
 from krm_merge.packages.files.tree import Tree
 from krm_merge.packages.merge.side import PackageVersion
+from krm_merge.policy import PackagePolicy
 from krm_merge.text.reading.values import to_value
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from krm_merge.cli.merging import OnConflictOrMarkers
 from krm_merge.report.forms.by_suffix import FORMS
+
+if TYPE_CHECKING:
+    from krm_merge.usecases import OnConflictOrMarkers
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 

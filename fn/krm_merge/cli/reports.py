@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from krm_merge.cli.json_errors import printed_already
-from krm_merge.cli.merging import MergeChoices, Merged
-from krm_merge.cli.show import counted
 from krm_merge.errors import KrmMergeError
 from krm_merge.krm.result import Result
-from krm_merge.merge.decisions.member import PackageDecisions
-from krm_merge.packages.files.tree import Changed, Changes, File, Tree
+from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
-from krm_merge.report.context import contexts_of
 from krm_merge.report.forms.by_suffix import as_json, rendered
-from krm_merge.report.reading import records_of
-from krm_merge.report.record import Files, MergeReport, RecordedSide
-
-
-def report_of(
-    merged: Merged,
-    decided: Iterable[PackageDecisions],
-    choices: MergeChoices,
-    local: Tree,
-    changes: Changes,
-    *,
-    package: str,
-    sides: Mapping[str, RecordedSide],
-    with_contexts: bool = False,
-) -> MergeReport:
-    """The report of a merge of files; `with_contexts` reads the merged files again for the lines around conflicts."""
-    records = records_of(decided, choices.policy, left_open=choices.on_conflict == "markers")
-    results = [result.to_value() for result in merged.results]
-    after = Changed(local, changes)
-    conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
-    hidden = choices.policy.redactions
-    contexts = contexts_of(conflicts, lambda path: after[path].data if path in after else None, hidden)
-    return MergeReport(package, sides, records, Files(*counted(local, changes)), results, contexts=contexts)
+from krm_merge.report.record import MergeReport
 
 
 def shows_contexts(files: Iterable[Path]) -> bool:

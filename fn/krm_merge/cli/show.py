@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from shlex import join
 from typing import Final
@@ -21,7 +22,7 @@ from krm_merge.merge.decisions.member import PackageDecisions
 from krm_merge.packages.files.journal import Journal
 from krm_merge.packages.files.tree import Changes, Tree
 from krm_merge.report.forms.terminal import Style
-from krm_merge.report.record import SIDES
+from krm_merge.report.record import SIDES, Files
 
 _COLORS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "info": "green"}
 _LABEL: Final = len("warning ")
@@ -180,23 +181,15 @@ def command_of(*arguments: str) -> str:
 
 def summary(local: Tree, changes: Changes, results: Results) -> str:
     """The numbers in one line."""
-    added, changed, deleted = counted(local, changes)
-    parts = [f"{len(changed)} changed", f"{len(added)} added", f"{len(deleted)} deleted"]
+    files = Files.of(local, changes)
+    parts = [f"{len(files.changed)} changed", f"{len(files.added)} added", f"{len(files.deleted)} deleted"]
     said = f"files: {', '.join(parts)}" if changes else "no file changes"
     conflicts = sum(1 for result in results if result.severity != "info")
     noun = "warning" if conflicts == 1 else "warnings"
     return f"{said}; {conflicts} {noun}" if conflicts else said
 
 
-def counted(local: Tree, changes: Changes) -> tuple[list[str], list[str], list[str]]:
-    """The paths that are added, changed and deleted."""
-    added = sorted(path for path, file in changes.items() if file is not None and path not in local)
-    changed = sorted(path for path, file in changes.items() if file is not None and path in local)
-    return added, changed, sorted(path for path, file in changes.items() if file is None)
-
-
 def as_json(local: Tree, changes: Changes, results: Iterable[Result], **more: object) -> str:
     """All of it for a program: `files` by what becomes of them, `results` as the KRM specification has them."""
-    added, changed, deleted = counted(local, changes)
-    files = {"added": added, "changed": changed, "deleted": deleted}
+    files = asdict(Files.of(local, changes))
     return json.dumps({**more, "files": files, "results": [result.to_value() for result in results]}, indent=2)

@@ -5,21 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import click
 
 from krm_merge.cli.show import opened_journal
-from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import Directory, PackageError, read_file
 from krm_merge.packages.files.tree import Changed, Changes, File, Tree
 from krm_merge.packages.files.write import write_file, write_tree
 from krm_merge.packages.merge.side import path_of
-from krm_merge.packages.merge.trees import MergedTree, merge_trees
-from krm_merge.report.record import SIDES, RecordedSide
-from krm_merge.vendored.merging import FOR_ONE_FILE, Given, VendoredManifests, vendored
+from krm_merge.usecases import MergeSides
+from krm_merge.vendored.merging import FOR_ONE_FILE, Given, vendored
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 STDIN: Final = Path("-")
@@ -27,51 +24,6 @@ STDOUT: Final = STDIN
 _ALL: Final = 3
 
 Writer: TypeAlias = Callable[[Tree, Changes], None]
-
-
-@dataclass(frozen=True, slots=True)
-class MergeSides:
-    """The three versions of a merge; `names` are how reports name them.
-
-    `vendored` is there where one of them is a file and another a directory.
-    """
-
-    original: Tree
-    upstream: Tree
-    local: Tree
-    names: tuple[str, ...]
-    vendored: VendoredManifests | None = None
-
-    def merge(self, merger: PackageMerger) -> MergedTree:
-        """Merges them."""
-        if self.vendored is not None:
-            return self.vendored.merge(merger)
-        return merge_trees(self.original, self.upstream, self.local, merger)
-
-    @property
-    def has_nothing_new(self) -> bool:
-        """Whether local's Vendorfile says that this version of upstream is merged already."""
-        return self.vendored is not None and self.vendored.is_known
-
-    def records(self, source: ManifestSource, *, asked: bool) -> Changes:
-        """The changes that record upstream as merged: where that is asked for, and where local has a record.
-
-        Raises PackageError and, where there can be none, UsageError.
-        """
-        if self.vendored is not None and (asked or self.vendored.record is not None):
-            return self.vendored.recorded(source, Path(self.names[-1]).resolve().name)
-        if self.vendored is None and FILE in self.local and FILE not in self.upstream:
-            raise PackageError(f"{self.names[-1]}/{FILE} {FOR_ONE_FILE}")
-        if asked:
-            raise click.UsageError("--record is for a version in one file, UPSTREAM, and a directory, LOCAL")
-        if source != ManifestSource():
-            raise click.UsageError(f"{self.names[-1]} has no {FILE} that could hold it; give --record, too")
-        return {}
-
-    @property
-    def recorded(self) -> dict[str, RecordedSide]:
-        """The versions as reports name them."""
-        return {side: RecordedSide(name) for side, name in zip(SIDES[:3], self.names, strict=True)}
 
 
 def read_sides(places: Sequence[Path]) -> MergeSides:
@@ -97,6 +49,23 @@ def read_sides(places: Sequence[Path]) -> MergeSides:
         original_name = str(places[-1] / manifests.record.original) if manifests.record is not None else "nothing"
         names = (original_name, *names)
     return MergeSides(manifests.original, manifests.upstream, manifests.local, names, manifests)
+
+
+def record_upstream(sides: MergeSides, source: ManifestSource, *, asked: bool) -> Changes:
+    """The changes that record upstream as merged: where that is asked for, and where local has a record.
+
+    Raises PackageError and, where there can be none, UsageError.
+    """
+    name = sides.names[-1]
+    if sides.vendored is not None and (asked or sides.vendored.record is not None):
+        return sides.vendored.recorded(source, Path(name).resolve().name)
+    if sides.vendored is None and FILE in sides.local and FILE not in sides.upstream:
+        raise PackageError(f"{name}/{FILE} {FOR_ONE_FILE}")
+    if asked:
+        raise click.UsageError("--record is for a version in one file, UPSTREAM, and a directory, LOCAL")
+    if source != ManifestSource():
+        raise click.UsageError(f"{name} has no {FILE} that could hold it; give --record, too")
+    return {}
 
 
 def _is_directory(place: Path) -> bool:

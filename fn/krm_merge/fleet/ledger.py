@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from krm_merge.fleet.entry import LedgerEntry, LedgerRequest
-from krm_merge.fleet.merging.job import Outcome, TargetConflict
+from krm_merge.fleet.merging.job import TargetConflict, TargetOutcome
 from krm_merge.packages.files.directory import PackageError
 
 _VERSION = 3
@@ -132,7 +132,7 @@ class Ledger:
                 gone = [(one,) for one in known - wanted]
                 self._file.executemany(f"DELETE FROM {table} WHERE target = ?", gone)
 
-    def record(self, outcomes: Iterable[tuple[Outcome, str, str]], at: str) -> None:
+    def record(self, outcomes: Iterable[tuple[TargetOutcome, str, str]], at: str) -> None:
         """Records outcomes, each with the digests of the settings and choices that it depends on."""
         with self._transaction():
             for outcome, settings, choices in outcomes:

@@ -18,6 +18,7 @@ from krm_merge.packages.git import Version
 from krm_merge.packages.kptfile import KptfileText, Lock, Upstream, upstream_of
 from krm_merge.packages.strategies import BY_NAME
 from krm_merge.startup import replace
+from krm_merge.text.reading.values import Value
 
 
 class Repositories(Protocol):
@@ -71,6 +72,15 @@ class Updated:
     folder: str
     before: Lock | None
     after: Lock
+
+    def to_value(self) -> dict[str, Value]:
+        """As reports have it: from which version to which."""
+        before = self.before
+        return {
+            "path": self.folder or ".",
+            "from": None if before is None else {"ref": before.ref, "commit": before.commit},
+            "to": {"ref": self.after.ref, "commit": self.after.commit},
+        }
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -92,6 +92,13 @@ class Files:
     added: Sequence[str] = ()
     changed: Sequence[str] = ()
     deleted: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, local: Container[str], changes: Mapping[str, object]) -> Files:
+        """What becomes of local's files: `changes` has the content of those that are written, None for the others."""
+        added = sorted(path for path, file in changes.items() if file is not None and path not in local)
+        changed = sorted(path for path, file in changes.items() if file is not None and path in local)
+        return cls(added, changed, sorted(path for path, file in changes.items() if file is None))
 
 
 NO_FILES: Final = Files()

@@ -4,52 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
-from krm_merge.krm.fieldpath import Step as PathStep
-from krm_merge.krm.fieldpath import format_path, parse_path
+from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.krm.result import ResourceRef
-from krm_merge.merge.decisions.nature import Nature
 from krm_merge.merge.decisions.policy import Rule
 from krm_merge.merge.decisions.resolution import Choice, Resolution, without_positions
-from krm_merge.report.record import DecisionRecord, resource_value
+from krm_merge.policy import RecordedChoice
+from krm_merge.policy.editing import Key
+from krm_merge.report.record import DecisionRecord
 from krm_merge.text.reading.values import Value
-
-Key: TypeAlias = tuple[Identity | None, tuple[PathStep, ...], Nature, str]
-"""What two choices have in common of which the later one replaces the other."""
 
 OF_SESSION: Final = -1
 """The number of a resolution that is not written anywhere yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """A choice on a conflict, and the resource that it is about as it is written down; None for any resource."""
-
-    resolution: Resolution
-    resource: ResourceRef | None = None
-
-    @property
-    def key(self) -> Key:
-        """What it is replaced by."""
-        chosen = self.resolution
-        return chosen.identity, without_positions(chosen.path), chosen.nature, chosen.fingerprint
-
-    def to_value(self) -> dict[str, Value]:
-        """As a MergePolicy has it."""
-        chosen = self.resolution
-        value: dict[str, Value] = {} if self.resource is None else {"resource": resource_value(self.resource)}
-        value |= {"path": format_path(chosen.path)} if chosen.path else {}
-        value |= {"nature": chosen.nature, "fingerprint": chosen.fingerprint, "choice": chosen.choice}
-        return value | {"value": chosen.value} if chosen.choice == "value" else value
-
-
-@dataclass(frozen=True, slots=True)
 class ChoiceStep:
     """What was chosen at once, and can be undone at once."""
 
-    made: tuple[Made, ...] = ()
+    made: tuple[RecordedChoice, ...] = ()
     rules: tuple[Rule, ...] = ()
 
 
@@ -57,13 +32,13 @@ class ChoiceStep:
 class Choices:
     """All that holds after some steps: the latest choice on each conflict, and the rules, the latest first."""
 
-    made: tuple[Made, ...]
+    made: tuple[RecordedChoice, ...]
     rules: tuple[Rule, ...]
 
     @classmethod
     def after(cls, steps: Iterable[ChoiceStep]) -> Choices:
         """What the steps leave."""
-        made: dict[Key, Made] = {}
+        made: dict[Key, RecordedChoice] = {}
         rules: dict[tuple[object, ...], Rule] = {}
         for step in steps:
             for one in step.made:
@@ -74,13 +49,13 @@ class Choices:
                 rules[_place_of(rule)] = rule
         return cls(tuple(made.values()), tuple(reversed(rules.values())))
 
-    def of(self, identities: Iterable[Identity]) -> Iterator[Made]:
+    def of(self, identities: Iterable[Identity]) -> Iterator[RecordedChoice]:
         """The choices that may be for a resource with one of these names."""
         known = {None, *identities}
         return (one for one in self.made if one.resolution.identity in known)
 
 
-def made(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> Made:
+def made(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool, place: str) -> RecordedChoice:
     """A choice on the conflict of a record; `anywhere` is for every place with its fingerprint."""
     resource = None if anywhere else record.resource
     resolution = Resolution(
@@ -93,7 +68,7 @@ def made(record: DecisionRecord, choice: Choice, value: Value, *, anywhere: bool
         place=place,
         number=OF_SESSION,
     )
-    return Made(resolution, resource)
+    return RecordedChoice(resolution, resource)
 
 
 def rule_for(record: DecisionRecord, choice: Choice, place: str) -> Rule | None:
@@ -123,7 +98,7 @@ def identity_of(resource: ResourceRef) -> Identity:
     return Identity(group, resource.kind, resource.namespace, resource.name)
 
 
-def _replace(known: dict[Key, Made], new: Made) -> None:
+def _replace(known: dict[Key, RecordedChoice], new: RecordedChoice) -> None:
     """Puts a choice last; one that is for any resource replaces those for single ones."""
     identity, _, nature, fingerprint = new.key
     known.pop(new.key, None)
@@ -133,7 +108,7 @@ def _replace(known: dict[Key, Made], new: Made) -> None:
     known[new.key] = new
 
 
-def _is_about(one: Made, rule: Rule) -> bool:
+def _is_about(one: RecordedChoice, rule: Rule) -> bool:
     chosen = one.resolution
     identity = Identity(str(rule.group), str(rule.kind), str(rule.namespace), str(rule.name))
     return chosen.identity == identity and without_positions(chosen.path) == without_positions(rule.path or ())

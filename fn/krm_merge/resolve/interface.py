@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from krm_merge.errors import KrmMergeError
+from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.packages.files.tree import Changes
+from krm_merge.policy import RecordedChoice
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
-from krm_merge.resolve.asked_about import named
-from krm_merge.resolve.own_value import RefusedChoiceError
-from krm_merge.resolve.task import Answer, Saved
+from krm_merge.resolve.selectable import RefusedChoiceError, place_name
 from krm_merge.text.reading.values import Value
 
 NO_VALUE: Final = object()
@@ -22,6 +25,27 @@ NOT_ALWAYS: Final = (
 )
 
 Step = TypeVar("Step")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a step changed: records that are new or other ones, and the ids of those that are gone."""
+
+    records: Sequence[DecisionRecord]
+    removed: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What saving writes: local's files, and all that was chosen; `results` are the messages."""
+
+    changes: Changes
+    made: tuple[RecordedChoice, ...]
+    results: Results
+
+
+class NotSettledError(KrmMergeError):
+    """Why nothing can be saved yet."""
 
 
 class ConflictSession(ABC, Generic[Step]):
@@ -143,5 +167,5 @@ class ConflictSession(ABC, Generic[Step]):
         for record in records:
             if choice not in record.choices:
                 known = ", ".join(record.choices) or "nothing"
-                raise RefusedChoiceError(f"{named(record)}: {choice} cannot be chosen here; {known} can")
+                raise RefusedChoiceError(f"{place_name(record)}: {choice} cannot be chosen here; {known} can")
         return records

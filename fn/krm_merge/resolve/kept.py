@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.functions.policy.merge_policy import KIND, policy_of
 from krm_merge.krm.result import ResourceRef
 from krm_merge.packages.files.directory import PackageError, reason
-from krm_merge.resolve.choices import ChoiceStep, Made
-from krm_merge.resolve.policy_text import rule_value
+from krm_merge.policy import KIND, RecordedChoice, parse_policy, rule_value
+from krm_merge.resolve.choices import ChoiceStep
 from krm_merge.startup import replace as replaced
 from krm_merge.text.reading.values import Value
 
@@ -117,11 +116,11 @@ class PolicySteps:
 
     def from_value(self, value: Mapping[str, Value]) -> ChoiceStep:
         """The step again. Raises PolicyError where it is no part of a MergePolicy."""
-        policy = policy_of({**_HEAD, **value}, self.policy_file)
+        policy = parse_policy({**_HEAD, **value}, self.policy_file)
         written = value.get("resolutions")
         assert isinstance(written, list)
         made = tuple(
-            Made(replaced(resolution, place=self.policy_file, number=-1), _resource(one))
+            RecordedChoice(replaced(resolution, place=self.policy_file, number=-1), _resource(one))
             for resolution, one in zip(policy.resolutions.all, written, strict=True)
         )
         return ChoiceStep(made, tuple(replaced(rule, place=self.policy_file) for rule in policy.rules))

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.policy import OnConflict, Policy
-from krm_merge.merge.decisions.resolution import Choice, Resolutions
+from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Choice, Resolutions
 from krm_merge.packages.files.tree import Changed
+from krm_merge.policy import RecordedChoice, edit_policy, rule_value
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, SideName
-from krm_merge.resolve.asked_about import asked_about, named
-from krm_merge.resolve.choices import Choices, ChoiceStep, Made, made, rule_for
-from krm_merge.resolve.interface import NO_VALUE, NOT_ALWAYS, ConflictSession
-from krm_merge.resolve.own_value import RefusedChoiceError, own_value
+from krm_merge.resolve.choices import Choices, ChoiceStep, made, rule_for
+from krm_merge.resolve.interface import NO_VALUE, NOT_ALWAYS, Answer, ConflictSession, NotSettledError, Saved
 from krm_merge.resolve.parts import Part, parts_of
-from krm_merge.resolve.policy_text import with_choices
-from krm_merge.resolve.task import Answer, NotSettledError, Saved, Task
+from krm_merge.resolve.selectable import RefusedChoiceError, custom_value, place_name, selectable_records
 from krm_merge.text.reading.values import Value
+from krm_merge.usecases import Mergeable, MergeChoices
 
 if TYPE_CHECKING:
     from krm_merge.packages.files.tree import File
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The input of a session: what is merged, and the settings that it begins with.
+
+    `earlier` are choices that were made elsewhere on the same conflicts; they come last. `writes_policy` says that what
+    is chosen is written into the package.
+    """
+
+    name: str
+    sides: Mergeable
+    choices: MergeChoices
+    earlier: Resolutions = NO_RESOLUTIONS
+    writes_policy: bool = True
 
 
 class Session(ConflictSession[ChoiceStep]):
@@ -36,10 +50,10 @@ class Session(ConflictSession[ChoiceStep]):
 
     def _merge_all(self) -> None:
         self._choices = Choices.after(self._steps)
-        self._merge = self.task.merge(self._policy(self._choices, self._choices.made))
         policy = self._policy(self._choices, self._choices.made)
-        self._parts = list(parts_of(self._merge.decided, policy))
-        results = [result.to_value() for result in self._merge.results]
+        self._outcome = self.task.sides.merge(self.task.choices.merger_under(policy))
+        self._parts = list(parts_of(self._outcome.decided, policy))
+        results = [result.to_value() for result in self._outcome.results]
         self._notices = MergeReport(records=self.records, results=results).notices()
         self._by_identity: dict[Identity, list[int]] = {}
         self._by_fingerprint: dict[str, set[int]] = {}
@@ -52,7 +66,7 @@ class Session(ConflictSession[ChoiceStep]):
     def _put(self, number: int, part: Part) -> None:
         """Takes a part in, and makes the ids of its records this session's own."""
         records = []
-        for settled in asked_about(part.records):
+        for settled in selectable_records(part.records):
             while self._by_id.get(settled.id, (number,))[0] != number:
                 # Two documents of one file may name the same resource.
                 settled = replace(settled, id=f"{settled.id}-{number}")
@@ -76,13 +90,12 @@ class Session(ConflictSession[ChoiceStep]):
     @property
     def policy_file(self) -> str:
         """The file of the package that choices are written to, '' for none."""
-        return self.task.policy_file if self.task.writes_policy else ""
+        return self.task.choices.package.target_file if self.task.writes_policy else ""
 
     def report(self) -> MergeReport:
         """All that is decided now; its results are the warnings and errors that no record is about."""
-        task, merge = self.task, self._merge
-        files = merge.files(task.local)
-        return MergeReport(task.name, merge.sides, self.records, files, self._notices, merge.packages)
+        outcome = self._outcome
+        return MergeReport(self.task.name, outcome.sides, self.records, outcome.files, self._notices, outcome.packages)
 
     def record(self, identifier: str) -> DecisionRecord:
         """The record of this id. Raises RefusedChoiceError."""
@@ -147,7 +160,7 @@ class Session(ConflictSession[ChoiceStep]):
 
     def _step(self, identifiers: list[str], choice: Choice, value: Value | object, always: bool) -> ChoiceStep:
         records = self._asked_about(identifiers, choice, value, "conflict")
-        file = self.task.policy_file
+        file = self.task.choices.package.target_file
         if always:
             rules = [rule_for(record, choice, file) for record in records]
             if None in rules:
@@ -157,10 +170,10 @@ class Session(ConflictSession[ChoiceStep]):
         counts = Counter(record.fingerprint for record in records if not record.is_redacted)
         firsts = {record.fingerprint: record.id for record in records}
         alike = {one for one, n in counts.items() if n > 1 and n == len(self.alike(firsts[one]))}
-        new: dict[object, Made] = {}
+        new: dict[object, RecordedChoice] = {}
         for record in records:
             anywhere = record.fingerprint in alike
-            meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
+            meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
             one = made(record, choice, meant, anywhere=anywhere, place=file)
             new[one.key] = one
         return ChoiceStep(made=tuple(new.values()))
@@ -173,7 +186,7 @@ class Session(ConflictSession[ChoiceStep]):
             return
         if record.status != "settled" or (record.chosen not in (choice, None)):
             raise RefusedChoiceError(
-                f"{named(record)}: {choice} cannot be carried out; another choice or rule comes first"
+                f"{place_name(record)}: {choice} cannot be carried out; another choice or rule comes first"
             )
         if choice == "value":
             new = self._parts[number].faults() - before.faults()
@@ -213,14 +226,14 @@ class Session(ConflictSession[ChoiceStep]):
         after = self.records
         return Answer(after, sorted(before - {record.id for record in after}))
 
-    def _policy(self, choices: Choices, made: Iterable[Made]) -> Policy:
+    def _policy(self, choices: Choices, made: Iterable[RecordedChoice]) -> Policy:
         """M3. What nothing settles stays open; what nobody can choose about is as it would be without asking."""
-        package = self.task.package
+        package = self.task.choices.package
         resolutions = [one.resolution for one in made]
         all_resolutions = Resolutions((*resolutions, *package.resolutions.all, *self.task.earlier.all))
         winner: OnConflict = "local" if package.on_conflict in ("local", "fail") else "upstream"
-        rules = (*self.task.rules, *choices.rules, *package.rules)
-        redactions = (*self.task.redactions, *package.redactions)
+        rules = (*self.task.choices.rules.rules, *choices.rules, *package.rules)
+        redactions = (*self.task.choices.rules.redactions, *package.redactions)
         return Policy(winner, rules, resolutions=all_resolutions, redactions=redactions)
 
     # ---- the end -----------------------------------------------------------------------------------------------
@@ -235,19 +248,21 @@ class Session(ConflictSession[ChoiceStep]):
         if left:
             noun = "1 conflict is" if len(left) == 1 else f"{len(left)} conflicts are"
             raise NotSettledError(f"{noun} open; settle all of them, then save")
-        errors = self._merge.results.errors
+        errors = self._outcome.results.errors
         if errors:
             raise NotSettledError("; ".join(error.message for error in errors))
-        used = {Made(resolution).key for part in self._parts for resolution in part.resolutions()}
+        used = {RecordedChoice(resolution).key for part in self._parts for resolution in part.resolutions()}
         chosen = self._in_order(one for one in self._choices.made if one.key in used)
-        changes: dict[str, File | None] = dict(self._merge.changes)
+        changes: dict[str, File | None] = dict(self._outcome.changes)
         if self.task.writes_policy and (chosen or self._choices.rules):
-            file = self.task.policy_file
-            now = Changed(self.task.local, changes).get(file)
-            changes[file] = with_choices(now, file, chosen, self._choices.rules)
-        return Saved(changes, tuple(chosen), self._merge.results)
+            file = self.task.choices.package.target_file
+            now = Changed(self.task.sides.local, changes).get(file)
+            changes[file] = edit_policy(
+                now, file, [choice.to_value() for choice in chosen], [*map(rule_value, self._choices.rules)]
+            )
+        return Saved(changes, tuple(chosen), self._outcome.results)
 
-    def _in_order(self, made: Iterable[Made]) -> list[Made]:
+    def _in_order(self, made: Iterable[RecordedChoice]) -> list[RecordedChoice]:
         """Choices in the order of the merge, in whatever order they were made."""
         order: dict[tuple[str, str], int] = {}
         for record in self.records:

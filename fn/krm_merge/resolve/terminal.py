@@ -9,7 +9,7 @@ from typing import Any, Final
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.forms.shown import yaml_text
 from krm_merge.report.record import DecisionRecord, SideName
-from krm_merge.resolve.own_value import RefusedChoiceError
+from krm_merge.resolve.selectable import RefusedChoiceError
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import SideLabels, choice_words, happened
 

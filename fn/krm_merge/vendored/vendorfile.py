@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from posixpath import join
 from typing import Final
 
-from krm_merge.functions.validation import check
 from krm_merge.harmless import without_credentials
 from krm_merge.krm.resource import Resource
+from krm_merge.krm.validation import check
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Changes, File, Tree, leads_out
 from krm_merge.text.document import written

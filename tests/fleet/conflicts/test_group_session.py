@@ -10,9 +10,9 @@ import pytest
 from fleet.groups import campaign, conflict, groups, teams
 from krm_merge.fleet.conflicts.session import GroupSession
 from krm_merge.fleet.conflicts.steps import GroupSteps
+from krm_merge.resolve.interface import NotSettledError
 from krm_merge.resolve.kept import Kept
-from krm_merge.resolve.own_value import RefusedChoiceError
-from krm_merge.resolve.task import NotSettledError
+from krm_merge.resolve.selectable import RefusedChoiceError
 from krm_merge.resolve.web.host import Host
 
 REPLICAS = conflict()

@@ -15,7 +15,7 @@ import pytest
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.merging import worker
 from krm_merge.fleet.merging.failures import failure_of, grouped_by
-from krm_merge.fleet.merging.job import Job, Outcome, Settings
+from krm_merge.fleet.merging.job import Job, Settings, TargetOutcome
 from krm_merge.fleet.running.engines import Engine, Processes
 from krm_merge.fleet.running.supervisor import Pauses, Supervisor
 from krm_merge.packages.files.directory import PackageError, UnavailableError
@@ -39,13 +39,13 @@ class Threads:
 
 
 def outcomes(
-    work: Callable[[Job], Outcome],
+    work: Callable[[Job], TargetOutcome],
     names: Iterable[str],
     *,
     engine: Engine | None = None,
     host: str = "",
     crashes: Counter[str] | None = None,
-) -> dict[str, Outcome]:
+) -> dict[str, TargetOutcome]:
     supervisor = Supervisor(engine or Threads(), NO_SETTINGS, lambda name: host, pauses=NO_PAUSES, work=work)
     found = list(supervisor.outcomes([Job(name) for name in names], crashes))
     assert len({one.target for one in found}) == len(found)
@@ -55,12 +55,12 @@ def outcomes(
 def test_transient_failures_are_tried_five_times() -> None:
     tries: Counter[str] = Counter()
 
-    def work(job: Job) -> Outcome:
+    def work(job: Job) -> TargetOutcome:
         tries[job.target] += 1
         if job.target == "soon" and tries["soon"] == 3:
-            return Outcome(job.target, "clean")
+            return TargetOutcome(job.target, "clean")
         kind = "permanent" if job.target == "gone" else "transient"
-        return Outcome(job.target, "failed", "no answer", "permanent" if kind == "permanent" else "transient")
+        return TargetOutcome(job.target, "failed", "no answer", "permanent" if kind == "permanent" else "transient")
 
     found = outcomes(work, ["soon", "never", "gone"])
     assert tries == {"soon": 3, "never": 5, "gone": 1}
@@ -72,9 +72,9 @@ def test_transient_failures_are_tried_five_times() -> None:
 def test_a_host_that_never_answers_is_left_in_peace() -> None:
     tries: Counter[str] = Counter()
 
-    def work(job: Job) -> Outcome:
+    def work(job: Job) -> TargetOutcome:
         tries[job.target] += 1
-        return Outcome(job.target, "failed", "no answer", "transient")
+        return TargetOutcome(job.target, "failed", "no answer", "transient")
 
     found = outcomes(work, [f"r{number}" for number in range(200)], host="git.example.com")
     assert len(found) == 200
@@ -103,10 +103,14 @@ def test_jobs_come_in_batches_and_the_last_ones_to_all_workers() -> None:
 
     tries: Counter[str] = Counter()
 
-    def work(job: Job) -> Outcome:
+    def work(job: Job) -> TargetOutcome:
         tries[job.target] += 1
         is_late = job.target == "t3" and tries["t3"] < 3
-        return Outcome(job.target, "failed", "no answer", "transient") if is_late else Outcome(job.target, "clean")
+        return (
+            TargetOutcome(job.target, "failed", "no answer", "transient")
+            if is_late
+            else TargetOutcome(job.target, "clean")
+        )
 
     names = [f"t{number}" for number in range(200)]
     found = outcomes(work, names, engine=Batches())
@@ -120,13 +124,13 @@ def test_jobs_come_in_batches_and_the_last_ones_to_all_workers() -> None:
 def test_a_worker_of_another_version_ends_the_run_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "_refusals", ["tcp://w has krm-merge 9.9.9"])
     with pytest.raises(KrmMergeError, match=r"^tcp://w has krm-merge 9\.9\.9$"):
-        outcomes(lambda job: Outcome(job.target, "clean"), ["a"])
+        outcomes(lambda job: TargetOutcome(job.target, "clean"), ["a"])
 
 
-def kills_its_worker(job: Job) -> Outcome:
+def kills_its_worker(job: Job) -> TargetOutcome:
     if job.target == "killer":
         os.kill(os.getpid(), signal.SIGKILL)
-    return Outcome(job.target, "clean")
+    return TargetOutcome(job.target, "clean")
 
 
 def nothing(settings: Settings) -> None:

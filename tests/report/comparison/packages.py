@@ -10,9 +10,9 @@ from krm_merge.merge.decisions.policy import Policy
 from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.git import Version
-from krm_merge.packages.update import update
 from krm_merge.report.comparison.difference import Comparison
 from krm_merge.startup import replace
+from krm_merge.usecases import PackageUpdate
 
 Files = Mapping[str, str | bytes | File | None]
 """Files by path; None where there is none any more."""
@@ -78,12 +78,12 @@ class Package:
             del upstream[path]
         local = _changed(original | tree({"Kptfile": followed("v1")}), self.local)
         policy = Policy(self.on_conflict)  # type: ignore[arg-type]
-        done = update(local, Upstream({"v1": original, "v2": upstream}), PackageMerger(policy, smart=True), ref="v2")
-        changes = {**done.changes, **tree(self.ours)}
-        done = replace(done, changes=changes)
+        sides = PackageUpdate(local, Upstream({"v1": original, "v2": upstream}), ref="v2")
+        outcome = sides.merge(PackageMerger(policy, smart=True))
+        changes = {**outcome.changes, **tree(self.ours)}
         merged = _changed(local, changes)
         fetched = [side | tree({"Kptfile": followed(ref)}) for side, ref in ((original, "v1"), (upstream, "v2"))]
-        return comparison_of(fetched[0], fetched[1], local, _changed(merged, self.kpt), done, policy)
+        return comparison_of(fetched[0], fetched[1], _changed(merged, self.kpt), replace(outcome, changes=changes))
 
 
 def _changed(files: Tree, changes: Files) -> dict[str, File]:

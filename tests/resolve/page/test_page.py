@@ -218,13 +218,13 @@ def test_a_page_without_its_server_says_so_and_the_next_one_goes_on(
 ) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*config_maps(2))
-    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
+    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
         page = opened(context, client)
         page.keyboard.press("u")
         expect(count(page)).to_have_text("1 open · 1 settled")
     page.keyboard.press("l")
     expect(card(page, 0).get_by_role("alert")).to_contain_text("run the same command again")
-    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
+    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
         expect(count(opened(context, client))).to_have_text("1 open · 1 settled")
 
 

@@ -200,7 +200,7 @@ def test_a_server_that_takes_long_to_save_ends_after_its_answer(monkeypatch: pyt
     seen: list[bool] = []
     monkeypatch.setattr(server_module, "_AFTER_SAVING", 0)
     task = task_of(*config_maps(1))
-    with served(task, Slow(None, PolicySteps(task.policy_file))) as client:
+    with served(task, Slow(None, PolicySteps(task.choices.package.target_file))) as client:
         client.choose([client.report()["records"][0]["id"]], "local")
         assert client.ask("/api/save", {}).body["saved"]
         assert seen == [True]
@@ -453,7 +453,7 @@ def test_nothing_else_is_revealed(client: Client) -> None:
 def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     file = tmp_path / ".p.choices.krm-merge"
     task = task_of(*all_natures())
-    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
+    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
         for _ in range(4):
             record = next(r for r in client.report()["records"] if r["status"] == "open")
             choice = PER_NATURE[record["nature"]]
@@ -463,7 +463,7 @@ def test_a_killed_server_loses_nothing(tmp_path: Path) -> None:
     # What a kill leaves half written does not count.
     with file.open("a") as out:
         out.write('{"resolutions": [{"na')
-    with served(task, Kept(file, PolicySteps(task.policy_file))) as client:
+    with served(task, Kept(file, PolicySteps(task.choices.package.target_file))) as client:
         after = client.report()
         assert client.view()["canUndo"]
     assert after["records"] == before["records"]

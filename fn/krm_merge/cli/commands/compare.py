@@ -9,30 +9,29 @@ from posixpath import join
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.commands.update import sides_of
-from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.package_argument import named_package, refuse_missing
-from krm_merge.cli.show import COLORS, counted
+from krm_merge.cli.show import COLORS
 from krm_merge.cli.terminal.layout import fitted, width_of
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
 from krm_merge.merge.decisions.policy import OnConflict, Policy
 from krm_merge.packages.files.directory import Directory, RefusedError
 from krm_merge.packages.files.journal import Journal
-from krm_merge.packages.files.tree import Changed, File, Tree
+from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.git import GitRepositories
 from krm_merge.packages.kpt import fetched_by_kpt, updated_by_kpt
 from krm_merge.packages.kptfile import STRATEGIES
 from krm_merge.packages.merge.differences import differences
 from krm_merge.packages.merge.side import PackageVersion
-from krm_merge.packages.update import RememberedRepositories, Update, update
+from krm_merge.packages.update import RememberedRepositories
+from krm_merge.policy import find_policy
 from krm_merge.report.comparison.comparing import Compared, changed_lines, compared
 from krm_merge.report.comparison.difference import Comparison, VersionName
 from krm_merge.report.comparison.forms.by_suffix import FORMS, as_json, rendered
 from krm_merge.report.comparison.forms.terminal import comparison_lines
 from krm_merge.report.comparison.versions import ComparedVersion
-from krm_merge.report.record import Files
 from krm_merge.startup import replace
+from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate
 
 
 @click.command("compare")
@@ -78,39 +77,36 @@ def command(
 
 def _compared(place: Path, ref: str, strategy: str | None, choices: MergeChoices, form: str) -> Comparison:
     local = dict(Directory(place))
-    policy = _without_refusals(choices.obeying(local).policy)
+    policy = _without_refusals(choices.obeying(find_policy(local)).policy)
     with stages(f"reading {counted_files(len(local))} of {place}", form) as stage:
         repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
-        merger = choices.merger_under(policy)
-        done = update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
-    if errors := done.results.errors:
+        sides = PackageUpdate(local, repositories, str(place), ref or None, strategy)
+        outcome = sides.merge(choices.merger_under(policy))
+    if errors := outcome.results.errors:
         raise RefusedError(f"{place}: krm-merge refuses the update: {'; '.join(error.message for error in errors)}")
     with stages(f"updating a copy of {place} with kpt", form):
         by_kpt = updated_by_kpt(place, local, ref=ref, strategy=strategy)
-    files, sides = Files(*counted(local, done.changes)), sides_of(done, place)
     if by_kpt.refusal:
-        return Comparison(str(place), sides, files=files, refusal=by_kpt.refusal)
+        return Comparison(str(place), outcome.sides, files=outcome.files, refusal=by_kpt.refusal)
     with stages("fetching both versions with kpt", form):
-        fetched = _fetched(place, local, done, repositories)
-    made = comparison_of(*fetched, local, by_kpt.tree, done, policy)
-    return replace(made, package=str(place), sides=sides, files=files)
+        fetched = _fetched(place, outcome, repositories)
+    comparison = comparison_of(*fetched, by_kpt.tree, outcome)
+    return replace(comparison, package=str(place), sides=outcome.sides, files=outcome.files)
 
 
-def comparison_of(
-    original: Tree, upstream: Tree, local: Tree, by_kpt: Tree, done: Update, policy: Policy
-) -> Comparison:
-    """An update that was `done` under a policy beside what kpt makes of local; original and upstream as kpt fetches."""
-    merged = dict(Changed(local, done.changes))
+def comparison_of(original: Tree, upstream: Tree, by_kpt: Tree, outcome: Outcome) -> Comparison:
+    """The outcome of an update beside what kpt makes of local; original and upstream as kpt fetches them."""
+    merged = dict(outcome.tree)
     trees: dict[VersionName, Tree] = {
         "original": original,
         "upstream": upstream,
-        "local": local,
+        "local": outcome.local,
         "kpt": by_kpt,
         "krm-merge": merged,
     }
     versions = {name: ComparedVersion(tree) for name, tree in trees.items()}
     between = differences(merged, by_kpt).decided
-    found = compared(Compared(done.decided, policy, between, versions, _newly_unreadable(merged, by_kpt)))
+    found = compared(Compared(outcome.decided, outcome.policy, between, versions, _newly_unreadable(merged, by_kpt)))
     return Comparison(differences=found, lines=changed_lines(versions), is_same=merged == dict(by_kpt))
 
 
@@ -121,19 +117,19 @@ def _without_refusals(policy: Policy) -> Policy:
 
 
 def _fetched(
-    place: Path, local: Tree, done: Update, repositories: RememberedRepositories
+    place: Path, outcome: Outcome, repositories: RememberedRepositories
 ) -> tuple[dict[str, File], dict[str, File]]:
     """The files of original and upstream of all packages that were updated, as `kpt pkg get` writes them."""
     original: dict[str, File] = {}
     upstream: dict[str, File] = {}
-    for updated in done.packages:
+    for updated in outcome.updated:
         locks = updated.before, updated.after
         trees = [{} if k is None else repositories.tree(k.repository, k.directory, k.commit) for k in locks]
         name = (place.resolve() / updated.folder).name
         fetched = fetched_by_kpt(name, trees)
         for files, tree, by_kpt in zip((original, upstream), trees, fetched, strict=True):
             # kpt leaves out files beside a subpackage that begin with its name; local may have them from elsewhere.
-            left_out = {path: file for path, file in tree.items() if join(updated.folder, path) in local}
+            left_out = {path: file for path, file in tree.items() if join(updated.folder, path) in outcome.local}
             files.update({join(updated.folder, path): file for path, file in {**left_out, **by_kpt}.items()})
     return original, upstream
 

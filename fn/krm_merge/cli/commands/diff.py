@@ -9,12 +9,12 @@ import click
 
 from krm_merge.cli import options
 from krm_merge.cli.reports import errors_as_json, write_reports
-from krm_merge.cli.show import COLORS, counted
-from krm_merge.functions.policy.merge_policy import redactions_in
+from krm_merge.cli.show import COLORS
 from krm_merge.packages.files.directory import Directory, PackageError, read_file
-from krm_merge.packages.files.tree import File, Tree, holds_resources
+from krm_merge.packages.files.tree import File, Tree
 from krm_merge.packages.merge.differences import ALL_TAKEN, differences
 from krm_merge.packages.merge.side import path_of
+from krm_merge.policy import collect_redactions
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.forms.terminal import changed_lines
 from krm_merge.report.reading import records_of
@@ -65,16 +65,11 @@ def command(places: tuple[Path, ...], exit_code: bool, form: str, reports: tuple
 
 def _report(before: Tree, after: Tree, places: tuple[Path, ...], name: str) -> MergeReport:
     found = differences(before, after)
-    policy = replace(ALL_TAKEN, redactions=redactions_in(*map(_own_files, (before, after))))
+    policy = replace(ALL_TAKEN, redactions=collect_redactions(before, after))
     records = sorted(records_of([found.decided], policy), key=lambda record: record.file)
     sides = {"original": RecordedSide(str(places[0])), "upstream": RecordedSide(str(places[1]))}
     results = [result.to_value() for result in found.results]
-    return MergeReport(name or str(places[1]), sides, records, Files(*counted(before, found.changes)), results)
-
-
-def _own_files(version: Tree) -> dict[str, bytes]:
-    """The files of a version's own folder that may hold its MergePolicy."""
-    return {path: version[path].data for path in version if "/" not in path and holds_resources(path)}
+    return MergeReport(name or str(places[1]), sides, records, Files.of(before, found.changes), results)
 
 
 def _read(first: Path, second: Path, name: str) -> tuple[Tree, Tree]:

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.git_diff import show_diff
-from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options, output, record, source, version
-from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
+from krm_merge.cli.reports import errors_as_json, shows_contexts, write_reports
 from krm_merge.cli.show import ALL_IN, say, show_conflicts_left, show_results, show_stop, summary
-from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides
+from krm_merge.cli.sides import STDIN, STDOUT, destination, read_sides, record_upstream
 from krm_merge.cli.terminal.recap import recap
 from krm_merge.cli.terminal.stages import counted_files, stages
-from krm_merge.packages.merge.trees import MergedTree
+from krm_merge.policy import find_policy
 from krm_merge.report.forms.by_suffix import as_json
 from krm_merge.report.record import MergeReport
+from krm_merge.usecases import MergeChoices, Outcome, merge_sides
 from krm_merge.vendored.vendorfile import FILE, ManifestSource
 
 
@@ -65,56 +65,44 @@ def command(
         choices = MergeChoices.of(options.on_conflict, options.function_identity, options.rules_file, otherwise="fail")
     with errors_as_json(options.form, str(local)), destination(local, target, in_place) as write:
         sides = read_sides(places)
-        kept = sides.records(ManifestSource(source, version), asked=record)
-        choices = choices.obeying(sides.local)
+        kept = record_upstream(sides, ManifestSource(source, version), asked=record)
+        choices = choices.obeying(find_policy(sides.local))
         with stages(f"merging {counted_files(len(sides.local))} of {local}", options.form):
-            outcome = choices.merge(sides.merge, sides.local)
-        merged, changes = outcome.merged, outcome.changes
-        choices.warn_of_idle_rules(merged)
-        choices.report_stale_choices(merged, [merged.decided])
-        refused = bool(merged.results.errors)
+            outcome = merge_sides(sides, choices)
+        choices.report_unused(outcome)
 
         @cache
         def report() -> MergeReport:
-            return report_of(
-                merged,
-                [merged.decided],
-                choices,
-                sides.local,
-                changes,
-                package=str(local),
-                sides=sides.recorded,
-                with_contexts=shows_contexts(options.reports),
-            )
+            return outcome.report(str(local), with_contexts=shows_contexts(options.reports))
 
         write_reports(report, options.reports)
-        if (options.with_diff or write is None) and options.form == "text" and not refused:
-            show_diff(sides.local, changes)
-        if write is not None and not refused:
-            with stages(f"writing {counted_files(len(changes))}", options.form):
-                write(sides.local, {**changes, **kept})
+        if (options.with_diff or write is None) and options.form == "text" and not outcome.is_refused:
+            show_diff(sides.local, outcome.changes)
+        if write is not None and not outcome.is_refused:
+            with stages(f"writing {counted_files(len(outcome.changes))}", options.form):
+                write(sides.local, {**outcome.changes, **kept})
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
-        show_results(merged.results, quiet=options.quiet, all_in=ALL_IN)
-        if not options.quiet and not refused:
-            say(summary(sides.local, changes, merged.results))
-            if sides.has_nothing_new:
+        show_results(outcome.results, quiet=options.quiet, all_in=ALL_IN)
+        if not options.quiet and not outcome.is_refused:
+            say(summary(sides.local, outcome.changes, outcome.results))
+            if sides.vendored is not None and sides.vendored.is_known:
                 say(f"nothing new: {local} has this version of upstream already")
             elif kept and write is not None:
                 say(f"recorded {version or 'this version'} in {(target or local) / FILE}")
     show_conflicts_left(outcome.marked, outcome.binary)
-    if options.form == "text" and not options.quiet and not outcome.are_left:
+    if options.form == "text" and not options.quiet and not outcome.leaves_conflicts:
         recording = [*(["--record"] if record else []), *(["--version", version] if version else [])]
-        _show_end(merged, [*recording, *map(str, places)], options)
-    if refused or outcome.are_left:
+        _show_end(outcome, [*recording, *map(str, places)], options)
+    if outcome.is_refused or outcome.leaves_conflicts:
         sys.exit(1)
 
 
-def _show_end(merged: MergedTree, arguments: list[str], options: MergeOptions) -> None:
-    if errors := merged.results.errors:
+def _show_end(outcome: Outcome, arguments: list[str], options: MergeOptions) -> None:
+    if errors := outcome.results.errors:
         # resolve reads answers on stdin.
         resolve = None if str(STDIN) in arguments else [*options.of_resolve(), *arguments]
-        show_stop([merged.decided], len(errors), resolve, options.on_conflict, "nothing was written")
-    elif conflicts := recap([merged.decided]):
+        show_stop(outcome.decided, len(errors), resolve, options.on_conflict, "nothing was written")
+    elif conflicts := recap(outcome.decided):
         say(conflicts)

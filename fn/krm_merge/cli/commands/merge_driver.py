@@ -9,19 +9,16 @@ from typing import Literal
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.show import say, show_results
-from krm_merge.functions.policy.merge_policy import may_be_policy
-from krm_merge.krm.identity import KPTFILE
 from krm_merge.krm.result import Results
 from krm_merge.packages.files.directory import read_file
-from krm_merge.packages.files.tree import File, Tree, holds_resources
+from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.merge.conflict_markers import MARKER_SIZE
 from krm_merge.packages.merge.side import path_of
-from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.resolve.remembered import remembered, remembered_at
+from krm_merge.policy import NO_POLICY, find_policy_around, memory_path, recall
 from krm_merge.startup import replace
+from krm_merge.usecases import MergeChoices, MergeSides, merge_sides
 
 _HELP = """Merge a file for git: BASE, OURS and THEIRS are git's %O, %A and %B, NAME is %P.
 
@@ -63,37 +60,27 @@ def command(
     path = path_of(Path(name or ours).name, files[1])
     original, local, upstream = ({path: file} if file.data else {} for file in files)
     choices = MergeChoices.of(on_conflict, "smart", rules_file, of_branches=True, otherwise="markers")
-    choices = choices.obeying(policy_around(Path(name)) if name else {})
-    choices = choices.remembering(remembered(remembered_at(Path())))
-    done = choices.merge(lambda merger: merge_trees(original, upstream, local, merger), local, marker_size)
-    results = done.merged.results
+    choices = choices.obeying(find_policy_around(Path(name)) if name else NO_POLICY)
+    choices = choices.remembering(recall(memory_path(Path())))
+    outcome = merge_sides(MergeSides(original, upstream, local), choices, marker_size)
+    results = outcome.results
     if choices.on_conflict != "markers":
         show_results(_under_name(results, name), quiet=True)
-    elif done.are_left:
-        places = "one place" if done.marked == 1 else f"{done.marked} places"
-        what = f"conflicts in {places}, between markers" if done.marked else "a binary file in conflict, ours is kept"
+    elif outcome.leaves_conflicts:
+        places = "one place" if outcome.marked == 1 else f"{outcome.marked} places"
+        what = (
+            f"conflicts in {places}, between markers" if outcome.marked else "a binary file in conflict, ours is kept"
+        )
         say(f"{name or ours}: {what}")
         for result in (result for result in results if result.severity == "warning"):
             # What is kept is for the person who resolves them.
             say(f"  {result.message.partition('; both are between')[0]}")
     if results.errors:
         sys.exit(1)
-    file = done.changes.get(path, files[1])
+    file = outcome.changes.get(path, files[1])
     write_file(ours, file if file is not None else File(b"", files[1].mode))
-    if done.are_left:
+    if outcome.leaves_conflicts:
         sys.exit(1)
-
-
-def policy_around(file: Path) -> Tree:
-    """The files with the MergePolicy of the package that a file is in; git calls the driver at the tree's top."""
-    if file.is_absolute() or ".." in file.parts:
-        return {}
-    for folder in file.parents:
-        paths = [path for path in folder.glob("*") if path.is_file() and holds_resources(path.name)]
-        policies = {path.name: content for path in paths if may_be_policy((content := read_file(path)).data)}
-        if policies or (folder / KPTFILE).is_file():
-            return policies
-    return {}
 
 
 def _under_name(results: Results, name: str) -> Results:

@@ -8,25 +8,21 @@ from pathlib import Path
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.commands.merge_driver import policy_around
-from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.settling import in_terminal as terminal_option
 from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
 from krm_merge.cli.show import say
-from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.directory import PackageError, read_file
 from krm_merge.packages.files.tree import Changed, File, Tree
 from krm_merge.packages.files.write import write_file
 from krm_merge.packages.merge.side import path_of
-from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.report.record import RecordedSide
+from krm_merge.policy import find_policy_around, memory_path, recall, remember
+from krm_merge.resolve.interface import Saved
 from krm_merge.resolve.kept import Kept, PolicySteps
-from krm_merge.resolve.remembered import remember, remembered, remembered_at
-from krm_merge.resolve.session import Session
-from krm_merge.resolve.task import Merge, Saved, Task
+from krm_merge.resolve.session import Session, Task
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_GIT
+from krm_merge.usecases import MergeChoices, MergeSides
 
 _HELP = """Settle the conflicts of the file MERGED for git: BASE, LOCAL and REMOTE are git's $BASE, $LOCAL and $REMOTE.
 
@@ -54,15 +50,10 @@ def command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bo
     files = [read_file(place) if place.exists() else File(b"") for place in (base, local, remote)]
     path = path_of(merged.name, files[1])
     original, ours, theirs = ({path: file} if file.data else {} for file in files)
-    choices = MergeChoices.of(None, "smart", None, of_branches=True).obeying(policy_around(merged))
-    sides = {"original": RecordedSide("base"), "upstream": RecordedSide("theirs"), "local": RecordedSide("ours")}
-
-    def merge(policy: Policy) -> Merge:
-        done = merge_trees(original, theirs, ours, choices.merger_under(policy))
-        return Merge(done.changes, done.results, [done.decided], sides)
-
-    memory = remembered_at(merged.absolute().parent)
-    task = Task(str(merged), ours, merge, (), choices.package, remembered(memory), writes_policy=False)
+    choices = MergeChoices.of(None, "smart", None, of_branches=True).obeying(find_policy_around(merged))
+    sides = MergeSides(original, theirs, ours, ("base", "theirs", "ours"))
+    memory = memory_path(merged.absolute().parent)
+    task = Task(str(merged), sides, choices, recall(memory), writes_policy=False)
 
     def write(saved: Saved) -> None:
         now: Tree = Changed(ours, saved.changes)
@@ -72,7 +63,7 @@ def command(base: Path, local: Path, remote: Path, merged: Path, in_terminal: bo
         if memory is not None:
             remember(memory, saved.made)
 
-    host = Host(Session(task), Kept(None, PolicySteps(task.policy_file)), write)
+    host = Host(Session(task), Kept(None, PolicySteps(choices.package.target_file)), write)
     if not host.session.open:
         host.save()
         say(f"{merged}: settled by what was chosen before")

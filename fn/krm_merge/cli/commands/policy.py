@@ -11,22 +11,17 @@ import click
 
 from krm_merge.checks.policy import place_of, policy_problems
 from krm_merge.cli import options
-from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.reports import errors_as_json
 from krm_merge.cli.show import opened_journal
-from krm_merge.functions.policy.merge_policy import KIND, PackagePolicy, PolicyError, stale
 from krm_merge.krm.fieldpath import format_path
-from krm_merge.krm.resource import Resource
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
-from krm_merge.packages.files.tree import File, Tree
+from krm_merge.packages.files.tree import Tree
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.merge.trees import merge_trees
-from krm_merge.packages.update import RememberedRepositories, update
-from krm_merge.startup import replace
-from krm_merge.text.document import document_text
-from krm_merge.text.reading.nodes import SequenceNode
+from krm_merge.packages.update import RememberedRepositories
+from krm_merge.policy import KIND, PackagePolicy, PolicyError, find_policy, prune_policy, stale_resolutions
 from krm_merge.text.reading.values import Value, to_value
+from krm_merge.usecases import Mergeable, MergeChoices, MergeSides, PackageUpdate, merge_sides
 
 _PACKAGE = click.argument("package", metavar="[PKG]", default=".", type=click.Path(path_type=Path))
 
@@ -113,18 +108,17 @@ def prune(package: str, original: Path | None, upstream: Path | None, dry_run: b
     with errors_as_json(form, str(place)):
         tree, policy = _policy(place)
     with errors_as_json(form, str(place)), opened_journal(place) as journal:
-        choices = replace(MergeChoices.of(None, "smart", None), package=policy)
+        choices = MergeChoices.of(None, "smart", None).obeying(policy)
         dropped: list[Resolution] = []
         if policy.resolutions.all:
+            sides: Mergeable
             if original is not None and upstream is not None:
-                merged = merge_trees(Directory(original), Directory(upstream), tree, choices.merger())
-                decided = [merged.decided]
+                sides = MergeSides(Directory(original), Directory(upstream), tree)
             else:
-                repositories = RememberedRepositories(GitRepositories())
-                decided = update(tree, repositories, choices.merger(), name=str(place), ref=ref or None).decided
-            dropped = stale(policy, decided)
+                sides = PackageUpdate(tree, RememberedRepositories(GitRepositories()), str(place), ref or None)
+            dropped = stale_resolutions(policy, merge_sides(sides, choices).decided)
         if dropped and not dry_run:
-            journal.commit({policy.file: _without(tree, policy, dropped)}, tree)
+            journal.commit({policy.file: prune_policy(tree, policy, dropped)}, tree)
     if form == "json":
         click.echo(json.dumps({"file": policy.file, "dropped": [_as_value(one) for one in dropped]}, indent=2))
         return
@@ -138,7 +132,7 @@ def _policy(package: Path) -> tuple[Tree, PackagePolicy]:
     if not package.is_dir():
         raise PackageError(f"{package}: there is no such directory")
     tree = Directory(package)
-    return tree, MergeChoices.of(None, "smart", None).obeying(tree).package
+    return tree, find_policy(tree)
 
 
 def _as_value(resolution: Resolution) -> Mapping[str, Value]:
@@ -149,21 +143,3 @@ def _as_value(resolution: Resolution) -> Mapping[str, Value]:
         "fingerprint": resolution.fingerprint,
         "choice": resolution.choice,
     }
-
-
-def _without(tree: Tree, policy: PackagePolicy, dropped: list[Resolution]) -> File:
-    """The file of a policy without some of its resolutions; all else stays as it is written."""
-    root = policy.root
-    assert root is not None
-    resource = Resource.from_tree(root)
-    resolutions = root.get("resolutions")
-    assert isinstance(resolutions, SequenceNode)
-    if len(dropped) == len(resolutions.items):
-        resource.remove("resolutions")
-    else:
-        for resolution in dropped:
-            resource.editor.remove(resolutions, resolutions.items[resolution.number])
-    file = tree[policy.file]
-    text = file.data.decode("utf-8")
-    before = document_text(root)
-    return File(text.replace(before, resource.text(), 1).encode(), file.mode)

@@ -10,26 +10,25 @@ from pathlib import Path
 import click
 
 from krm_merge.cli import options
-from krm_merge.cli.commands.update import refuse_uncommitted, sides_of, version_of
-from krm_merge.cli.merging import MergeChoices
+from krm_merge.cli.commands.update import refuse_uncommitted
 from krm_merge.cli.package_argument import named_package, refuse_missing
 from krm_merge.cli.settling import in_terminal as terminal_option
 from krm_merge.cli.settling import no_browser as no_browser_option
 from krm_merge.cli.settling import settle
 from krm_merge.cli.show import opened_journal, say, show_results, summary
-from krm_merge.cli.sides import destination, read_sides
+from krm_merge.cli.sides import destination, read_sides, record_upstream
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
-from krm_merge.merge.decisions.policy import Policy
 from krm_merge.packages.files.directory import Directory
 from krm_merge.packages.git import GitRepositories
-from krm_merge.packages.update import RememberedRepositories, update
+from krm_merge.packages.update import RememberedRepositories
+from krm_merge.policy import find_policy, memory_path, recall
 from krm_merge.resolve.choices import ChoiceStep
+from krm_merge.resolve.interface import Saved
 from krm_merge.resolve.kept import Kept, PolicySteps, kept_beside
-from krm_merge.resolve.remembered import remembered, remembered_at
-from krm_merge.resolve.session import Session
-from krm_merge.resolve.task import Merge, Saved, Task
+from krm_merge.resolve.session import Session, Task
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_PACKAGES
+from krm_merge.usecases import MergeChoices, PackageUpdate
 from krm_merge.vendored.vendorfile import ManifestSource
 
 
@@ -87,17 +86,9 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
         if not allow_dirty and journal.recovered != "completed":
             refuse_uncommitted(place)
         local = Directory(place)
-        choices = choices.obeying(local)
-
-        def merge(policy: Policy) -> Merge:
-            merger = choices.merger_under(policy)
-            done = update(local, repositories, merger, name=str(place), ref=ref or None)
-            packages = [version_of(updated) for updated in done.packages]
-            return Merge(done.changes, done.results, done.decided, sides_of(done, place), packages)
-
-        rules, earlier = choices.rules, remembered(remembered_at(place))
-        task = Task(str(place), local, merge, rules.rules, choices.package, earlier, redactions=rules.redactions)
-        kept = Kept(kept_beside(place), PolicySteps(task.policy_file))
+        choices = choices.obeying(find_policy(local))
+        earlier = recall(memory_path(place))
+        kept = Kept(kept_beside(place), PolicySteps(choices.package.target_file))
 
         def write(saved: Saved) -> None:
             journal.commit(saved.changes, local)
@@ -105,6 +96,8 @@ def _update_of(package: str, choices: MergeChoices, allow_dirty: bool) -> Iterat
 
         with stages(f"reading {counted_files(len(local))} of {place}") as stage:
             repositories = RememberedRepositories(StagedRepositories(GitRepositories(), stage))
+            sides = PackageUpdate(local, repositories, str(place), ref or None)
+            task = Task(str(place), sides, choices, earlier)
             host = Host(Session(task, kept.steps), kept, write)
         yield host
 
@@ -117,18 +110,13 @@ def _merge_of(
     local = places[-1]
     with destination(local, None, in_place=True) as write_changes:
         sides = read_sides(places)
-        kept_record = sides.records(source, asked=record)
-        choices = choices.obeying(sides.local)
-
-        def merge(policy: Policy) -> Merge:
-            merged = sides.merge(choices.merger_under(policy))
-            return Merge(merged.changes, merged.results, [merged.decided], sides.recorded)
+        kept_record = record_upstream(sides, source, asked=record)
+        choices = choices.obeying(find_policy(sides.local))
 
         is_package = local.is_dir()
-        earlier = remembered(remembered_at(local if is_package else local.parent))
-        rules = choices.rules
-        task = Task(str(local), sides.local, merge, rules.rules, choices.package, earlier, is_package, rules.redactions)
-        kept = Kept(kept_beside(local), PolicySteps(task.policy_file))
+        earlier = recall(memory_path(local if is_package else local.parent))
+        task = Task(str(local), sides, choices, earlier, is_package)
+        kept = Kept(kept_beside(local), PolicySteps(choices.package.target_file))
 
         def write(saved: Saved) -> None:
             assert write_changes is not None
@@ -141,7 +129,7 @@ def _merge_of(
 def _show(task: Task, saved: Saved) -> None:
     """Says what was written, on stderr: stdout has the address alone."""
     show_results(saved.results, quiet=True)
-    say(f"saved {task.name}: {summary(task.local, saved.changes, saved.results)}{_settled(saved.made)}")
+    say(f"saved {task.name}: {summary(task.sides.local, saved.changes, saved.results)}{_settled(saved.made)}")
 
 
 def _settled(made: Sequence[object]) -> str:

@@ -9,25 +9,22 @@ from pathlib import Path
 import click
 
 from krm_merge.cli.git_diff import show_diff
-from krm_merge.cli.merging import MergeChoices
 from krm_merge.cli.options import MergeOptions, merge_options
 from krm_merge.cli.package_argument import named_package, refuse_missing
-from krm_merge.cli.reports import errors_as_json, report_of, shows_contexts, write_reports
+from krm_merge.cli.reports import errors_as_json, shows_contexts, write_reports
 from krm_merge.cli.show import ALL_IN, opened_journal, say, show_conflicts_left, show_results, show_stop, summary
 from krm_merge.cli.terminal.recap import recap, what_next
 from krm_merge.cli.terminal.stages import StagedRepositories, counted_files, stages
 from krm_merge.krm.identity import KPTFILE
-from krm_merge.merge.package.merger import PackageMerger
 from krm_merge.packages.files.directory import Directory, PackageError, RefusedError
-from krm_merge.packages.files.tree import Changed
 from krm_merge.packages.git import GitRepositories, uncommitted
 from krm_merge.packages.kptfile import STRATEGIES, KptfileText
-from krm_merge.packages.update import RememberedRepositories, Update, Updated, update
+from krm_merge.packages.update import RememberedRepositories
 from krm_merge.packages.versions import is_version, newer_versions, same_major
+from krm_merge.policy import find_policy
 from krm_merge.report.forms.by_suffix import as_json
-from krm_merge.report.record import SIDES, MergeReport, RecordedSide
-from krm_merge.startup import replace
-from krm_merge.text.reading.values import Value
+from krm_merge.report.record import MergeReport
+from krm_merge.usecases import MergeChoices, Outcome, PackageUpdate, merge_sides
 
 _SHOWN = 5
 
@@ -72,59 +69,43 @@ def command(
         if not allow_dirty and not dry_run and journal.recovered != "completed":
             refuse_uncommitted(place)
         local = Directory(place)
-        choices = choices.obeying(local)
+        choices = choices.obeying(find_policy(local))
         with stages(f"reading {counted_files(len(local))} of {place}", options.form) as stage:
             remote = GitRepositories()
             if latest or to_latest_minor:
                 ref = _newest(place, local, remote, same=to_latest_minor)
             repositories = RememberedRepositories(StagedRepositories(remote, stage))
-
-            def merged(merger: PackageMerger) -> Update:
-                return update(local, repositories, merger, name=str(place), ref=ref or None, strategy=strategy)
-
-            outcome = choices.merge(merged, local)
-        done = replace(outcome.merged, changes=dict(outcome.changes))
-        choices.warn_of_idle_rules(done)
-        choices.report_stale_choices(done, done.decided)
+            outcome = merge_sides(PackageUpdate(local, repositories, str(place), ref or None, strategy), choices)
+        choices.report_unused(outcome)
 
         @cache
         def report() -> MergeReport:
-            made = report_of(
-                done,
-                done.decided,
-                choices,
-                local,
-                done.changes,
-                package=str(place),
-                sides=sides_of(done, place),
-                with_contexts=shows_contexts(options.reports),
-            )
-            return replace(made, packages=[version_of(updated) for updated in done.packages])
+            return outcome.report(str(place), with_contexts=shows_contexts(options.reports))
 
         write_reports(report, options.reports)
         if options.with_diff and options.form == "text":
-            show_diff(local, done.changes)
-        if done.changes and not dry_run:
-            with stages(f"writing {counted_files(len(done.changes))} of {place}", options.form):
-                journal.commit(done.changes, local)
+            show_diff(local, outcome.changes)
+        if outcome.changes and not dry_run:
+            with stages(f"writing {counted_files(len(outcome.changes))} of {place}", options.form):
+                journal.commit(outcome.changes, local)
     if options.form == "json":
         click.echo(as_json(report()), nl=False)
     else:
-        _show(local, done, quiet=options.quiet, dry_run=dry_run)
+        _show(place, outcome, quiet=options.quiet, dry_run=dry_run)
     show_conflicts_left(outcome.marked, outcome.binary)
     if options.form == "text" and not options.quiet:
-        is_written = bool(done.changes) and not dry_run
-        if is_written and (following := what_next(place, Changed(local, done.changes), done.decided)):
+        is_written = bool(outcome.changes) and not dry_run
+        if is_written and (following := what_next(place, outcome.tree, outcome.decided)):
             say(following)
-        if errors := done.results.errors:
+        if errors := outcome.results.errors:
             dirty = ["--allow-dirty"] if allow_dirty else []
             resolve = [*options.of_resolve(), *dirty, f"{place}@{ref}" if ref else str(place)]
             # resolve takes the strategy of the Kptfile.
             asks = resolve if strategy is None else None
-            show_stop(done.decided, len(errors), asks, options.on_conflict, "nothing was changed")
-        elif not outcome.are_left and (conflicts := recap(done.decided)):
+            show_stop(outcome.decided, len(errors), asks, options.on_conflict, "nothing was changed")
+        elif not outcome.leaves_conflicts and (conflicts := recap(outcome.decided)):
             say(conflicts)
-    if done.results.errors or outcome.are_left:
+    if outcome.is_refused or outcome.leaves_conflicts:
         sys.exit(1)
 
 
@@ -148,34 +129,14 @@ def refuse_uncommitted(place: Path) -> None:
         raise RefusedError(f"{place} has uncommitted changes: {names}; commit them first, or use --allow-dirty")
 
 
-def sides_of(done: Update, place: Path) -> dict[str, RecordedSide]:
-    """The versions of the package itself; none where it was refused before they were known."""
-    sides = {"local": RecordedSide(str(place))}
-    for updated in done.packages[:1]:
-        if updated.before is not None:
-            sides["original"] = RecordedSide(updated.before.ref, updated.before.commit)
-        sides["upstream"] = RecordedSide(updated.after.ref, updated.after.commit)
-    return {name: sides[name] for name in SIDES if name in sides}
-
-
-def _show(local: Directory, done: Update, *, quiet: bool, dry_run: bool) -> None:
-    show_results(done.results, quiet=quiet, all_in=ALL_IN)
-    if quiet or done.results.errors:
+def _show(place: Path, outcome: Outcome, *, quiet: bool, dry_run: bool) -> None:
+    show_results(outcome.results, quiet=quiet, all_in=ALL_IN)
+    if quiet or outcome.is_refused:
         return
-    for updated in done.packages:
+    for updated in outcome.updated:
         before, after = updated.before, f"{updated.after.ref} ({updated.after.commit[:7]})"
         version_before = f"{before.ref} ({before.commit[:7]}) -> " if before else "no upstreamLock -> "
         stays = before is not None and before.commit == updated.after.commit
-        say(f"{local.path / updated.folder}: {'is at ' if stays else version_before}{after}", on_stdout=True)
-    said = summary(local, done.changes, done.results)
-    say(f"{said}; nothing was changed: --dry-run" if dry_run and done.changes else said, on_stdout=True)
-
-
-def version_of(updated: Updated) -> dict[str, Value]:
-    """An updated package as reports have it: from which version to which."""
-    before = updated.before
-    return {
-        "path": updated.folder or ".",
-        "from": None if before is None else {"ref": before.ref, "commit": before.commit},
-        "to": {"ref": updated.after.ref, "commit": updated.after.commit},
-    }
+        say(f"{place / updated.folder}: {'is at ' if stays else version_before}{after}", on_stdout=True)
+    said = summary(outcome.local, outcome.changes, outcome.results)
+    say(f"{said}; nothing was changed: --dry-run" if dry_run and outcome.changes else said, on_stdout=True)

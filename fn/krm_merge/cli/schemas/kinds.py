@@ -95,7 +95,7 @@ KINDS = {
             "MergePolicy",
             "how a package settles its conflicts",
             "merge-policy.json",
-            "functions.policy.models:MergePolicy",
+            "policy.models:MergePolicy",
         ),
         SchemaKind(
             "Vendorfile",

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from krm_merge.forges.addresses import host_of
-from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy
 from krm_merge.merge.decisions.policy import OnConflict
 from krm_merge.merge.decisions.resolution import Resolution
 from krm_merge.merge.package.merger import ListKeys
+from krm_merge.policy import NO_POLICY, PackagePolicy
 
 CAMPAIGN_FILE = "campaign.yaml"
 TARGETS_FILE = "targets.yaml"

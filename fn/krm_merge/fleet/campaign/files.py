@@ -27,14 +27,14 @@ from krm_merge.fleet.campaign.campaign import (
     Wave,
 )
 from krm_merge.fleet.campaign.models import GateModel, MergeCampaign, MergeTargets, TargetModel, WaveModel
-from krm_merge.functions.policy.merge_policy import NO_POLICY, PackagePolicy, policy_from
-from krm_merge.functions.policy.models import MergePolicy
-from krm_merge.functions.validation import check, list_keys_of
 from krm_merge.git.credentials import take_credentials
+from krm_merge.krm.validation import check
 from krm_merge.merge.decisions.resolution import Resolutions
 from krm_merge.packages.files.directory import PackageError, UnavailableError, read_file, reason
 from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
+from krm_merge.policy import NO_POLICY, PackagePolicy, policy_from_model
+from krm_merge.policy.models import MergePolicy, list_keys_of
 from krm_merge.posix import file_locks, locked_soon
 from krm_merge.text.document import written
 from krm_merge.text.reading.nodes import MappingNode, TextError
@@ -120,7 +120,7 @@ class CampaignDirectory:
 
     def _policy(self) -> tuple[PackagePolicy, tuple[PackageChoice, ...]]:
         model = self._read(POLICY_FILE, MergePolicy)
-        return _split(policy_from(model, POLICY_FILE), model)
+        return _split(policy_from_model(model, POLICY_FILE), model)
 
     def _targets(self, model: MergeTargets, tree: str | None) -> dict[str, CampaignTarget]:
         found: dict[str, CampaignTarget] = {}

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from krm_merge.functions.models import ListKeysModel, StrictModel
+from krm_merge.krm.validation import StrictModel
 from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.policy.models import ListKeysModel
 
 _SHARE = re.compile(r"(?:100|[1-9]?[0-9])%")
 _BRANCH = re.compile(r"(?!/|-)(?!.*(?:\.\.|//|@\{|\.lock(?:/|$)))[^\s\x00-\x1f\x7f~^:?*\[\\]+(?<![/.])")

@@ -10,8 +10,8 @@ from krm_merge.fleet.conflicts.steps import GroupChoice
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.packages.files.tree import File
+from krm_merge.policy import edit_policy
 from krm_merge.report.record import resource_value
-from krm_merge.resolve.policy_text import with_values
 from krm_merge.text.reading.values import Value
 
 
@@ -61,4 +61,4 @@ def policy_with(policy: bytes, choices: Iterable[tuple[Group, GroupChoice]]) -> 
             rules.append(_rule(group, chosen))
         else:
             resolutions += written
-    return with_values(File(policy) if policy else None, POLICY_FILE, resolutions, rules, dropped)
+    return edit_policy(File(policy) if policy else None, POLICY_FILE, resolutions, rules, dropped)

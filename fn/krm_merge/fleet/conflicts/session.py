@@ -12,9 +12,8 @@ from krm_merge.fleet.conflicts.steps import GroupChoice, GroupChoices, GroupPart
 from krm_merge.krm.result import Results
 from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.record import Context, DecisionRecord, MergeReport, RecordedSide, SideName
-from krm_merge.resolve.interface import NO_VALUE, NOT_ALWAYS, ConflictSession
-from krm_merge.resolve.own_value import RefusedChoiceError, own_value
-from krm_merge.resolve.task import Answer, NotSettledError, Saved
+from krm_merge.resolve.interface import NO_VALUE, NOT_ALWAYS, Answer, ConflictSession, NotSettledError, Saved
+from krm_merge.resolve.selectable import RefusedChoiceError, custom_value
 from krm_merge.text.reading.values import Value
 
 
@@ -132,7 +131,7 @@ class GroupSession(ConflictSession[GroupStep]):
                 raise RefusedChoiceError("a rule is for all packages; for some, write it into their own MergePolicy")
             if always and not may_be_rule(part.group, choice):
                 raise RefusedChoiceError(NOT_ALWAYS)
-            meant = own_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
+            meant = custom_value(value, record) if choice == "value" else None  # type: ignore[arg-type]
             made.append(GroupChoice(part.group.key, part.apart, choice, meant, always))
         return self._stepped(GroupStep(tuple(made)))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from posixpath import join
 
 from krm_merge.fleet.conflicts.groups import Group
-from krm_merge.fleet.merging.job import Job, Outcome, Settings
+from krm_merge.fleet.merging.job import Job, Settings, TargetOutcome
 from krm_merge.fleet.merging.worker import prepare, run_target
 
 _MOST = 20
@@ -15,7 +15,7 @@ _MOST = 20
 def without_effect(settings: Settings, chosen: Iterable[tuple[Group, str]]) -> Iterator[tuple[Group, str]]:
     """The groups, each with one of its packages, whose conflict is still open in it with the campaign's choices."""
     prepare(settings)
-    outcomes: dict[str, Outcome] = {}
+    outcomes: dict[str, TargetOutcome] = {}
     for group, package in list(chosen)[:_MOST]:
         parts = package.split("/")
         names = [package, *("/".join(parts[:at]) for at in range(len(parts) - 1, 0, -1)), "."]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from krm_merge.fleet.merging.content import digest_of, look_at
-from krm_merge.fleet.merging.job import LEFT_ALONE, Job, Outcome
+from krm_merge.fleet.merging.job import LEFT_ALONE, Job, TargetOutcome
 from krm_merge.fleet.merging.merge import Merging, after
 from krm_merge.packages.committed import CommittedFiles
 from krm_merge.packages.files.directory import Directory, PackageError
@@ -25,7 +25,7 @@ class WorkingTreeMerger:
         self._tree = Path(merging.settings.campaign.working_tree)
         self._committed: CommittedFiles | None = None
 
-    def merge(self, job: Job) -> Outcome:
+    def merge(self, job: Job) -> TargetOutcome:
         """Merges the packages of a directory into what is committed of it, and writes them all or none.
 
         What git has is merged and not what is there: a directory that holds the result of an earlier run is merged
@@ -47,7 +47,7 @@ class WorkingTreeMerger:
                     return self._merged(replace(job, is_dirty=True), journal, here, committed)
             return outcome
 
-    def _merged(self, job: Job, journal: Journal, here: Tree, base: Tree) -> Outcome:
+    def _merged(self, job: Job, journal: Journal, here: Tree, base: Tree) -> TargetOutcome:
         if not base:
             return _dirty(job.target, sorted(here))
         merged = self._merging.merged(base, job.target, self._merging.settings.campaign.targets[job.target].packages)
@@ -70,10 +70,10 @@ class WorkingTreeMerger:
         return self._committed
 
 
-def _dirty(target: str, files: list[str]) -> Outcome:
+def _dirty(target: str, files: list[str]) -> TargetOutcome:
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     shown = ", ".join(files[:_SHOWN])
-    return Outcome(target, "refused", f"uncommitted changes: {shown}{more}; commit them first")
+    return TargetOutcome(target, "refused", f"uncommitted changes: {shown}{more}; commit them first")
 
 
 def _differences(before: Tree, after: Tree) -> dict[str, File | None]:

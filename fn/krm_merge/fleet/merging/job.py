@@ -126,7 +126,7 @@ class TargetConflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TargetOutcome:
     """What became of a target.
 
     `seen` is what a look at the target compares: of a directory its files' times and sizes, of a repository its

@@ -8,11 +8,11 @@ from posixpath import join
 
 from krm_merge.fleet.campaign.campaign import Campaign
 from krm_merge.fleet.merging.job import TargetConflict
-from krm_merge.functions.policy.merge_policy import PackagePolicy, combined
 from krm_merge.krm.fieldpath import covers, parse_path
 from krm_merge.krm.identity import Identity
 from krm_merge.merge.decisions.policy import Policy, Rule
 from krm_merge.merge.decisions.resolution import Resolution, Resolutions
+from krm_merge.policy import PackagePolicy, combine
 
 
 def policy_for(campaign: Campaign, package: PackagePolicy, name: str) -> Policy:
@@ -30,7 +30,7 @@ def policy_for(campaign: Campaign, package: PackagePolicy, name: str) -> Policy:
         package.file,
         package.root,
     )
-    return combined(campaign.on_conflict, (), everything, stops=True)
+    return combine(campaign.on_conflict, (), everything, stops=True)
 
 
 def choices_digest(campaign: Campaign, target: str, conflicts: Iterable[TargetConflict]) -> str:

@@ -11,9 +11,8 @@ from posixpath import dirname, join
 from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.discovery import follower
 from krm_merge.fleet.merging.git_store import HEADS, TRAILER, GitStore, NewCommit, contents
-from krm_merge.fleet.merging.job import Job, Outcome
-from krm_merge.fleet.merging.merge import Merging
-from krm_merge.fleet.merging.reading import TargetPackage
+from krm_merge.fleet.merging.job import Job, TargetOutcome
+from krm_merge.fleet.merging.merge import Merging, TargetPackage
 from krm_merge.git.objects import GitObjects, TreeEntry
 from krm_merge.packages.files.directory import PackageError
 from krm_merge.packages.files.tree import Tree, belongs, is_kptfile
@@ -26,7 +25,7 @@ class RepositoryMerger:
         """Takes how packages are merged."""
         self._merging = merging
 
-    def merge(self, job: Job) -> Outcome:
+    def merge(self, job: Job) -> TargetOutcome:
         """Merges the packages of a repository that follow the upstream, each in a commit of its own.
 
         The commits are in a copy in the campaign's cache until they are published. Raises KrmMergeError and GitError.
@@ -42,7 +41,7 @@ class RepositoryMerger:
             if not packages:
                 at = f" and is at {campaign.from_}" if campaign.from_ else ""
                 message = f"no package in it follows the upstream{at}"
-                return Outcome(target.name, "unchanged", message, seen=base, base=base)
+                return TargetOutcome(target.name, "unchanged", message, seen=base, base=base)
             tree = _files_of(packages, objects, entries)
             merged = self._merging.merged(tree, target.name, packages)
             outcome = self._merging.outcome(target.name, merged, with_body=True)
@@ -93,5 +92,4 @@ def _files_of(packages: Sequence[str], objects: GitObjects, entries: Sequence[Tr
 def _commit(campaign: Campaign, target: CampaignTarget, merged: TargetPackage) -> NewCommit:
     name = merged.package or target.name.rstrip("/").rpartition("/")[2].removesuffix(".git")
     message = campaign.message.replace("{package}", name).replace("{ref}", campaign.upstream.ref)
-    changes = {join(merged.package, path): file for path, file in merged.changes.items()}
-    return NewCommit(f"{message}\n\n{TRAILER}: {campaign.name}\n", changes)
+    return NewCommit(f"{message}\n\n{TRAILER}: {campaign.name}\n", merged.changes)

@@ -18,7 +18,7 @@ from krm_merge import interrupts
 from krm_merge.errors import KrmMergeError
 from krm_merge.fleet.merging.directory import WorkingTreeMerger
 from krm_merge.fleet.merging.failures import failure_of
-from krm_merge.fleet.merging.job import Job, Outcome, Settings
+from krm_merge.fleet.merging.job import Job, Settings, TargetOutcome
 from krm_merge.fleet.merging.merge import Merging
 from krm_merge.fleet.merging.repository import RepositoryMerger
 
@@ -83,7 +83,7 @@ def refuse(reason: str) -> None:
     _refusals[:] = [reason]
 
 
-def run_each(work: Callable[[Job], Outcome], jobs: Sequence[Job]) -> list[Outcome]:
+def run_each(work: Callable[[Job], TargetOutcome], jobs: Sequence[Job]) -> list[TargetOutcome]:
     """Runs jobs one after another. A worker that others use, too, collects garbage again afterwards.
 
     Raises KrmMergeError in a worker that refuses jobs.
@@ -99,7 +99,7 @@ def run_each(work: Callable[[Job], Outcome], jobs: Sequence[Job]) -> list[Outcom
             gc.enable()
 
 
-def run_target(job: Job) -> Outcome:
+def run_target(job: Job) -> TargetOutcome:
     """Merges one target; whatever goes wrong is its outcome."""
     worker = _worker()
     started = time.monotonic()
@@ -109,7 +109,7 @@ def run_target(job: Job) -> Outcome:
             outcome = (worker.repositories if is_repository else worker.directories).merge(job)
     except Exception as error:
         kind, message = failure_of(error)
-        outcome = Outcome(job.target, "failed", message, kind)
+        outcome = TargetOutcome(job.target, "failed", message, kind)
     worker.jobs += 1
     if worker.jobs % _JOBS_BETWEEN_COLLECTIONS == 0:
         gc.collect()

@@ -13,7 +13,7 @@ from krm_merge.fleet.campaign.campaign import Campaign, CampaignTarget
 from krm_merge.fleet.campaign.files import CampaignDirectory
 from krm_merge.fleet.entry import is_merged
 from krm_merge.fleet.ledger import Ledger, now
-from krm_merge.fleet.merging.job import Job, Outcome, Settings
+from krm_merge.fleet.merging.job import Job, Settings, TargetOutcome
 from krm_merge.fleet.merging.policy import choices_digest
 from krm_merge.fleet.merging.worker import run_target
 from krm_merge.fleet.running.engines import Engine
@@ -29,7 +29,7 @@ class RunEvent:
     """The end of one target in a run: its outcome, None where a look showed that there is nothing to do."""
 
     target: str
-    outcome: Outcome | None
+    outcome: TargetOutcome | None
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Run:
     scope: Scope = field(default_factory=Scope)
     is_dry_run: bool = False
     pauses: Pauses = field(default_factory=Pauses)
-    work: Callable[[Job], Outcome] = run_target
+    work: Callable[[Job], TargetOutcome] = run_target
     total: int = 0
 
     def events(self) -> Iterator[RunEvent]:
@@ -83,9 +83,9 @@ class Run:
         if not self.is_dry_run:
             self.ledger.crashed(target)
 
-    def _recorded(self, outcomes: Iterator[Outcome], settings: str) -> Iterator[RunEvent]:
+    def _recorded(self, outcomes: Iterator[TargetOutcome], settings: str) -> Iterator[RunEvent]:
         """The outcomes, recorded some at a time before anybody hears of them."""
-        waiting: list[Outcome] = []
+        waiting: list[TargetOutcome] = []
         written = monotonic()
         try:
             for outcome in outcomes:
@@ -98,7 +98,7 @@ class Run:
             events = self._record(waiting, settings)
         yield from events
 
-    def _record(self, outcomes: list[Outcome], settings: str) -> list[RunEvent]:
+    def _record(self, outcomes: list[TargetOutcome], settings: str) -> list[RunEvent]:
         if outcomes and not self.is_dry_run:
             known = self.ledger.entries() if any(one.state == "unchanged" for one in outcomes) else {}
             # What was merged once and has arrived is no other outcome.
@@ -111,7 +111,7 @@ class Run:
             self.ledger.record(rows, now())
         return [RunEvent(outcome.target, outcome) for outcome in outcomes]
 
-    def _write_reports(self, outcome: Outcome) -> None:
+    def _write_reports(self, outcome: TargetOutcome) -> None:
         place = self.directory.reports / self.campaign.targets[outcome.target].id
         for suffix, text in ((".json", outcome.report), (".md", outcome.body)):
             if text:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from time import monotonic, sleep
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.fleet.merging.job import Job, Outcome, Settings
+from krm_merge.fleet.merging.job import Job, Settings, TargetOutcome
 from krm_merge.fleet.merging.worker import run_each, run_target
 from krm_merge.fleet.running.engines import Engine
 from krm_merge.packages.files.directory import UnavailableError
@@ -57,7 +57,7 @@ class Supervisor:
     host_of: Callable[[str], str]
     crashed: Callable[[str], None] = lambda target: None
     pauses: Pauses = field(default_factory=Pauses)
-    work: Callable[[Job], Outcome] = run_target
+    work: Callable[[Job], TargetOutcome] = run_target
     _tries: Counter[str] = field(default_factory=Counter)
     _crashes: Counter[str] = field(default_factory=Counter)
     _hosts: dict[str, _Host] = field(default_factory=dict)
@@ -65,11 +65,11 @@ class Supervisor:
     _suspects: deque[Job] = field(default_factory=deque)
     _numbers: int = 0
 
-    def outcomes(self, jobs: Iterable[Job], crashes: Counter[str] | None = None) -> Iterator[Outcome]:
+    def outcomes(self, jobs: Iterable[Job], crashes: Counter[str] | None = None) -> Iterator[TargetOutcome]:
         """The outcomes of jobs as they end. `crashes` counts the workers that each has killed before."""
         self._crashes.update(crashes or {})
         waiting = deque(jobs)
-        running: dict[Future[list[Outcome]], list[Job]] = {}
+        running: dict[Future[list[TargetOutcome]], list[Job]] = {}
         pool = self.engine.executor(self.settings)
         try:
             while waiting or running or self._later or self._suspects:
@@ -97,8 +97,8 @@ class Supervisor:
     # ---- what runs next ------------------------------------------------------------------------------------------
 
     def _submit(
-        self, pool: Executor, waiting: deque[Job], running: dict[Future[list[Outcome]], list[Job]]
-    ) -> Iterator[Outcome]:
+        self, pool: Executor, waiting: deque[Job], running: dict[Future[list[TargetOutcome]], list[Job]]
+    ) -> Iterator[TargetOutcome]:
         if self._suspects:
             # One by one: the next break has one cause.
             if not running:
@@ -116,7 +116,7 @@ class Supervisor:
             if batch:
                 running[pool.submit(run_each, self.work, batch)] = batch
 
-    def _next_batch(self, waiting: deque[Job], size: int, batch: list[Job]) -> Iterator[Outcome]:
+    def _next_batch(self, waiting: deque[Job], size: int, batch: list[Job]) -> Iterator[TargetOutcome]:
         """Moves jobs whose hosts answer to a batch; the outcomes are those of hosts that do not."""
         now = monotonic()
         while waiting and len(batch) < size:
@@ -124,7 +124,7 @@ class Supervisor:
             host = self._hosts.get(self.host_of(job.target))
             if host is not None and host.pauses > 1:
                 message = f"{self.host_of(job.target)} did not answer others; run again when it does"
-                yield Outcome(job.target, "failed", message, "transient")
+                yield TargetOutcome(job.target, "failed", message, "transient")
             elif host is not None and host.until > now:
                 self._postpone(job, host.until)
             else:
@@ -143,7 +143,7 @@ class Supervisor:
 
     # ---- what ended ----------------------------------------------------------------------------------------------
 
-    def _ended(self, jobs: list[Job], future: Future[list[Outcome]]) -> Iterator[Outcome]:
+    def _ended(self, jobs: list[Job], future: Future[list[TargetOutcome]]) -> Iterator[TargetOutcome]:
         error = future.exception()
         if isinstance(error, KrmMergeError):
             raise error
@@ -154,7 +154,7 @@ class Supervisor:
         for job, outcome in zip(jobs, future.result(), strict=True):
             yield from self._taken(job, outcome)
 
-    def _taken(self, job: Job, outcome: Outcome) -> Iterator[Outcome]:
+    def _taken(self, job: Job, outcome: TargetOutcome) -> Iterator[TargetOutcome]:
         host = self._hosts.setdefault(self.host_of(job.target), _Host())
         if outcome.failure != "transient":
             host.failures, host.pauses = 0, 0
@@ -171,7 +171,7 @@ class Supervisor:
         else:
             self._postpone(job, max(host.until, monotonic() + self.pauses.before(tries)))
 
-    def _blamed(self, jobs: list[Job], why: str = "") -> Iterator[Outcome]:
+    def _blamed(self, jobs: list[Job], why: str = "") -> Iterator[TargetOutcome]:
         """Jobs that were in flight when a worker ended; one that was alone did it."""
         alone = len(jobs) == 1
         for job in jobs:
@@ -180,6 +180,6 @@ class Supervisor:
                 self.crashed(job.target)
             if self._crashes[job.target] >= MOST_CRASHES:
                 killed = f"it ended its worker {self._crashes[job.target]} times"
-                yield Outcome(job.target, "failed", f"{killed}{f': {why}' if why else ''}; set aside", "poison")
+                yield TargetOutcome(job.target, "failed", f"{killed}{f': {why}' if why else ''}; set aside", "poison")
             else:
                 self._suspects.append(job)

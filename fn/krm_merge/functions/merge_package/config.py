@@ -98,7 +98,8 @@ def _is_null(node: Node | None) -> bool:
 
 def _validated(resource_list: ResourceList, holder: MappingNode, is_config_map: bool) -> MergeSettings:
     from krm_merge.functions.merge_package.models import ConfigMapData, MergePackage
-    from krm_merge.functions.validation import list_keys_of, redactions_of, rules_of, validated
+    from krm_merge.krm.validation import validated
+    from krm_merge.policy.models import list_keys_of, redactions_of, rules_of
 
     fields = {key_text(entry.key): resolved(entry.value) for entry in holder.fields.values()}
     values: dict[str, Value] = {name: _shallow(name, node) for name, node in fields.items()}

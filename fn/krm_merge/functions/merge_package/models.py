@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from krm_merge.functions.models import ListKeysModel, RedactionModel, RuleModel, StrictModel
+from krm_merge.krm.validation import StrictModel
 from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.policy.models import ListKeysModel, RedactionModel, RuleModel
 
 
 class _Choices(StrictModel):

@@ -112,7 +112,8 @@ def _plain_entry(value: Value) -> _Entry | None:
 def _validated(resource_list: ResourceList, config: MappingNode, jobs: Jobs) -> list[_Entry]:
     """The entries as the models read them; reports all problems."""
     from krm_merge.functions.patch_resources.models import PatchConfigMapData, PatchModel, PatchResources
-    from krm_merge.functions.validation import list_keys_of, validated
+    from krm_merge.krm.validation import validated
+    from krm_merge.policy.models import list_keys_of
 
     data = config.get("data")
     if isinstance(data, MappingNode) and to_value(config.get("kind")) == "ConfigMap":

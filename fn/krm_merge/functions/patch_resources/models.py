@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from krm_merge.functions.models import ListKeysModel, StrictModel
+from krm_merge.krm.validation import StrictModel
+from krm_merge.policy.models import ListKeysModel
 
 
 class PatchTarget(StrictModel):

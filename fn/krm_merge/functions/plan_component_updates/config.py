@@ -7,8 +7,8 @@ from krm_merge.components.plan.model import PlanChoices
 from krm_merge.components.plan.records.resources import DigestPolicy
 from krm_merge.functions.dispatch import API_VERSION
 from krm_merge.functions.plan_component_updates.models import ComponentsConfigMapData, PlanComponentUpdates
-from krm_merge.functions.validation import validated
 from krm_merge.krm.resource_list import ResourceList
+from krm_merge.krm.validation import validated
 from krm_merge.text.reading.values import to_value
 
 

@@ -18,9 +18,9 @@ from krm_merge.functions.plan_component_updates.config import choices_of, config
 from krm_merge.functions.plan_component_updates.items import ComponentItems, read_items
 from krm_merge.functions.plan_component_updates.models import PlanComponentUpdates
 from krm_merge.functions.plan_component_updates.own_items import write_items
-from krm_merge.functions.validation import place_of
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Result, Results
+from krm_merge.krm.validation import place_of
 from krm_merge.startup import replace
 
 _FOLDER = "plans"

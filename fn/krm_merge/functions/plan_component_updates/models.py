@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from krm_merge.components.digests.replacement import TagPolicy
-from krm_merge.functions.models import StrictModel
+from krm_merge.krm.validation import StrictModel
 
 
 class DigestModel(StrictModel):

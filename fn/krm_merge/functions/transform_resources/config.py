@@ -9,10 +9,11 @@ from typing import Literal, TypeAlias
 
 from krm_merge.functions.transform_resources.models import TransformConfigMapData, TransformResources
 from krm_merge.functions.transform_resources.plugins import all_plugins, named_plugins, read_plugins
-from krm_merge.functions.validation import list_keys_of, validated
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.krm.result import Results, Severity
+from krm_merge.krm.validation import validated
 from krm_merge.merge.package.merger import ListKeys
+from krm_merge.policy.models import list_keys_of
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, to_value
 from krm_merge.transform.engine.units import Keep

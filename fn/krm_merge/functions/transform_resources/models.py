@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from krm_merge.functions.models import ListKeysModel, StrictModel
 from krm_merge.functions.patch_resources.models import PatchTarget
+from krm_merge.krm.validation import StrictModel
+from krm_merge.policy.models import ListKeysModel
 
 
 class OperationModel(StrictModel):

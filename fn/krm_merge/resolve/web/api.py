@@ -12,8 +12,8 @@ from krm_merge.merge.decisions.resolution import Choice
 from krm_merge.report.forms.shown import words_changed, yaml_text
 from krm_merge.report.record import SIDES, DecisionRecord, SideName
 from krm_merge.report.words import address_of
-from krm_merge.resolve.own_value import RefusedChoiceError
-from krm_merge.resolve.task import Answer, NotSettledError
+from krm_merge.resolve.interface import Answer, NotSettledError
+from krm_merge.resolve.selectable import RefusedChoiceError
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import SideLabels, choice_words, happened
 

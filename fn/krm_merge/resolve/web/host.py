@@ -7,9 +7,8 @@ from threading import Lock
 from typing import Generic
 
 from krm_merge.merge.decisions.resolution import Choice
-from krm_merge.resolve.interface import ConflictSession
+from krm_merge.resolve.interface import Answer, ConflictSession, Saved
 from krm_merge.resolve.kept import Kept, Step
-from krm_merge.resolve.task import Answer, Saved
 from krm_merge.text.reading.values import Value
 
 

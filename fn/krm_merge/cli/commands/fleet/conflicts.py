@@ -29,8 +29,8 @@ from krm_merge.packages.files.tree import File
 from krm_merge.packages.files.write import write_file
 from krm_merge.report.forms.shown import shortened, yaml_text
 from krm_merge.report.words import CHOICES, NATURES
+from krm_merge.resolve.interface import Saved
 from krm_merge.resolve.kept import Kept, kept_beside
-from krm_merge.resolve.task import Saved
 from krm_merge.resolve.web.host import Host
 from krm_merge.resolve.words import OF_FLEET
 

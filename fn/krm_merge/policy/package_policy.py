@@ -1,4 +1,4 @@
-"""`kind: MergePolicy`: how conflicts of a package are settled, kept in the package itself (rules M1-M3)."""
+"""The policy of a package, `kind: MergePolicy`, and files of rules: find, read and combine them (rules M1-M3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from krm_merge.errors import KrmMergeError
-from krm_merge.krm.identity import identity_of
+from krm_merge.krm.identity import KPTFILE, identity_of
 from krm_merge.merge.decisions.member import MERGE_POLICY, PackageDecisions
 from krm_merge.merge.decisions.policy import OnConflict, Policy, Rule
 from krm_merge.merge.decisions.resolution import NO_RESOLUTIONS, Resolution, Resolutions
@@ -17,11 +17,14 @@ from krm_merge.packages.files.tree import Tree, holds_resources
 from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading import nodes
 from krm_merge.text.reading.nodes import TextError
-from krm_merge.text.reading.reader import read_all
+from krm_merge.text.reading.reader import read, read_all
 from krm_merge.text.reading.values import Value, to_value
 
 if TYPE_CHECKING:
-    from krm_merge.functions.policy.models import MergePolicy
+    from pathlib import Path
+
+    from krm_merge.merge.package.merger import ListKeys
+    from krm_merge.policy.models import MergePolicy
 
 KIND = MERGE_POLICY[1]
 FILE = "merge-policy.yaml"
@@ -45,11 +48,16 @@ class PackagePolicy:
     file: str = ""
     root: nodes.MappingNode | None = None
 
+    @property
+    def target_file(self) -> str:
+        """Where the package has its MergePolicy, or gets it."""
+        return self.file or FILE
+
 
 NO_POLICY = PackagePolicy()
 
 
-def combined(
+def combine(
     on_conflict: OnConflict | None,
     rules: tuple[Rule, ...],
     package: PackagePolicy,
@@ -73,36 +81,51 @@ def combined(
     )
 
 
-def may_be_policy(data: bytes) -> bool:
-    """Whether a text may hold a MergePolicy; other texts are never parsed."""
-    return _MAY_BE_POLICY.search(data) is not None
-
-
-def policy_in(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
-    """The MergePolicy among files of a package's own folder. Raises PolicyError with all problems."""
-    found = [(file, root) for file, data in files if may_be_policy(data) for root in _policies(file, data)]
-    if len(found) > 1:
-        raise PolicyError(f"{found[1][0]}: a second {KIND}; the package has one in {found[0][0]}, keep one of them")
-    return read_policy(*found[0]) if found else NO_POLICY
-
-
-def policy_of_package(package: Tree) -> PackagePolicy:
+def find_policy(package: Tree) -> PackagePolicy:
     """The MergePolicy in a package's own folder, whatever its file is called (M1). Raises PolicyError."""
     own = (path for path in package if "/" not in path and holds_resources(path))
     paths = sorted(own, key=lambda path: path != FILE)
-    return policy_in((path, package[path].data) for path in paths)
+    return read_policy_files((path, package[path].data) for path in paths)
 
 
-def redactions_in(*versions: Mapping[str, bytes]) -> tuple[Redaction, ...]:
-    """What the MergePolicies of versions of a package hide, which map files of its own folder to their contents.
+def find_policy_around(file: Path) -> PackagePolicy:
+    """The MergePolicy of the package that a file of the working directory is in. Raises KrmMergeError."""
+    # The function, which has no files, does not pay for this import.
+    from krm_merge.packages.files.directory import read_file
+
+    if file.is_absolute() or ".." in file.parts:
+        return NO_POLICY
+    for folder in file.parents:
+        paths = [path for path in folder.glob("*") if path.is_file() and holds_resources(path.name)]
+        policies = {path.name: content for path in paths if _may_be_policy((content := read_file(path)).data)}
+        if policies or (folder / KPTFILE).is_file():
+            return find_policy(policies)
+    return NO_POLICY
+
+
+def read_policy_files(files: Iterable[tuple[str, bytes]]) -> PackagePolicy:
+    """The only MergePolicy in some files; texts that cannot hold one are never parsed. Raises PolicyError."""
+    policies = [(file, root) for file, data in files if _may_be_policy(data) for root in _policies(file, data)]
+    if len(policies) > 1:
+        places = f"{policies[1][0]}: a second {KIND}; the package has one in {policies[0][0]}"
+        raise PolicyError(f"{places}, keep one of them")
+    return read_policy(*policies[0]) if policies else NO_POLICY
+
+
+def collect_redactions(*versions: Tree) -> tuple[Redaction, ...]:
+    """What the MergePolicies of versions of a package hide.
 
     A version whose policy cannot be read hides nothing: it is what somebody looks at, not what a merge obeys.
     """
-    found: list[Redaction] = []
-    for files in versions:
+    redactions: list[Redaction] = []
+    for version in versions:
         with suppress(PolicyError):
-            found += policy_in(files.items()).redactions
-    return tuple(dict.fromkeys(found))
+            redactions += find_policy(version).redactions
+    return tuple(dict.fromkeys(redactions))
+
+
+def _may_be_policy(data: bytes) -> bool:
+    return _MAY_BE_POLICY.search(data) is not None
 
 
 def _policies(file: str, data: bytes) -> list[nodes.MappingNode]:
@@ -124,14 +147,14 @@ def read_policy(file: str, root: nodes.MappingNode) -> PackagePolicy:
     """Reads a MergePolicy. Raises PolicyError naming every invalid field."""
     value = to_value(root)
     assert isinstance(value, dict)
-    policy = policy_of(value, file)
+    policy = parse_policy(value, file)
     return replace(policy, root=root)
 
 
-def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
+def parse_policy(value: Mapping[str, Value], file: str) -> PackagePolicy:
     """The same from a plain value."""
-    from krm_merge.functions.policy.models import MergePolicy
-    from krm_merge.functions.validation import check
+    from krm_merge.krm.validation import check
+    from krm_merge.policy.models import MergePolicy
 
     model, problems = check(MergePolicy, value)
     if model is None:
@@ -140,13 +163,13 @@ def policy_of(value: Mapping[str, Value], file: str) -> PackagePolicy:
         if given.packages is not None:
             where = f"{file}: resolutions[{number}].packages"
             raise PolicyError(f"{where} is for the policy.yaml of a campaign; remove it, or the resolution")
-    return policy_from(model, file)
+    return policy_from_model(model, file)
 
 
-def policy_from(model: MergePolicy, file: str) -> PackagePolicy:
+def policy_from_model(model: MergePolicy, file: str) -> PackagePolicy:
     """The same from a checked model."""
-    from krm_merge.functions.validation import redactions_of, rules_of
     from krm_merge.krm.fieldpath import parse_path
+    from krm_merge.policy.models import redactions_of, rules_of
 
     resolutions = [
         Resolution(
@@ -165,7 +188,7 @@ def policy_from(model: MergePolicy, file: str) -> PackagePolicy:
     return PackagePolicy(model.onConflict, rules_of(model.rules, file), Resolutions(resolutions), redactions, file)
 
 
-def stale(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:
+def stale_resolutions(policy: PackagePolicy, decided: Iterable[PackageDecisions]) -> list[Resolution]:
     """The resolutions that matched no conflict of a merge (M5)."""
     used: set[int] = set()
     for part in decided:
@@ -179,3 +202,42 @@ def stale_message(resolution: Resolution) -> str:
     """The message for a resolution that matched no conflict."""
     why = "its conflict was settled, or its values changed"
     return f"{resolution.place}: matches no conflict: {why}; `krm-merge policy prune` removes it"
+
+
+class RulesError(KrmMergeError, ValueError):
+    """A file of rules that cannot be used; the message names every invalid field."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesFile:
+    """The exceptions from a policy, the merge keys that no schema knows, and what reports hide."""
+
+    rules: tuple[Rule, ...] = ()
+    list_keys: tuple[ListKeys, ...] = ()
+    redactions: tuple[Redaction, ...] = ()
+
+
+def read_rules(text: str, file: str = "") -> RulesFile:
+    """Reads `rules`, `listKeys` and `redact`; a whole MergePackage may hold them, too. Raises RulesError.
+
+    `file` names the rules in reports.
+    """
+    from krm_merge.krm.validation import check
+    from krm_merge.policy.models import MergeRules, list_keys_of, redactions_of, rules_of
+
+    try:
+        root = read(text)
+    except TextError as error:
+        raise RulesError(str(error)) from None
+    value = to_value(root)
+    if not isinstance(root, nodes.MappingNode) or not isinstance(value, dict):
+        raise RulesError("a mapping with rules, listKeys or redact is expected")
+    known = {"rules", "listKeys", "redact"}
+    unknown = sorted(value.keys() - known) if value.get("kind") is None else []
+    model, problems = check(MergeRules, {name: inner for name, inner in value.items() if name in known})
+    flaws = [f"{path}{problem}" for path, problem in problems]
+    flaws += [f"{name} is an unknown field; known are rules, listKeys and redact" for name in unknown]
+    if model is None or flaws:
+        raise RulesError("; ".join(flaws))
+    redactions = redactions_of(model.redact)
+    return RulesFile(rules_of(model.rules, file), list_keys_of(model.listKeys), redactions)

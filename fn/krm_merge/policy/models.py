@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from krm_merge.functions.models import ListKeysModel, RedactionModel, RuleModel, StrictModel
 from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.identity import Identity
+from krm_merge.krm.validation import StrictModel
 from krm_merge.merge.decisions.nature import Nature
-from krm_merge.merge.decisions.policy import OnConflict
+from krm_merge.merge.decisions.policy import OnConflict, Rule
 from krm_merge.merge.decisions.resolution import Choice
+from krm_merge.merge.package.merger import ListKeys
+from krm_merge.schema.secrecy import Redaction
 from krm_merge.schema.secret_names import is_secret_kind
 
 
-def _checked_path_or_none(text: str) -> str:
-    if text:
-        parse_path(text)
+def _checked_path(text: str) -> str:
+    parse_path(text)
     return text
+
+
+def _checked_path_or_none(text: str) -> str:
+    return _checked_path(text) if text else text
+
+
+Path = Annotated[str, AfterValidator(_checked_path)]
+
+
+class RuleModel(StrictModel):
+    """Narrows the policy to part of the package. Fields that are left out match everything; the first match wins."""
+
+    group: str | None = Field(None, description="API group of the resource, e.g. apps; empty for the core group.")
+    kind: str | None = Field(None, description="Kind of the resource.")
+    namespace: str | None = Field(None, description="Namespace of the resource.")
+    name: str | None = Field(None, description="Name of the resource.")
+    path: Path | None = Field(None, description="Field path; covers all below it. `*` matches one step.")
+    onConflict: OnConflict | None = Field(None, description="Who wins where both sides changed a value.")
+    onDelete: Literal["upstream", "local"] | None = Field(
+        None, description="Which side wins where one deleted what the other changed."
+    )
+
+
+class RedactionModel(StrictModel):
+    """Hides values in all that is printed and reported; what only selects resources hides all of them."""
+
+    group: str | None = Field(None, description="API group of the resource, e.g. apps; empty for the core group.")
+    kind: str | None = Field(None, description="Kind of the resource.")
+    namespace: str | None = Field(None, description="Namespace of the resource.")
+    name: str | None = Field(None, description="Name of the resource.")
+    path: Path | None = Field(None, description="Field path; hides all below it. `*` matches one step.")
+    field: Annotated[str, Field(min_length=1)] | None = Field(
+        None,
+        description="Pattern of the names of fields, and of elements with `name` or `key` beside `value`. "
+        "`*` is any text; upper case, `-` and `.` count as lower case and `_`.",
+    )
+
+    @model_validator(mode="after")
+    def _hides_something(self) -> Self:
+        if all(value is None for _, value in self):
+            raise ValueError("says nothing; give path, field, or the kind of a resource")
+        return self
+
+
+class ListKeysModel(StrictModel):
+    """Merge keys of a list that the schema does not know."""
+
+    apiVersion: str = Field(description="apiVersion of the resources that hold the list.")
+    kind: str = Field(description="Kind of the resources that hold the list.")
+    path: Path = Field(description="Path of the list; steps into list elements are left out: `spec.groups.parts`.")
+    keys: list[str] = Field(min_length=1, description="Fields that together identify an element.")
 
 
 class MergeRules(BaseModel):
@@ -98,3 +151,40 @@ class MergePolicy(StrictModel):
     resolutions: list[ResolutionModel] = Field(
         default_factory=list, description="Choices for single conflicts. They override all rules, and are not merged."
     )
+
+
+def rules_of(models: Sequence[RuleModel], file: str = "") -> tuple[Rule, ...]:
+    """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig."""
+    return tuple(
+        Rule(
+            group=rule.group,
+            kind=rule.kind,
+            namespace=rule.namespace,
+            name=rule.name,
+            path=parse_path(rule.path) if rule.path is not None else None,
+            on_conflict=rule.onConflict,
+            on_delete=rule.onDelete,
+            place=f"{file} rules[{number}]".strip(),
+        )
+        for number, rule in enumerate(models)
+    )
+
+
+def redactions_of(models: Sequence[RedactionModel]) -> tuple[Redaction, ...]:
+    """What the user hides."""
+    return tuple(
+        Redaction(
+            group=redaction.group,
+            kind=redaction.kind,
+            namespace=redaction.namespace,
+            name=redaction.name,
+            path=parse_path(redaction.path) if redaction.path is not None else None,
+            field=redaction.field,
+        )
+        for redaction in models
+    )
+
+
+def list_keys_of(models: Iterable[ListKeysModel]) -> tuple[ListKeys, ...]:
+    """The user's merge keys."""
+    return tuple(ListKeys(k.apiVersion, k.kind, parse_path(k.path), tuple(k.keys)) for k in models)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from krm_merge.resolve.remembered import remember, remembered
+from krm_merge.policy import recall, remember
 from krm_merge.resolve.session import Session
 from krm_merge.startup import replace
 from resolve.packages import session_of
@@ -35,7 +35,7 @@ def test_choices_on_hidden_values_are_remembered_for_their_place(tmp_path: Path)
     saved = session.save()
     remember(tmp_path / "choices.yaml", saved.made)
     assert not any(f": {side}" in (tmp_path / "choices.yaml").read_text() for side in ("o1", "u1", "l1", "u3", "l3"))
-    known = remembered(tmp_path / "choices.yaml")
+    known = recall(tmp_path / "choices.yaml")
     again = Session(replace(widget("w").task, earlier=known))
     assert again.open == []
     assert again.save().changes["w.yaml"] == saved.changes["w.yaml"]

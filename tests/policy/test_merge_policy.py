@@ -13,7 +13,7 @@ import yaml
 from checkout import ROOT
 from e2e.in_process import krm_merge
 from krm_merge.functions import process
-from krm_merge.functions.policy.merge_policy import policy_of
+from krm_merge.policy import parse_policy
 
 POLICY = """\
 # How this package wants its conflicts settled.
@@ -276,7 +276,7 @@ def test_the_example_of_the_page_is_a_policy_by_model_and_schema() -> None:
     example = yaml.safe_load(block)
     schema = json.loads((ROOT / "docs" / "schemas" / "merge-policy.json").read_text(encoding="utf-8"))
     jsonschema.validate(example, schema)
-    policy = policy_of(example, "merge-policy.yaml")
+    policy = parse_policy(example, "merge-policy.yaml")
     assert (policy.on_conflict, len(policy.rules), policy.resolutions.all[0].choice) == ("upstream", 1, "local")
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**example, "resolutions": [{"choice": "both"}]}, schema)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from inspect import isclass
 from typing import Any, Final, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from krm_merge.functions.models import ListKeysModel, RedactionModel, RuleModel
-from krm_merge.krm.fieldpath import parse_path
 from krm_merge.krm.resource_list import ResourceList
 from krm_merge.limits import RESOLUTIONS, RULES
-from krm_merge.merge.decisions.policy import Rule
-from krm_merge.merge.package.merger import ListKeys
-from krm_merge.schema.secrecy import Redaction
 from krm_merge.text.reading.nodes import MappingNode
 from krm_merge.text.reading.values import Value, key_text
 
@@ -38,6 +33,12 @@ _COUNTED: Final = (
     ("resolutions", RESOLUTIONS, "drop those that fit no conflict"),
 )
 _MOST_PROBLEMS: Final = 10
+
+
+class StrictModel(BaseModel):
+    """A model that refuses unknown fields and values of other types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 def validated(resource_list: ResourceList, model: type[Model], values: Mapping[str, Value]) -> Model | None:
@@ -81,43 +82,6 @@ def place_of(resource_list: ResourceList) -> tuple[str, str | None]:
         return "", None
     kind = config.get("kind")
     return "data." if kind is not None and key_text(kind) == "ConfigMap" else "", _file_of(config)
-
-
-def rules_of(models: Sequence[RuleModel], file: str = "") -> tuple[Rule, ...]:
-    """The user's exceptions from the policy; `file` is where they are written, "" for the functionConfig."""
-    return tuple(
-        Rule(
-            group=rule.group,
-            kind=rule.kind,
-            namespace=rule.namespace,
-            name=rule.name,
-            path=parse_path(rule.path) if rule.path is not None else None,
-            on_conflict=rule.onConflict,
-            on_delete=rule.onDelete,
-            place=f"{file} rules[{number}]".strip(),
-        )
-        for number, rule in enumerate(models)
-    )
-
-
-def redactions_of(models: Sequence[RedactionModel]) -> tuple[Redaction, ...]:
-    """What the user hides."""
-    return tuple(
-        Redaction(
-            group=one.group,
-            kind=one.kind,
-            namespace=one.namespace,
-            name=one.name,
-            path=parse_path(one.path) if one.path is not None else None,
-            field=one.field,
-        )
-        for one in models
-    )
-
-
-def list_keys_of(models: Iterable[ListKeysModel]) -> tuple[ListKeys, ...]:
-    """The user's merge keys."""
-    return tuple(ListKeys(k.apiVersion, k.kind, parse_path(k.path), tuple(k.keys)) for k in models)
 
 
 def _file_of(config: MappingNode) -> str | None:

@@ -1,0 +1,355 @@
+"""What the program does: sides and settings in, one `Outcome` out. Nothing else puts a merge of files together.
+
+`merge_sides` merges what `MergeSides` and `PackageUpdate` hold as `MergeChoices` say; `merge_packages` is for Python.
+The edges are the file of rules, which is read, and the repositories of an update.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from krm_merge.errors import KrmMergeError
+from krm_merge.krm.result import Results
+from krm_merge.merge.decisions.member import PackageDecisions
+from krm_merge.merge.decisions.policy import OnConflict, OnDelete, Policy, Rule
+from krm_merge.merge.decisions.resolution import Resolutions
+from krm_merge.merge.package.merger import PackageMerger
+from krm_merge.packages.files.directory import PackageError, read_file
+from krm_merge.packages.files.tree import Changed, Changes, File, Tree, leads_out
+from krm_merge.packages.merge.conflict_markers import MARKER_SIZE, marked_changes
+from krm_merge.packages.merge.trees import merge_trees
+from krm_merge.policy import (
+    NO_POLICY,
+    PackagePolicy,
+    RulesError,
+    RulesFile,
+    combine,
+    find_policy,
+    parse_policy,
+    read_rules,
+    stale_message,
+    stale_resolutions,
+)
+from krm_merge.report.record import SIDES, DecisionRecord, Files, MergeReport, RecordedSide
+from krm_merge.startup import replace
+from krm_merge.text.reading.values import Value
+
+# The merge driver, which git starts for each file, needs neither git's repositories nor manifests.
+if TYPE_CHECKING:
+    from krm_merge.packages.update import Repositories, Updated
+    from krm_merge.vendored.merging import VendoredManifests
+
+OnConflictOrMarkers: TypeAlias = Literal["upstream", "local", "fail", "markers"]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeChoices:
+    """The user's choices: how conflicts are settled, how functions are recognised, and exceptions.
+
+    Where nothing was `asked` for, it is as the `package` says, or else as `otherwise`: `fail` stops at what nobody
+    decided.
+    """
+
+    asked: OnConflictOrMarkers | None
+    smart: bool
+    rules: RulesFile = field(default_factory=RulesFile)
+    rules_file: Path | None = None
+    of_branches: bool = False
+    otherwise: OnConflictOrMarkers = "upstream"
+    package: PackagePolicy = NO_POLICY
+
+    @classmethod
+    def of(
+        cls,
+        on_conflict: OnConflictOrMarkers | None,
+        function_identity: str,
+        rules_file: Path | None,
+        *,
+        of_branches: bool = False,
+        otherwise: OnConflictOrMarkers = "upstream",
+    ) -> MergeChoices:
+        """From the options of a command. Raises PackageError where the file of rules cannot be used."""
+        rules = RulesFile() if rules_file is None else _read_rules(rules_file)
+        return cls(on_conflict, function_identity == "smart", rules, rules_file, of_branches, otherwise)
+
+    def obeying(self, package: PackagePolicy) -> MergeChoices:
+        """The choices with the MergePolicy of the package (M1)."""
+        return replace(self, package=package)
+
+    def remembering(self, earlier: Resolutions) -> MergeChoices:
+        """The choices with those made elsewhere on the same conflicts: the package's own ones have precedence."""
+        if not earlier.all:
+            return self
+        resolutions = Resolutions((*self.package.resolutions.all, *earlier.all))
+        return replace(self, package=replace(self.package, resolutions=resolutions))
+
+    @property
+    def on_conflict(self) -> OnConflictOrMarkers:
+        """The policy for conflicts that neither a choice nor a rule settles; markers are for what is open (M3)."""
+        asked = None if self.asked == "markers" else self.asked
+        return asked or self.package.on_conflict or self.asked or self.otherwise
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that conflicts are settled by; between markers it is the one of what is not left open."""
+        if self.on_conflict == "markers":
+            return self.policy_won_by(None)
+        asked = None if self.asked == "markers" else self.asked
+        return combine(asked, self.rules.rules, self.package, self.rules.redactions, stops=self.otherwise == "fail")
+
+    def policy_won_by(self, side: OnDelete | None) -> Policy:
+        """Between markers: this side has its way wherever neither a rule nor a choice says otherwise."""
+        policy = combine(None, self.rules.rules, self.package, self.rules.redactions)
+        rules = policy.rules if side is None else (*policy.rules, Rule(on_delete=side))
+        return replace(policy, on_conflict=side or "upstream", rules=rules, marks=side is not None)
+
+    def report_unused(self, outcome: Outcome) -> None:
+        """Adds a warning for each rule that matches nothing, and an info result for each stale resolution (M5)."""
+        for number in range(len(self.rules.rules)):
+            if number not in outcome.reached:
+                message = (
+                    f"{self.rules_file}: rules[{number}] matches nothing in the package; check its kind, name and path"
+                )
+                outcome.results.warning(message, path=f"rules[{number}]")
+        if any(part.outcomes or part.files for part in outcome.decided):
+            for resolution in stale_resolutions(self.package, outcome.decided):
+                outcome.results.info(stale_message(resolution), file=self.package.file)
+
+    def merger_under(self, policy: Policy) -> PackageMerger:
+        """The merge under another policy, all else as chosen."""
+        return PackageMerger(policy, self.smart, self.of_branches, self.rules.list_keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a merge decided under a policy, and what becomes of local's files; where a result is an error, nothing.
+
+    `reached` are the numbers of the run's rules that matched something, `sides` the versions by side, `updated` the
+    packages that took a new version. With `has_markers` the conflicts that neither a rule nor a choice settles are in
+    `marked` places between markers; of the `binary` ones local's file is there.
+    """
+
+    local: Tree
+    policy: Policy
+    changes: Changes
+    results: Results
+    decided: Sequence[PackageDecisions]
+    reached: frozenset[int] = frozenset()
+    sides: Mapping[str, RecordedSide] = field(default_factory=dict)
+    updated: Sequence[Updated] = ()
+    has_markers: bool = False
+    marked: int = 0
+    binary: tuple[str, ...] = ()
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether something is an error, so that nothing changes."""
+        return bool(self.results.errors)
+
+    @property
+    def leaves_conflicts(self) -> bool:
+        """Whether conflicts are left to people: between markers, or in binary files."""
+        return bool(self.marked or self.binary)
+
+    @property
+    def tree(self) -> Tree:
+        """The merged files."""
+        return Changed(self.local, self.changes)
+
+    @property
+    def files(self) -> Files:
+        """The files by what becomes of them."""
+        return Files.of(self.local, self.changes)
+
+    @property
+    def packages(self) -> list[Mapping[str, Value]]:
+        """The updated packages as reports have them: from which version to which."""
+        return [updated.to_value() for updated in self.updated]
+
+    def records(self) -> list[DecisionRecord]:
+        """A record for every decision."""
+        from krm_merge.report.reading import records_of
+
+        return records_of(self.decided, self.policy, left_open=self.has_markers)
+
+    def report(self, package: str, *, with_contexts: bool = False) -> MergeReport:
+        """All of it, `package` by name; `with_contexts` reads the merged files for the lines around conflicts."""
+        from krm_merge.report.context import contexts_of
+
+        records, tree = self.records(), self.tree
+        conflicts = [record for record in records if record.status != "automatic"] if with_contexts else []
+        hidden = self.policy.redactions
+        contexts = contexts_of(conflicts, lambda path: tree[path].data if path in tree else None, hidden)
+        results = [result.to_value() for result in self.results]
+        return MergeReport(package, self.sides, records, self.files, results, self.packages, contexts)
+
+
+class Mergeable(Protocol):
+    """What can be merged: three versions, or a package and what its upstream has."""
+
+    @property
+    def local(self) -> Tree:
+        """The files that the merge changes."""
+        ...
+
+    def merge(self, merger: PackageMerger) -> Outcome:
+        """The outcome under the policy of a merger."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSides:
+    """Three versions of a package or of a file; `names` are how reports name them.
+
+    `vendored` is there where one of them is a file and another a directory.
+    """
+
+    original: Tree
+    upstream: Tree
+    local: Tree
+    names: Sequence[str] = SIDES[:3]
+    vendored: VendoredManifests | None = None
+
+    def merge(self, merger: PackageMerger) -> Outcome:
+        """Merges them."""
+        if self.vendored is not None:
+            merged = self.vendored.merge(merger)
+        else:
+            merged = merge_trees(self.original, self.upstream, self.local, merger)
+        versions = map(RecordedSide, self.names)
+        sides: dict[str, RecordedSide] = dict(zip(SIDES[:3], versions, strict=True))
+        return Outcome(
+            self.local, merger.policy, merged.changes, merged.results, [merged.decided], merged.reached, sides
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PackageUpdate:
+    """A package in the place `name`, and which version of its upstream it takes, by default what its Kptfile names."""
+
+    local: Tree
+    repositories: Repositories
+    name: str = ""
+    ref: str | None = None
+    strategy: str | None = None
+
+    def merge(self, merger: PackageMerger) -> Outcome:
+        """Updates it, and the packages inside that follow an upstream of their own. Raises PackageError."""
+        from krm_merge.packages.update import update
+
+        done = update(self.local, self.repositories, merger, name=self.name, ref=self.ref, strategy=self.strategy)
+        sides: dict[str, RecordedSide] = {}
+        # A package that was refused before its versions were known has none.
+        for root in done.packages[:1]:
+            if root.before is not None:
+                sides["original"] = RecordedSide(root.before.ref, root.before.commit)
+            sides["upstream"] = RecordedSide(root.after.ref, root.after.commit)
+        sides["local"] = RecordedSide(self.name)
+        return Outcome(
+            self.local, merger.policy, done.changes, done.results, done.decided, done.reached, sides, done.packages
+        )
+
+
+def merge_sides(sides: Mergeable, choices: MergeChoices, marker_size: int = MARKER_SIZE) -> Outcome:
+    """Merges; with markers twice, and what the two results differ in is marked. Raises KrmMergeError."""
+    if choices.on_conflict != "markers":
+        return sides.merge(choices.merger_under(choices.policy))
+    # The winner also decides deletions: between markers both ways are shown.
+    ours, theirs = (
+        replace(sides.merge(choices.merger_under(choices.policy_won_by(side))), policy=choices.policy, has_markers=True)
+        for side in ("local", "upstream")
+    )
+    if ours.is_refused or theirs.is_refused:
+        return replace(ours if ours.is_refused else theirs, changes={})
+    changes, marked, binary = marked_changes(sides.local, ours.changes, theirs.changes, marker_size)
+    return replace(ours, changes=changes, marked=marked, binary=binary)
+
+
+_CHOICES = {"on_conflict": ("upstream", "local", "fail"), "function_identity": ("document", "smart")}
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPackage:
+    """A merged package.
+
+    `files` are all of its files. `changes` are the differences to local: the new content by path, None for a deleted
+    file. With `on_conflict="fail"` a conflict means that nothing changes; the records of conflicts are then open.
+    """
+
+    files: Mapping[str, bytes]
+    changes: Mapping[str, bytes | None]
+    records: Sequence[DecisionRecord]
+
+    @property
+    def has_conflicts(self) -> bool:
+        """Whether both sides changed something differently, settled or not."""
+        return any(record.status != "automatic" for record in self.records)
+
+
+def merge_packages(
+    original: Mapping[str, bytes],
+    upstream: Mapping[str, bytes],
+    local: Mapping[str, bytes],
+    *,
+    on_conflict: OnConflict = "upstream",
+    rules: Sequence[Mapping[str, Any]] = (),
+    list_keys: Sequence[Mapping[str, Any]] = (),
+    function_identity: Literal["document", "smart"] = "smart",
+    policy: Mapping[str, Any] | None = None,
+) -> MergedPackage:
+    """Merges the changes between original and upstream into local.
+
+    Each side maps the paths of a package's files, relative and with slashes, to their contents. `rules` and `list_keys`
+    are plain values as in a functionConfig. `policy` is a MergePolicy as a plain value, by default the one in local's
+    root folder. Its choices and rules come first; its `onConflict` counts if `on_conflict` is "upstream". Raises
+    KrmMergeError with all problems if an argument is invalid, or if the merge would not give a valid package.
+    """
+    from krm_merge.krm.validation import check
+    from krm_merge.policy.models import MergeRules, list_keys_of, rules_of
+
+    trees = [_tree(name, side) for name, side in (("original", original), ("upstream", upstream), ("local", local))]
+    for name, value in (("on_conflict", on_conflict), ("function_identity", function_identity)):
+        if value not in _CHOICES[name]:
+            raise KrmMergeError(f"{name} is {value!r}; expected one of {', '.join(_CHOICES[name])}")
+    checked, problems = check(MergeRules, {"rules": [dict(r) for r in rules], "listKeys": [dict(k) for k in list_keys]})
+    if checked is None:
+        raise KrmMergeError("; ".join(f"{path}{problem}" for path, problem in problems))
+    package = find_policy(trees[2]) if policy is None else parse_policy(dict(policy), "policy")
+    choices = MergeChoices(
+        None if on_conflict == "upstream" else on_conflict,
+        function_identity == "smart",
+        RulesFile(rules_of(checked.rules), list_keys_of(checked.listKeys)),
+        package=package,
+    )
+    outcome = merge_sides(MergeSides(trees[0], trees[1], trees[2]), choices)
+    records = outcome.records()
+    if outcome.is_refused and not any(record.status == "open" for record in records):
+        raise KrmMergeError("; ".join(error.message for error in outcome.results.errors))
+    return MergedPackage(
+        {path: file.data for path, file in outcome.tree.items()},
+        {path: None if file is None else file.data for path, file in outcome.changes.items()},
+        records,
+    )
+
+
+def _read_rules(place: Path) -> RulesFile:
+    data = sys.stdin.buffer.read() if str(place) == "-" else read_file(place).data
+    try:
+        return read_rules(data.decode("utf-8"), place.name)
+    except UnicodeDecodeError:
+        raise PackageError(f"{place}: not UTF-8; save the file as UTF-8") from None
+    except RulesError as error:
+        raise PackageError(f"{place}: {error}") from None
+
+
+def _tree(name: str, side: Mapping[str, bytes]) -> Tree:
+    for path, data in side.items():
+        if leads_out(path):
+            raise KrmMergeError(f"{name}: {path!r} is not the path of a file in a package; give a relative path")
+        if not isinstance(data, bytes):
+            raise KrmMergeError(f"{name}: {path}: bytes are expected, not {type(data).__name__}")
+    return {path: File(data) for path, data in side.items()}
