@@ -116,7 +116,7 @@ def _adds_up(upstream: int, local: int, merged: int) -> bool:
 
 
 def _scalars(node: Node) -> Iterator[object]:
-    """Keys and values as they are written: what an alias stands for is written at its anchor (V9)."""
+    """Keys and values as they are written, texts by their lines; what an alias stands for is at its anchor (V9)."""
     if isinstance(node, Alias):
         yield "alias", node.name
     elif isinstance(node, MappingNode):
@@ -127,7 +127,7 @@ def _scalars(node: Node) -> Iterator[object]:
         for item in node.items:
             yield from _scalars(item)
     else:
-        yield node.canonical
+        yield from node.canonical.split("\n") if type(node.canonical) is str else (node.canonical,)
 
 
 def _doubles(node: Node) -> Counter[str]:
