@@ -67,6 +67,7 @@ EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
     ("local's run contains upstream's", "a", "ax", "axl", "axl", []),
     ("local's run contains upstream's in its middle", "a", "ax", "akxl", "akxl", []),
     ("upstream's run contains local's", "a", "axuv", "au", "axuv", []),
+    ("upstream's run contains local's usual end of a block", "ea", "eaxye", "eae", "eaexye", ["inserted"]),
     ("no contiguous part, but most of it", "a", "axy", "axly", "axly", []),
     ("no contiguous part, and less than half of it", "a", "axy", "axlmky", "axlmkyxy", ["inserted"]),
     ("at two places", "ab", "aubu", "albl", "alublu", ["inserted", "inserted"]),
