@@ -180,3 +180,13 @@ GUARDED = [
 def test_json_stays_json(original: str, upstream: str, local: str, expected: str | None, winner: Winner) -> None:
     result = merge_text(original, upstream, local, winner)
     assert (result and result.text) == expected
+
+
+@pytest.mark.parametrize("winner", ["upstream", "local"])
+def test_what_is_a_conflict_leaves_marks(winner: Winner) -> None:
+    texts = "c", "a", "c\nc"
+    conflict, marked = merge_text(*texts, winner), merge_text(*texts, winner, marks=True)
+    assert conflict is not None
+    assert marked is not None
+    assert conflict.conflicts
+    assert marked == conflict
