@@ -81,6 +81,20 @@ def test_changes_that_a_result_lacks_are_found() -> None:
     assert [str(change) for change in judges.missing_changes(case, b"a: 2\nb: 1\n")] == ["- .b: !int 1", "+ .b: !int 2"]
 
 
+def test_a_resource_is_the_same_where_another_of_its_kind_comes() -> None:
+    def resource(name: str, value: int) -> str:
+        return f"---\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: {value}}}\n"
+
+    one, other = resource("one", 1), resource("two", 1)
+    case = triple(one, resource("one", 2), one + other, resource("one", 2))
+    both = (resource("one", 2) + other).encode()
+    assert judges.lost_changes(case, both) == []
+    assert [str(change) for change in judges.lost_changes(case, (one + other).encode())] == [
+        "- ConfigMap one.data.a: !int 1",
+        "+ ConfigMap one.data.a: !int 2",
+    ]
+
+
 NAMED = "- {{name: {}, kind: x}}"
 VERB = "- {{group: a, kind: x, verbs: {}}}"
 

@@ -29,13 +29,14 @@ class Facts:
 
     `values` are its documents as plain data: fields in any order, lists in theirs; None where it cannot be parsed.
     `fields` are the values by place, several where elements of a list have no name. `lists` are the elements of each
-    list. `repeats` says whether a mapping has a key twice.
+    list. `repeats` says whether a mapping has a key twice. `several` are the kinds of which it has several resources.
     """
 
     values: Values | None = None
     fields: dict[str, Counter[str]] = field(default_factory=dict)
     lists: list[tuple[str, list[Any]]] = field(default_factory=list)
     repeats: bool = False
+    several: frozenset[str] = frozenset()
     comments: Counter[str] = field(default_factory=Counter)
 
     def put(self, place: str, value: str) -> None:
@@ -44,15 +45,17 @@ class Facts:
 
 
 @lru_cache(maxsize=64)
-def facts_of(text: bytes) -> Facts:
-    """Reads a file."""
+def facts_of(text: bytes, several: frozenset[str] = frozenset()) -> Facts:
+    """Reads a file. In its places, resources of `several` kinds have their names, also where there is only one."""
     facts = Facts(comments=comments_of(text))
     try:
         documents = [node for node in yaml.compose_all(text.decode("utf-8-sig"), Loader=_Loader) if not _is_empty(node)]
         values = _Values()
         facts.values = tuple(values.of(node) for node in documents)
         facts.repeats = values.repeats
-        for value, name in zip(facts.values, _names(facts.values), strict=True):
+        kinds = Counter(scalar_of(document, "kind") for document in facts.values)
+        facts.several = frozenset(kind for kind, count in kinds.items() if kind and count > 1)
+        for value, name in zip(facts.values, _names(facts.values, facts.several | several), strict=True):
             _walk(value, name, facts)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError):
         facts.values, facts.fields, facts.lists = None, {}, []
@@ -118,14 +121,13 @@ def scalar_of(value: Values, key: str) -> str:
     return next((v[2] for k, v in value[1] if k[-1] == key and v[0] == "s"), "")
 
 
-def _names(documents: Values) -> list[str]:
-    """A name for each document: its kind, and that of the resource where several have the kind."""
-    kinds = [scalar_of(document, "kind") for document in documents]
+def _names(documents: Values, several: frozenset[str]) -> list[str]:
+    """A name for each document: its kind, and that of the resource where there are several of the kind."""
     names = []
-    for kind, document in zip(kinds, documents, strict=True):
-        metadata = next((v for k, v in document[1] if k[-1] == "metadata"), None) if kind else None
-        name = scalar_of(metadata, "name") if metadata and kinds.count(kind) > 1 else ""
-        names.append(f"{kind} {name}".strip())
+    for document in documents:
+        kind = scalar_of(document, "kind")
+        metadata = next((v for k, v in document[1] if k[-1] == "metadata"), None) if kind in several else None
+        names.append(f"{kind} {scalar_of(metadata, 'name') if metadata else ''}".strip())
     return names
 
 

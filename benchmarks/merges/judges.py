@@ -45,13 +45,20 @@ def is_same(one: bytes, other: bytes) -> bool:
     return values == its_values
 
 
-def one_sided_changes(triple: Triple) -> list[Change]:
-    """Every change that only one side made.
+def several_kinds(triple: Triple, *results: bytes) -> frozenset[str]:
+    """The kinds of which some version has several resources: in all versions, their names say which is which."""
+    texts = (triple.original, triple.upstream, triple.local, triple.people, *results)
+    return frozenset[str]().union(*(facts_of(text).several for text in texts))
+
+
+def one_sided_changes(triple: Triple, several: frozenset[str] = frozenset()) -> list[Change]:
+    """Every change that only one side made; see `facts_of` for `several`.
 
     Where both sides changed one field differently, or one removed a line or element that the other replaced, nothing of
     it counts: that is for the people to decide.
     """
-    original, upstream, local = (facts_of(text).fields for text in (triple.original, triple.upstream, triple.local))
+    sides = (triple.original, triple.upstream, triple.local)
+    original, upstream, local = (facts_of(text, several).fields for text in sides)
     found: list[Change] = []
     for place in original.keys() | upstream.keys() | local.keys():
         before, ours, theirs = (side.get(place, NOTHING) for side in (original, local, upstream))
@@ -79,10 +86,17 @@ def _changes_among_several(place: str, before: Counter[str], *sides: Counter[str
 
 def missing_changes(triple: Triple, text: bytes) -> list[Change]:
     """The changes of one side alone that a file lacks."""
-    facts = facts_of(text)
+    several = several_kinds(triple, text)
+    facts = facts_of(text, several)
     if (facts.values is None) != (facts_of(triple.original).values is None):
         return []
-    return [change for change in one_sided_changes(triple) if not change.is_in(facts)]
+    return [change for change in one_sided_changes(triple, several) if not change.is_in(facts)]
+
+
+def lost_changes(triple: Triple, text: bytes) -> list[Change]:
+    """The changes of one side alone that a file lacks and the people have."""
+    people = facts_of(triple.people, several_kinds(triple, text))
+    return [change for change in missing_changes(triple, text) if change.is_in(people)]
 
 
 def is_sound(triple: Triple, text: bytes) -> bool:

@@ -70,8 +70,9 @@ class Judged:
 
 def answer_of(triple: Triple) -> Answer:
     """What the people did with both sides."""
-    sides = [facts_of(text).fields for text in (triple.original, triple.upstream, triple.local)]
-    people = facts_of(triple.people).fields
+    several = judges.several_kinds(triple)
+    sides = [facts_of(text, several).fields for text in (triple.original, triple.upstream, triple.local)]
+    people = facts_of(triple.people, several).fields
     wrote = any(
         all(value not in side.get(place, ()) for side in sides) for place, values in people.items() for value in values
     )
@@ -96,8 +97,7 @@ def verdict_on(triple: Triple, outcome: Outcome, git: Outcome) -> Verdict:
     status: Status = "right" if is_right else "different"
     if text == triple.people or as_git == "bytes":
         return Verdict(status, as_git=as_git)  # the faults are those of the people, or of git
-    people = facts_of(triple.people)
-    missing = [] if is_right else [change for change in judges.missing_changes(triple, text) if change.is_in(people)]
+    missing = [] if is_right else judges.lost_changes(triple, text)
     return Verdict(
         status,
         missing=tuple(map(str, missing)),

@@ -67,6 +67,7 @@ EXAMPLES: list[tuple[str, str, str, str, str, list[str]]] = [
     ("local's run contains upstream's", "a", "ax", "axl", "axl", []),
     ("local's run contains upstream's in its middle", "a", "ax", "akxl", "akxl", []),
     ("upstream's run contains local's", "a", "axuv", "au", "axuv", []),
+    ("upstream's run contains local's usual end of a block", "ea", "eaxye", "eae", "eaexye", ["inserted"]),
     ("no contiguous part, but most of it", "a", "axy", "axly", "axly", []),
     ("no contiguous part, and less than half of it", "a", "axy", "axlmky", "axlmkyxy", ["inserted"]),
     ("at two places", "ab", "aubu", "albl", "alublu", ["inserted", "inserted"]),
@@ -179,3 +180,13 @@ GUARDED = [
 def test_json_stays_json(original: str, upstream: str, local: str, expected: str | None, winner: Winner) -> None:
     result = merge_text(original, upstream, local, winner)
     assert (result and result.text) == expected
+
+
+@pytest.mark.parametrize("winner", ["upstream", "local"])
+def test_what_is_a_conflict_leaves_marks(winner: Winner) -> None:
+    texts = "c", "a", "c\nc"
+    conflict, marked = merge_text(*texts, winner), merge_text(*texts, winner, marks=True)
+    assert conflict is not None
+    assert marked is not None
+    assert conflict.conflicts
+    assert marked == conflict

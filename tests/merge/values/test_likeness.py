@@ -47,6 +47,10 @@ def test_it_is_a_share_and_the_same_both_ways(one: Any, other: Any) -> None:
         ("--level=info", "--level=debug", 1),
         ("--level=info", "--format=info", 0),
         ("--verbose", "--verbose=1", 9 / 11),
+        # Texts of several lines: the lines that both have, whatever is before a "=" in them.
+        ('"a\\nb\\nc\\n"', '"x\\nb\\nc\\n"', 2 / 3),
+        ('"a=1\\nb\\n\\nc\\n"', '"b\\nc\\na=2\\nd\\n"', 2 / 4),
+        ('"a\\nb\\n"', "a", 1 / 4),
         # Other scalars are equal or not.
         ("1", "1", 1),
         ("1", "2", 0),

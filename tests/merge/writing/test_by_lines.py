@@ -21,6 +21,11 @@ def merged(original: str, upstream: str, local: str) -> tuple[str, list[str]]:
     return after["a.yaml"].data.decode().removeprefix(head), told
 
 
+def script(lines: str) -> str:
+    """A list with a text; each letter is a line."""
+    return "  l:\n  - |\n" + "".join(f"    {line}\n" for line in lines)
+
+
 @pytest.mark.parametrize(
     ("original", "upstream", "local", "expected", "conflicts"),
     [
@@ -64,6 +69,17 @@ def merged(original: str, upstream: str, local: str) -> tuple[str, list[str]]:
             "  new:\n    a: 1\n    b: 1\n    c: 2\n  l:\n  - name: x\n  - name: x\n",
             [],
             id="names that were there twice before",
+        ),
+        pytest.param(
+            script("abcdefgh"), script("uvwxyfgh"), script("abcdefgl"), script("uvwxyfgl"), [], id="a script in a list"
+        ),
+        pytest.param(
+            script("abcdefgh"),
+            script("uvwxyfgu"),
+            script("abcdefgl"),
+            script("uvwxyfgu"),
+            ["L3"],
+            id="a script in a list, one of its lines",
         ),
     ],
 )

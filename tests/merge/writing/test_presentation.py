@@ -121,6 +121,36 @@ def test_no_comment_is_there_twice(path: str, original: str, upstream: str, loca
     assert merged == expected
 
 
+def test_comments_come_where_a_side_has_aliases_in_other_places() -> None:
+    texts = ("a: &x 1\nold: 1\nb: *x\n", "a: 1\nold: 1\n# why\nb: 2\n", "a: &x 1\nb: *x\n")
+    sides = [{"values.yaml": File(text.encode())} for text in texts]
+    done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
+    assert done.changes["values.yaml"] == File(b"a: &x 1\n# why\nb: 2\n")
+
+
+@pytest.mark.parametrize(
+    ("upstream", "local", "expected"),
+    [
+        pytest.param(
+            "a: &x 2\nb: *x\nc: 1\nd: 1\n", "a: &x 1\nb: *x\nc: 1\nd: *x\n", "a: &x 2\nb: *x\nc: 1\nd: *x\n", id="new"
+        ),
+        pytest.param(
+            "a: &x 2\nb: *x\nc: 1\nd: 1\n",
+            "a: &x 1\nb: 1\nc: 1\nd: 1\n",
+            "a: 2\nb: 2\nc: 1\nd: 1\n",
+            id="written out",
+        ),
+    ],
+)
+def test_an_alias_that_a_side_added_follows_its_anchor(upstream: str, local: str, expected: str) -> None:
+    original = "a: &x 1\nb: *x\nc: 1\nd: 1\n"
+    sides = [{"values.yaml": File(text.encode())} for text in (original, upstream, local)]
+    done = merge_trees(sides[0], sides[1], sides[2], PackageMerger(Policy()))
+    assert done.changes["values.yaml"] == File(expected.encode())
+    after = dict(Changed(sides[2], done.changes))
+    assert merge_trees(sides[0], sides[1], after, PackageMerger(Policy())).changes == {}
+
+
 @pytest.mark.parametrize(
     ("original", "upstream", "local", "expected"),
     [

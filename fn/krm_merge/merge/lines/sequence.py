@@ -50,7 +50,8 @@ def merge_sequences(
 ) -> list[MergedRun]:
     """The runs of the merged sequence; lines that local has are taken from local.
 
-    Where both sides inserted at one place, a run that contains the other one is kept. Alike lines are one addition that
+    Where both sides inserted at one place, a run that contains the other one is kept, but for upstream's where the
+    original has local's lines elsewhere. Alike lines are one addition that
     was made twice (clash `alike`), of others local's are put before upstream's (`inserted`). Of lines that both
     changed, the chosen ones are kept (`changed`).
     """
@@ -86,6 +87,7 @@ class _Merge:
         self._upstream = upstream
         self._local = local
         self._settling = settling
+        self._usual: frozenset[str] | None = None
 
     def stretch(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         if (run := self._of_one_side(before, theirs, ours)) is not None:
@@ -104,7 +106,9 @@ class _Merge:
         if l == o:
             return from_upstream
         if not o:
-            return from_local if _contains(l, u) else from_upstream if _contains(u, l) else None
+            if _contains(l, u):
+                return from_local
+            return from_upstream if _contains(u, l) and not self._are_usual(l) else None
         if max(map(len, (o, u, l))) > 1:
             if u and is_between(o, u, l):
                 return from_local
@@ -112,6 +116,14 @@ class _Merge:
             if l and not len(l) < min(len(o), len(u)) and is_between(o, l, u):
                 return from_upstream
         return None
+
+    def _are_usual(self, lines: Sequence[str]) -> bool:
+        """Whether the original has all of these lines, too, as it has the ends of blocks: they say nothing."""
+        if self._settling.loose or not any(line.strip() for line in lines):
+            return False
+        if self._usual is None:
+            self._usual = frozenset(self._original)
+        return self._usual.issuperset(lines)
 
     def _split(self, before: Span, theirs: Span, ours: Span) -> Iterator[MergedRun]:
         # Most merges have no lines that both changed.

@@ -18,8 +18,9 @@ Leaf: TypeAlias = "tuple[tuple[Canonical, ...], Canonical]"
 def likeness(first: Node, second: Node) -> float:
     """From 0 to 1: the share of the fields and elements that both have with equal values, of all that either has.
 
-    Fields are compared by their path, elements of lists by their values. Two strings are as alike as the share of what
-    they begin and end with in common; two options (`--name=value`) with one name are alike, with two they are not.
+    Fields are compared by their path, elements of lists by their values. Two texts of several lines are as alike as the
+    share of their lines that both have, other strings as the share of what they begin and end with in common; two
+    options (`--name=value`) with one name are alike, with two they are not.
     """
     return Traits(first).likeness(Traits(second))
 
@@ -36,7 +37,7 @@ class Traits:
         self._leaves: dict[Leaf, int] = {}
         self._paths: dict[tuple[Canonical, ...], int] = {}
         self._size = 0
-        for leaf in leaves_of(self.node):
+        for leaf in _lines_of(self.node) or leaves_of(self.node):
             if leaf in usual:
                 continue
             self._leaves[leaf] = self._leaves.get(leaf, 0) + 1
@@ -46,7 +47,8 @@ class Traits:
     def likeness(self, other: Traits) -> float:
         """From 0 to 1, see there."""
         first, second = self.node, other.node
-        if isinstance(first, Scalar) or isinstance(second, Scalar):
+        is_text = isinstance(first, Scalar)
+        if is_text != isinstance(second, Scalar) or (is_text and not (self._size and other._size)):
             return _of_scalars(first, second)
         if isinstance(first, MappingNode) != isinstance(second, MappingNode):
             return 0.0
@@ -81,6 +83,14 @@ def leaves_of(node: Node) -> Iterator[Leaf]:
     """The leaves of a mapping or list; a scalar has none."""
     node = resolved(node)
     return iter(()) if isinstance(node, Scalar) else _leaves(node, ())
+
+
+def _lines_of(node: Node) -> list[Leaf]:
+    """The lines of a text that has several, as leaves; what is inside of a script may change without its beginning."""
+    text = node.canonical if isinstance(node, Scalar) else ""
+    if type(text) is not str or "\n" not in text.rstrip("\n"):
+        return []
+    return [((), line) for line in text.split("\n") if line.strip()]
 
 
 def _leaves(node: Node, path: tuple[Canonical, ...]) -> Iterator[Leaf]:

@@ -16,6 +16,7 @@ from krm_merge.merge.lines.three_way import (
     merge_lines,
     merge_lines_stably,
 )
+from krm_merge.startup import replace
 from krm_merge.text.reading.nodes import Scalar, TextError
 from krm_merge.text.reading.reader import read_all
 
@@ -36,9 +37,14 @@ def merge_text(
         return by_git
     if (by_keys := _merged_settings(sides, winner, form)) is not None:
         return by_keys
-    if marks:
-        return merge_lines(original, upstream, local, Settling(winner, chooses_inserted=True), form)
     merged = merge_lines_stably(original, upstream, local, winner, form)
+    if marks:
+        settling = Settling(winner, chooses_inserted=True)
+        marked = merge_lines(original, upstream, local, settling, form)
+        if marked.conflicts or (merged is not None and not merged.conflicts):
+            return marked
+        # A conflict that is there for law D alone leaves markers, too.
+        return merge_lines(original, upstream, local, replace(settling, splits=False), form)
     return merged if merged is not None and _keeps_form(sides, merged.text, form) else None
 
 

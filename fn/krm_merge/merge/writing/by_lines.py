@@ -48,6 +48,20 @@ def settled_by_lines(
     return text if any(map(is_doubtful, again)) and has_all_by_lines(original, upstream, root) else None
 
 
+def with_aliases(
+    original: MappingNode, upstream: MappingNode, local: MappingNode, merged: MappingNode, decide: Decide
+) -> str | None:
+    """V9: the lines of a document without conflicts, where an alias that a side added means another value in them."""
+    aliases = [Counter(name for name in _scalars(root) if _is_alias(name)) for root in (original, upstream, local)]
+    if not (aliases[1] | aliases[2]) - aliases[0]:
+        return None
+    text = _by_lines(original, upstream, local)
+    root = None if text is None else read(text)
+    if not isinstance(root, MappingNode) or root.canonical == merged.canonical:
+        return None
+    return None if any(decision.edits or decision.is_conflict for decision in decide(root)) else text
+
+
 def decision_by_lines(local: MappingNode, text: str) -> Decision:
     """The decision that a text settles a document: what it takes from upstream."""
     root = read(text)
@@ -81,6 +95,10 @@ def _merged(original: MappingNode, upstream: MappingNode, local: MappingNode, de
     conflicts = {decision.rule for decision in decisions if decision.is_conflict}
     if not conflicts or not conflicts <= SETTLED:
         return None
+    return _by_lines(original, upstream, local)
+
+
+def _by_lines(original: MappingNode, upstream: MappingNode, local: MappingNode) -> str | None:
     before, theirs, ours = (_bare_text(root) for root in (original, upstream, local))
     return merged_by_lines(before, theirs, ours, lambda text: _holds_both(text, ours, original, upstream, local))
 
@@ -116,7 +134,7 @@ def _adds_up(upstream: int, local: int, merged: int) -> bool:
 
 
 def _scalars(node: Node) -> Iterator[object]:
-    """Keys and values as they are written: what an alias stands for is written at its anchor (V9)."""
+    """Keys and values as they are written, texts by their lines; what an alias stands for is at its anchor (V9)."""
     if isinstance(node, Alias):
         yield "alias", node.name
     elif isinstance(node, MappingNode):
@@ -127,7 +145,11 @@ def _scalars(node: Node) -> Iterator[object]:
         for item in node.items:
             yield from _scalars(item)
     else:
-        yield node.canonical
+        yield from node.canonical.split("\n") if type(node.canonical) is str else (node.canonical,)
+
+
+def _is_alias(scalar: object) -> bool:
+    return isinstance(scalar, tuple) and scalar[0] == "alias"
 
 
 def _doubles(node: Node) -> Counter[str]:

@@ -106,14 +106,23 @@ def _settled_by_now(outcome: ResourceOutcome, text: str, root: MappingNode | Non
     original, upstream, decide = outcome.original, outcome.upstream, outcome.decide
     if original is None or upstream is None or decide is None or outcome.member.is_kptfile:
         return None
-    if not any(decision.severity == "warning" for decision in outcome.decisions):
+    has_conflicts = any(decision.severity == "warning" for decision in outcome.decisions)
+    if not (has_conflicts or any(map(_has_anchors, outcome.roots))):
         return None
     if any(decision.resolution for decision in outcome.decisions):
         return None
-    from krm_merge.merge.writing.by_lines import settled_by_lines
+    from krm_merge.merge.writing.by_lines import settled_by_lines, with_aliases
 
     now = root if root is not None else _read(text)
+    if not has_conflicts:
+        assert outcome.local is not None
+        return with_aliases(original.root, upstream.root, outcome.local.root, now, decide)
     return settled_by_lines(original.root, upstream.root, now, decide, decide(now))
+
+
+def _has_anchors(root: MappingNode) -> bool:
+    text = source_of(root).text
+    return "&" in text and "*" in text
 
 
 def _with_separator(separator: str, document: str) -> str:

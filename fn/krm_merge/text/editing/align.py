@@ -10,7 +10,6 @@ from krm_merge.text.editing.render import render
 from krm_merge.text.likeness import MOST_COMPARED, best_pairs, text_likeness
 from krm_merge.text.reading.layout import NO_COMMENTS, CannotEditError, Comments
 from krm_merge.text.reading.nodes import (
-    Alias,
     Child,
     Collection,
     Entry,
@@ -62,8 +61,7 @@ class _Alignment:
         node = value_of(child)
         if node.canonical == wanted.canonical:
             return
-        if isinstance(node, Alias) or isinstance(wanted, Alias):
-            raise CannotEditError("an alias has no text of its own")
+        wanted = resolved(wanted)
         if isinstance(node, MappingNode) and isinstance(wanted, MappingNode) and node.entries and wanted.entries:
             self.mapping(node, wanted)
         elif isinstance(node, SequenceNode) and isinstance(wanted, SequenceNode) and node.items and wanted.items:
